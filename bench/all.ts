@@ -26,7 +26,8 @@ const REPORTS: Readonly<Record<string, Program>> = {
   dashboard: { args: ["dashboard"] },
   heartbeats: { args: ["heartbeats"] },
   detect: {
-    ...{ file: "detect.ts", short: [] },
+    file: "detect.ts",
+    short: [],
     args: ["--leases", "100000", "--runs", "1000000", "--samples", "300"],
   },
   inflight: { args: ["inflight"] },
@@ -58,7 +59,9 @@ export function summaryOf(folder: string): string {
   const rows = GOALS.map((goal) => rowOf(goal, reportIn(folder, goal.report)));
   const peers = peerRows(reportIn(folder, "peers"));
   return [
-    ...["| profile | figure | measured | goal | |", "| --- | --- | --- | --- | --- |", ...rows],
+    "| profile | figure | measured | goal | |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows,
     ...(peers.length > 0
       ? [
           "",

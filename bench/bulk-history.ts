@@ -44,7 +44,8 @@ export async function loadHistory(db: pg.Client, { of, days, say }: History): Pr
   let done = 0;
   for (let slice = 0; slice < slices; slice++) {
     for (const [place, { copies, tables }] of originals.entries()) {
-      const [from, to] = [slice, slice + 1].map((at) => Math.floor((copies * at) / slices));
+      const from = Math.floor((copies * slice) / slices);
+      const to = Math.floor((copies * (slice + 1)) / slices);
       if (from === undefined || to === undefined || from === to) continue;
       await db.query("begin");
       await numberCopies(db, { place, from, to, copies, days });

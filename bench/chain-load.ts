@@ -11,7 +11,8 @@ const client = createClient({ address, namespace });
 await client.registerWorkflow({
   workflow: "chain",
   steps: Array.from({ length: Number(steps) }, (_, no) => ({
-    ...{ id: `step-${no}`, task: "nothing" },
+    id: `step-${no}`,
+    task: "nothing",
     ...(no === 0 ? {} : { needs: [`step-${no - 1}`] }),
   })),
 });

@@ -94,7 +94,9 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
   const leases = Number(values.leases);
   const many = `${leases.toLocaleString("en")} leases`;
   await copyRun(db, {
-    ...{ of: await leasedRun(world), count: leases, leaseWithinMs: HEARTBEAT_MS },
+    of: await leasedRun(world),
+    count: leases,
+    leaseWithinMs: HEARTBEAT_MS,
     leasesOfSession: LEASES_OF_SESSION,
   });
   await db.query(
@@ -105,7 +107,9 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
   const runs = Number(values.runs);
   const more = `${many}, ${runs.toLocaleString("en")} runs`;
   await copyRun(db, {
-    ...{ of: await waitingRun(world), count: runs, leaseWithinMs: HEARTBEAT_MS },
+    of: await waitingRun(world),
+    count: runs,
+    leaseWithinMs: HEARTBEAT_MS,
     leasesOfSession: LEASES_OF_SESSION,
   });
   await settle(db);
@@ -162,7 +166,8 @@ async function leasedRun({ address }: World): Promise<string> {
   const timeouts = { heartbeat: `${HEARTBEAT_MS}ms`, attempt: "24h" };
   const steps = [{ id: "a", task: "copied", timeouts }];
   const { runId } = await client.schedule({
-    ...{ workflow: { workflow: "bench-leased", steps }, input: {} },
+    workflow: { workflow: "bench-leased", steps },
+    input: {},
   });
   await poll(address, "copied", 1);
   await client.close();
@@ -186,8 +191,11 @@ async function poll(address: string, task: string, maxTasks: number): Promise<nu
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
-      ...{ agent: { id: `bench-${++polls}`, session }, pollSeq: 1 },
-      ...{ maxTasks, wait: "5s", tasks: [task] },
+      agent: { id: `bench-${++polls}`, session },
+      pollSeq: 1,
+      maxTasks,
+      wait: "5s",
+      tasks: [task],
     }),
   });
   const answer: unknown = await response.json();

@@ -24,7 +24,10 @@ function isTimed(input: unknown): input is { readonly at: number } {
 }
 
 createAgent({
-  ...{ address, namespace, id: "latency", slots: Number(slots) },
+  address,
+  namespace,
+  id: "latency",
+  slots: Number(slots),
   handlers: {
     nothing: (task) => {
       const now = nowMs();
@@ -32,7 +35,10 @@ createAgent({
       const input = task.input();
       if (!before && isTimed(input))
         under.set(task.runId, {
-          ...{ scheduledAtMs: input.at, toTaskMs: now - input.at, hops: [], endedAtMs: now },
+          scheduledAtMs: input.at,
+          toTaskMs: now - input.at,
+          hops: [],
+          endedAtMs: now,
         });
       before?.hops.push(now - before.endedAtMs);
       if (before && task.stepId === LAST) {

@@ -35,7 +35,9 @@ export interface Listed {
 export async function makeListed(address: string, runs: number): Promise<Listed> {
   const client = createClient({ address });
   const agent = createAgent({
-    ...{ address, id: "list", slots: 5 },
+    address,
+    id: "list",
+    slots: 5,
     handlers: {
       act: async () => null,
       fail: () => {
@@ -61,7 +63,9 @@ export async function makeListed(address: string, runs: number): Promise<Listed>
       const { runId } = await client.schedule({ workflow: "parked", labels: USUAL });
       return runId;
     };
-    const [parent, cancelled, paused] = [await ended("family"), await open(), await open()];
+    const parent = await ended("family");
+    const cancelled = await open();
+    const paused = await open();
     await client.cancelRun(cancelled);
     await client.waitRun(cancelled);
     await client.pauseRun(paused);

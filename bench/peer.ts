@@ -80,7 +80,9 @@ export async function startTalker(
     Promise.race([exited, new Promise<string>((resolve) => waiting.set(word, resolve))]);
   await heard("ready");
   return Object.freeze({
-    ...{ child, heard, done: () => done },
+    child,
+    heard,
+    done: () => done,
     tell: (order, count) => void child.stdin.write(`${order} ${count}\n`),
   } satisfies Talker);
 }
@@ -112,7 +114,9 @@ export async function measurePeer(
     await wait(warmS * 1_000);
     const look = async () => ({
       ...(await databaseUsed()),
-      ...{ done: work.done(), at: performance.now(), ...cpuOf(running) },
+      done: work.done(),
+      at: performance.now(),
+      ...cpuOf(running),
     });
     const before = await look();
     await wait(measureS * 1_000);

@@ -20,21 +20,32 @@ export function restatePeer(shape: Pick<Peer, "stepsARun" | "runsOpen">): Peer {
   if (!existsSync(FOLDER))
     throw new Error(`${PACKAGE} is not installed: npm ci --ignore-scripts in bench/peers`);
   return {
-    ...{ product: "restate", version: versionOf(), how: "3 steps of one service", ...shape },
-    ...{ alone: true, databases: [] },
+    product: "restate",
+    version: versionOf(),
+    how: "3 steps of one service",
+    ...shape,
+    alone: true,
+    databases: [],
     async start(_, spawned) {
       const folder = mkdtempSync(join(tmpdir(), "drover-restate-"));
       const ports = await freePorts(["ingress", "admin", "node"]);
-      const [ingress, admin] = [`127.0.0.1:${ports.ingress}`, `127.0.0.1:${ports.admin}`];
+      const ingress = `127.0.0.1:${ports.ingress}`;
+      const admin = `127.0.0.1:${ports.admin}`;
       const env = {
         ...process.env,
-        ...{ RESTATE_BASE_DIR: folder, RESTATE_DISABLE_TELEMETRY: "true", RUST_LOG: "error" },
-        ...{ RESTATE_LISTEN_MODE: "tcp", RESTATE_BIND_IP: "127.0.0.1" },
-        ...{ RESTATE_BIND_PORT: ports.node, RESTATE_INGRESS__BIND_ADDRESS: ingress },
+        RESTATE_BASE_DIR: folder,
+        RESTATE_DISABLE_TELEMETRY: "true",
+        RUST_LOG: "error",
+        RESTATE_LISTEN_MODE: "tcp",
+        RESTATE_BIND_IP: "127.0.0.1",
+        RESTATE_BIND_PORT: ports.node,
+        RESTATE_INGRESS__BIND_ADDRESS: ingress,
         RESTATE_ADMIN__BIND_ADDRESS: admin,
       };
       const server = spawn(join(FOLDER, "bin/restate-server"), ["--no-logo"], {
-        ...{ cwd: folder, env, stdio: ["ignore", "ignore", "ignore"] },
+        cwd: folder,
+        env,
+        stdio: ["ignore", "ignore", "ignore"],
       });
       spawned.push(server);
       const ended = once(server, "exit").then(([code]) => {

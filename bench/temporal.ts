@@ -24,18 +24,25 @@ const OUTPUT_MAX = 64 << 20;
 
 /** Quotas that are no limit on this machine, and one partition of a queue, as there is one host. */
 const DYNAMIC = {
-  ...{ "frontend.rps": 100_000, "frontend.namespaceRPS": 100_000 },
-  ...{ "frontend.namespaceCount": 10_000, "history.rps": 100_000, "matching.rps": 100_000 },
-  ...{ "frontend.persistenceMaxQPS": 100_000, "history.persistenceMaxQPS": 100_000 },
+  "frontend.rps": 100_000,
+  "frontend.namespaceRPS": 100_000,
+  "frontend.namespaceCount": 10_000,
+  "history.rps": 100_000,
+  "matching.rps": 100_000,
+  "frontend.persistenceMaxQPS": 100_000,
+  "history.persistenceMaxQPS": 100_000,
   "matching.persistenceMaxQPS": 100_000,
-  ...{ "matching.numTaskqueueReadPartitions": 1, "matching.numTaskqueueWritePartitions": 1 },
+  "matching.numTaskqueueReadPartitions": 1,
+  "matching.numTaskqueueWritePartitions": 1,
 };
 
 /** Rejects where Go is missing or does not build it. */
 export async function temporalPeer(shape: Pick<Peer, "stepsARun" | "runsOpen">): Promise<Peer> {
   await build();
   return {
-    ...{ product: "temporal", version: versionOf(SERVER), ...shape },
+    product: "temporal",
+    version: versionOf(SERVER),
+    ...shape,
     how: `3 activities, ${SHARDS} shards`,
     databases: Object.keys(STORES),
     async start(database, spawned) {
@@ -59,7 +66,9 @@ async function build(): Promise<void> {
   const env = { ...process.env, GOFLAGS: "-buildvcs=false" };
   try {
     await run("go", ["build", "-p", "1", "-o", `${BUILT}/`, ...packages], {
-      ...{ cwd: FOLDER, env, maxBuffer: OUTPUT_MAX },
+      cwd: FOLDER,
+      env,
+      maxBuffer: OUTPUT_MAX,
     });
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT")
@@ -102,14 +111,22 @@ async function startServer(database: Database, spawned: ChildProcess[]) {
   const env = {
     ...process.env,
     ...ports,
-    ...{ DB: PLUGIN, POSTGRES_SEEDS: hostname, DB_PORT: port, POSTGRES_USER: username },
-    ...{ POSTGRES_PWD: password, NUM_HISTORY_SHARDS: String(SHARDS) },
-    ...{ SQL_MAX_CONNS: String(CONNECTIONS), SQL_MAX_IDLE_CONNS: String(CONNECTIONS) },
-    ...{ TEMPORAL_BROADCAST_ADDRESS: "127.0.0.1", BIND_ON_IP: "127.0.0.1" },
-    ...{ LOG_LEVEL: "error", DYNAMIC_CONFIG_FILE_PATH: settings },
+    DB: PLUGIN,
+    POSTGRES_SEEDS: hostname,
+    DB_PORT: port,
+    POSTGRES_USER: username,
+    POSTGRES_PWD: password,
+    NUM_HISTORY_SHARDS: String(SHARDS),
+    SQL_MAX_CONNS: String(CONNECTIONS),
+    SQL_MAX_IDLE_CONNS: String(CONNECTIONS),
+    TEMPORAL_BROADCAST_ADDRESS: "127.0.0.1",
+    BIND_ON_IP: "127.0.0.1",
+    LOG_LEVEL: "error",
+    DYNAMIC_CONFIG_FILE_PATH: settings,
   };
   const server = spawn(join(BUILT, "server"), ["--allow-no-auth", "start"], {
-    ...{ env, stdio: ["ignore", "ignore", "ignore"] },
+    env,
+    stdio: ["ignore", "ignore", "ignore"],
   });
   spawned.push(server);
   return { server, address: `127.0.0.1:${ports.FRONTEND_GRPC_PORT}` };

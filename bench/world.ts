@@ -50,7 +50,9 @@ export async function openDatabase(settings: Readonly<Record<string, string>> = 
   // PostgreSQL may have to run under another account, which must be able to pass.
   chmodSync(folder, 0o711);
   const postgres = createEmbeddedPostgres({
-    ...{ dataDir: join(folder, "data"), log: () => undefined, settings },
+    dataDir: join(folder, "data"),
+    log: () => undefined,
+    settings,
   });
   const address = await postgres.start();
   return Object.freeze({
@@ -120,7 +122,8 @@ export async function openWorld(
   const databaseUsed = await watchDatabase(admin, ["drover"]);
   return Object.freeze({
     address: server.said,
-    ...{ database, connectionString },
+    database,
+    connectionString,
     async used() {
       return {
         serverCpuS: cpuSeconds(server.child.pid ?? 0),

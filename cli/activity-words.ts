@@ -39,6 +39,7 @@ function statesWords(states: readonly { readonly state: RunState; readonly count
 /** Empty if there were no interventions except for retries. */
 export function lateWords({ detectTypical, detectSlow, detectSampled }: Activity): string {
   if (!detectTypical || !detectSlow) return "";
-  const [half, most] = [detectTypical, detectSlow].map((of) => durationWords(durationMs(of)));
+  const half = durationWords(durationMs(detectTypical));
+  const most = durationWords(durationMs(detectSlow));
   return `of the last ${detectSampled} but for retries, half were late by at most ${half}, 95 of 100 by at most ${most}`;
 }

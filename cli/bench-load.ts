@@ -59,12 +59,21 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const times = createTimes();
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const agent = createAgent({
-    ...{ address, namespace, ...shown, id: "bench", queues: [queue], slots: concurrency, log },
+    address,
+    namespace,
+    ...shown,
+    id: "bench",
+    queues: [queue],
+    slots: concurrency,
+    log,
     handlers: { [task]: ({ runId, stepId, input }) => times.worked(runId, stepId, input()) },
   });
   const client = createClient({ address, namespace, ...shown });
   const startedMs = performance.now();
-  let [begun, ended, completed, firstError] = [0, 0, 0, ""];
+  let begun = 0;
+  let ended = 0;
+  let completed = 0;
+  let firstError = "";
   const next = () => !signal.aborted && goesOn(begun, performance.now() - startedMs);
   const work = async () => {
     while (next()) {
@@ -85,7 +94,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   }
   const seconds = (performance.now() - startedMs) / 1_000;
   return {
-    ...{ runs: ended, notCompleted: ended - completed, firstError, seconds },
+    runs: ended,
+    notCompleted: ended - completed,
+    firstError,
+    seconds,
     runsPerSecond: completed / seconds,
     stepsPerSecond: (completed * stepIds.length) / seconds,
     ...times.latencies(),
@@ -126,7 +138,9 @@ function createTimes() {
   const id = crypto.randomUUID();
   const create = () =>
     hdr.build({ highestTrackableValue: 3_600_000_000, numberOfSignificantValueDigits: 3 });
-  const [toTask, hops, whole] = [create(), create(), create()];
+  const toTask = create();
+  const hops = create();
+  const whole = create();
   const sentMs = new Map<number, number>();
   const workedMs = new Map<string, number>();
   const since = (ms: number) => Math.round((performance.now() - ms) * 1_000);

@@ -237,9 +237,13 @@ function circuits({ overview: { openCircuits }, again }: Facts): readonly Findin
     const of = agentId === "" ? "" : ` of agent ${clean(agentId)}`;
     const why = setBy === "" ? clean(saw) : `${clean(setBy)} has opened it`;
     const next = [
-      ...["drover queue circuit", setBy === "" ? "close" : "release", clean(queue), clean(task)],
+      "drover queue circuit",
+      setBy === "" ? "close" : "release",
+      clean(queue),
+      clean(task),
       ...(agentId === "" ? [] : ["--agent", clean(agentId)]),
-      ...["--by", "NAME"],
+      "--by",
+      "NAME",
     ];
     return warn(
       "circuits",

@@ -98,7 +98,8 @@ export async function* statesOf(
   { scheduler, namespace }: Connection,
   run: RunRef,
 ): AsyncGenerator<WatchRunResponse> {
-  let [after, afterVersion] = ["", 0n];
+  let after = "";
+  let afterVersion = 0n;
   // An older server knows no cursor, and uses the version.
   const open = () => scheduler.watchRun({ namespace, run, after, afterVersion }, { timeoutMs: 0 });
   for await (const state of goingOn(open, runTriesMax)) {

@@ -149,7 +149,8 @@ export async function namesOf(
   named: Named,
   { scheduler, operator, namespace }: Connection,
 ): Promise<readonly Candidate[]> {
-  const [asked, soon] = [{ namespace, pageSize: namesMax }, { timeoutMs: askMsMax }] as const;
+  const asked = { namespace, pageSize: namesMax };
+  const soon = { timeoutMs: askMsMax };
   switch (named) {
     case "workflow":
       return (await scheduler.listWorkflows(asked, soon)).workflows.map((one) =>

@@ -22,37 +22,44 @@ export const needsAll = (word: string): boolean =>
 /** In the order of `--help`. */
 export const NOUNS: readonly Noun[] = [
   {
-    ...{ name: "init", more: "[options] <folder>" },
+    name: "init",
+    more: "[options] <folder>",
     description: "write a small project: a workflow, and an agent that performs it",
     load: async () => (await import("./verbs/init.ts")).addInit,
   },
   {
-    ...{ name: "dev", more: "[options]" },
+    name: "dev",
+    more: "[options]",
     description: "start a server with an embedded PostgreSQL, for your own work",
     load: async () => (await import("./verbs/dev.ts")).addDev,
   },
   {
-    ...{ name: "server", more: "[options]" },
+    name: "server",
+    more: "[options]",
     description: "start a server on the PostgreSQL of DATABASE_URL",
     load: async () => (await import("./verbs/server.ts")).addServer,
   },
   {
-    ...{ name: "supervisor", more: "[options]" },
+    name: "supervisor",
+    more: "[options]",
     description: "watch what does not happen, for servers that run with --supervisor none",
     load: async () => (await import("./verbs/supervisor.ts")).addSupervisor,
   },
   {
-    ...{ name: "migrate", more: "[options]" },
+    name: "migrate",
+    more: "[options]",
     description: "bring the database to the schema of this version",
     load: async () => (await import("./verbs/migrate.ts")).addMigrate,
   },
   {
-    ...{ name: "status", more: "[options]" },
+    name: "status",
+    more: "[options]",
     description: "what needs a person in the namespace, and what runs here",
     load: async () => (await import("./verbs/status.ts")).addStatus,
   },
   {
-    ...{ name: "doctor", more: "" },
+    name: "doctor",
+    more: "",
     description:
       "look at connection, versions, clocks, agents, partitions and what waits, and say what to do",
     async load() {
@@ -61,32 +68,39 @@ export const NOUNS: readonly Noun[] = [
     },
   },
   {
-    ...{ name: "bench", more: "[options]" },
+    name: "bench",
+    more: "[options]",
     description: "measure a running server by runs that do nothing, in the namespace drover-bench",
     load: async () => (await import("./verbs/bench.ts")).addBench,
   },
   {
-    ...{ name: "db", description: "the database" },
+    name: "db",
+    description: "the database",
     load: async () => (await import("./verbs/db.ts")).addDbVerbs,
   },
   {
-    ...{ name: "workflow", description: "workflows: check, test, apply, versions, default" },
+    name: "workflow",
+    description: "workflows: check, test, apply, versions, default",
     load: async () => (await import("./verbs/workflow.ts")).addWorkflowVerbs,
   },
   {
-    ...{ name: "run", description: "runs: start, follow, steer and stop them" },
+    name: "run",
+    description: "runs: start, follow, steer and stop them",
     load: async () => (await import("./verbs/run.ts")).addRunVerbs,
   },
   {
-    ...{ name: "escalation", description: "questions to people" },
+    name: "escalation",
+    description: "questions to people",
     load: async () => (await import("./verbs/escalation.ts")).addEscalationVerbs,
   },
   {
-    ...{ name: "namespace", description: "namespaces: create, retention, limits, pause" },
+    name: "namespace",
+    description: "namespaces: create, retention, limits, pause",
     load: async () => (await import("./verbs/namespace.ts")).addNamespaceVerbs,
   },
   {
-    ...{ name: "queue", description: "queues: what waits, pause, resume" },
+    name: "queue",
+    description: "queues: what waits, pause, resume",
     async load() {
       const [{ addQueueVerbs }, { addCircuitVerbs }] = await Promise.all([
         import("./verbs/queue.ts"),
@@ -99,11 +113,13 @@ export const NOUNS: readonly Noun[] = [
     },
   },
   {
-    ...{ name: "schedule", description: "runs by the calendar" },
+    name: "schedule",
+    description: "runs by the calendar",
     load: async () => (await import("./verbs/schedule.ts")).addScheduleVerbs,
   },
   {
-    ...{ name: "agent", description: "agents: who performs tasks, cordon" },
+    name: "agent",
+    description: "agents: who performs tasks, cordon",
     async load() {
       const [{ addAgentVerbs }, { addCordonVerbs }] = await Promise.all([
         import("./verbs/agent.ts"),
@@ -116,32 +132,39 @@ export const NOUNS: readonly Noun[] = [
     },
   },
   {
-    ...{ name: "intervention", description: "what supervisors did, and why" },
+    name: "intervention",
+    description: "what supervisors did, and why",
     load: async () => (await import("./verbs/intervention.ts")).addInterventionVerbs,
   },
   {
-    ...{ name: "partition", description: "who watches which runs, and who did" },
+    name: "partition",
+    description: "who watches which runs, and who did",
     load: async () => (await import("./verbs/partition.ts")).addPartitionVerbs,
   },
   {
-    ...{ name: "hook", description: "webhooks: who is told of what" },
+    name: "hook",
+    description: "webhooks: who is told of what",
     load: async () => (await import("./verbs/hook.ts")).addHookVerbs,
   },
   {
-    ...{ name: "trigger", description: "triggers: what sets off runs by itself" },
+    name: "trigger",
+    description: "triggers: what sets off runs by itself",
     load: async () => (await import("./verbs/trigger.ts")).addTriggerVerbs,
   },
   {
-    ...{ name: "token", description: "API tokens: who may call" },
+    name: "token",
+    description: "API tokens: who may call",
     load: async () => (await import("./verbs/token.ts")).addTokenVerbs,
   },
   {
-    ...{ name: "completion", more: "<shell>" },
+    name: "completion",
+    more: "<shell>",
     description: "print the script by which a shell completes nouns, verbs, flags and names",
     load: async () => (await import("./verbs/completion.ts")).addCompletion,
   },
   {
-    ...{ name: "config", more: "" },
+    name: "config",
+    more: "",
     description: "settings: what holds, and where it comes from",
     load: async () => (await import("./verbs/config.ts")).addConfigVerbs,
   },

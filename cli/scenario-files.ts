@@ -61,8 +61,8 @@ export function loadScenarios(path: string): LoadedScenarios {
   const { file } = read;
   const main = loadWorkflow(path, file, file.workflow, "workflow");
   const others = file.workflows.map((one, at) => loadWorkflow(path, file, one, `workflows[${at}]`));
-  const [names, ...otherNames] = [main, ...others].map(({ stored }) => namesIn(stored));
-  if (!names) throw new Error("a workflow has no names");
+  const names = namesIn(main.stored);
+  const otherNames = others.map(({ stored }) => namesIn(stored));
   const problems = unknownNames(file, names, otherNames);
   if (problems.length > 0) throw textRefusal(path, problems, exitCodes.usage, next);
   const all = [names, ...otherNames];
@@ -77,7 +77,8 @@ export function loadScenarios(path: string): LoadedScenarios {
     workflows: [...others.map(({ text }) => text), ...stubs.map(stubWorkflow)],
     queues: [...queues],
     findsQueues: all.some(({ findsQueues }) => findsQueues),
-    ...{ approvers: names.approvers, maps: names.maps },
+    approvers: names.approvers,
+    maps: names.maps,
   };
   return { file, play };
 }

@@ -74,7 +74,8 @@ function printTimeline(entries: readonly TimelineEntry[], output: Output): void 
   const shown = entries.slice(0, timelineLinesMax);
   const width = (of: (entry: TimelineEntry) => string) =>
     Math.max(0, ...shown.map((entry) => of(entry).length));
-  const [who, about] = [width((entry) => entry.who), width((entry) => entry.about)];
+  const who = width((entry) => entry.who);
+  const about = width((entry) => entry.about);
   output.line("");
   for (const entry of shown) {
     const when = durationWords(entry.atMs).padStart(9);
@@ -91,19 +92,31 @@ function printTimeline(entries: readonly TimelineEntry[], output: Output): void 
 /** For programs. */
 export function playedJson({ file, scenario, result, passed, ...rest }: Played) {
   return {
-    ...{ file, scenario: scenario.name, passed, run: result.run, reason: result.reason },
-    ...{ virtual_ms: result.endedMs ?? result.playedMs, took_ms: Math.round(rest.tookMs) },
+    file,
+    scenario: scenario.name,
+    passed,
+    run: result.run,
+    reason: result.reason,
+    virtual_ms: result.endedMs ?? result.playedMs,
+    took_ms: Math.round(rest.tookMs),
     differences: rest.differences.map(({ path, what, expected, was }) => ({
-      ...{ what, expected, was, ...rest.locate(path) },
+      what,
+      expected,
+      was,
+      ...rest.locate(path),
     })),
-    ...{ troubles: [...result.troubles], why: result.why },
+    troubles: [...result.troubles],
+    why: result.why,
     steps: Object.fromEntries(result.steps),
     interventions: [...result.interventions],
     escalations: [...result.escalations],
     effects: [...result.effects],
     calls: Object.fromEntries(result.calls),
     timeline: result.timeline.map(({ atMs, who, about, what }) => ({
-      ...{ at_ms: atMs, who, about, what },
+      at_ms: atMs,
+      who,
+      about,
+      what,
     })),
   };
 }

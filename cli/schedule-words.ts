@@ -42,9 +42,12 @@ export function stateWords({ pause }: Schedule): string {
 /** Time, result, run, state of the run, cause and reason. */
 export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
   return occurrences.map((occurrence) => [
-    ...[timeWords(occurrence.time), outcomeWords(occurrence), clean(occurrence.runId)],
+    timeWords(occurrence.time),
+    outcomeWords(occurrence),
+    clean(occurrence.runId),
     occurrence.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, occurrence.runState),
-    ...[clean(occurrence.nominalTime), clean(occurrence.message)],
+    clean(occurrence.nominalTime),
+    clean(occurrence.message),
   ]);
 }
 
@@ -56,7 +59,8 @@ function outcomeWords({ outcome, missed }: Occurrence): string {
 
 export function printSchedule(schedule: Schedule, output: Output): void {
   const { name, spec, pause, next, last } = schedule;
-  const [catchUp, jitter] = [spec?.catchUp, spec?.jitter].map((one) => (one ? durationMs(one) : 0));
+  const catchUp = spec?.catchUp ? durationMs(spec.catchUp) : 0;
+  const jitter = spec?.jitter ? durationMs(spec.jitter) : 0;
   printPairs(output, [
     ["schedule", clean(name)],
     ["workflow", `${clean(spec?.workflow ?? "")}${spec?.version ? ` ${spec.version}` : ""}`],

@@ -31,13 +31,17 @@ export interface Terminal {
 }
 
 /** Some terminals do not report their size. */
-const [rowsIfUnknown, columnsIfUnknown] = [24, 80];
+const rowsIfUnknown = 24;
+const columnsIfUnknown = 80;
 /**
  * Wide characters may take more columns than `cut` counts; without wrapping, a line is still one
  * row.
  */
-const [open, closed] = ["\x1b[?1049h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?1049l"];
-const [top, clearBelow, clearRight] = ["\x1b[H", "\x1b[J", "\x1b[K"];
+const open = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const closed = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+const top = "\x1b[H";
+const clearBelow = "\x1b[J";
+const clearRight = "\x1b[K";
 
 export function createScreen(terminal: Terminal): Screen {
   let view: View | null = null;

@@ -83,7 +83,10 @@ function checked<Config>(config: () => Config): Config {
 }
 
 const UNITS: Readonly<Record<Setting["unit"], string>> = Object.freeze({
-  ...{ ms: "duration", count: "number", factor: "number", share: "percent" },
+  ms: "duration",
+  count: "number",
+  factor: "number",
+  share: "percent",
 });
 
 function optionOf({ flag, unit, byDefault, why }: Setting): Option {

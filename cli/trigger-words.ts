@@ -100,7 +100,9 @@ export function definitionOf(options: DefinitionOptions): TriggerDefinition {
   const value = { workflow, key, labels: { ...label }, ...(input && { input }) };
   const source = sourceOf(options);
   return create(TriggerDefinitionSchema, {
-    ...{ trigger, when, source },
+    trigger,
+    when,
+    source,
     action: { case: "schedule", value },
   });
 }

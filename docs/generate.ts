@@ -188,11 +188,9 @@ interface Situation {
 }
 
 function situations(): readonly Situation[] {
-  const [idempotent, verifiable, once] = [
-    planWith("idempotent"),
-    planWith("verifiable"),
-    planWith("once"),
-  ];
+  const idempotent = planWith("idempotent");
+  const verifiable = planWith("verifiable");
+  const once = planWith("once");
   return [
     { name: "idempotent", plan: idempotent, view: leased(idempotent, started(idempotent)) },
     { name: "verifiable", plan: verifiable, view: leased(verifiable, started(verifiable)) },

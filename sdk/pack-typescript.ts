@@ -71,8 +71,12 @@ async function compile({ folder, sources, include }: Source, built: string): Pro
   const config = {
     extends: join(root, "tsconfig.json"),
     compilerOptions: {
-      ...{ noEmit: false, outDir: built, rootDir: from, target: "es2023" },
-      ...{ declaration: true, rewriteRelativeImportExtensions: true },
+      noEmit: false,
+      outDir: built,
+      rootDir: from,
+      target: "es2023",
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
       typeRoots: [join(root, "node_modules/@types")],
     },
     include: include.map((pattern) => join(from, pattern)),

@@ -187,7 +187,8 @@ export function createBatcher<Item, Result>(
 
   function submitOwn(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
+      const key = options.keyOf?.(item) ?? null;
+      const share = options.shareOf?.(item) ?? null;
       const size = options.sizeOf?.(item) ?? 1;
       queue.add({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
       flushDue();

@@ -126,7 +126,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const wake = wakeOf(dispatch.claims, supervisor.ownership);
   subscribe(world, dispatch, scheduler, supervisor, wake);
   const calls = callsOf(world, dispatch, scheduler.advance);
-  const { advance, schedule, beginDue, rateLimit } = scheduler;
+  const { advance, schedule, rateLimit, occurrences } = scheduler;
   const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
   const { triggers, inbox, pollTick, housekeeping } = supervisor;
   return Object.freeze({
@@ -136,12 +136,27 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
     dispatcher: options.measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: dispatch.waiters.count,
-    ...{ advance, beginDue, ownership, timers, consistency, deliveries, triggers, pollTick },
-    ...{ circuits, learning, payloadBytesMax: rateLimit.payloadBytesMax },
+    advance,
+    beginDue: occurrences.beginDue,
+    ownership,
+    timers,
+    consistency,
+    deliveries,
+    triggers,
+    pollTick,
+    circuits,
+    learning,
+    payloadBytesMax: rateLimit.payloadBytesMax,
     ...lifeCycleOf({
-      ...{ circuits, rateLimit, ownership, timers, deliveries, inbox, learning },
+      circuits,
+      rateLimit,
+      ownership,
+      timers,
+      deliveries,
+      inbox,
+      learning,
       loops: [pollTick, rateLimit, triggers, housekeeping, learning, consistency],
-      idle: [dispatch.claims, ...calls.parts, schedule, advance, { idle: scheduler.idle }],
+      idle: [dispatch.claims, ...calls.parts, schedule, advance, occurrences],
       traces: world.traces,
     }),
   } satisfies ControlPlane);
@@ -183,7 +198,14 @@ function dispatchOf({ options, plans, traces, onError, subjects }: World) {
   const admission = createAdmission(clock);
   const versions = createVersionLanes();
   const claims = createClaims({
-    ...{ store, plans, clock, random, onError, waiters, admission, watermarks },
+    store,
+    plans,
+    clock,
+    random,
+    onError,
+    waiters,
+    admission,
+    watermarks,
     taskTrace: spans && traces?.task,
     onGranted(leases, ms) {
       measures?.granted(leases);
@@ -192,7 +214,11 @@ function dispatchOf({ options, plans, traces, onError, subjects }: World) {
     onUndelivered: subjects.undelivered.publish,
   });
   return {
-    ...{ waiters, watermarks, admission, versions, claims },
+    waiters,
+    watermarks,
+    admission,
+    versions,
+    claims,
     lanes: createLanes(store, versions),
     runWatchers: createRunWatchers(),
     outcomeCounts: createOutcomeCounts(clock),
@@ -209,8 +235,16 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
   const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const rateLimit = rateLimitOf(patient);
   const shared: AdvanceOptions & Pick<World, "plans"> = {
-    ...{ store, plans, clock, random, onError, typical, isRetryable, waitingMax },
-    ...{ onFlushed: measures?.onFlushed, onOutdated: measures?.outdated },
+    store,
+    plans,
+    clock,
+    random,
+    onError,
+    typical,
+    isRetryable,
+    waitingMax,
+    onFlushed: measures?.onFlushed,
+    onOutdated: measures?.outdated,
     handOver: claims,
     publish: subjects.commits.publish,
     suspensions: { ...versions, ...admission },
@@ -218,10 +252,13 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
   };
   const occurrenceOptions = { ...shared, announce: subjects.dueTimes.publish };
   return {
-    ...{ shared, typical, rateLimit, occurrenceOptions },
+    shared,
+    typical,
+    rateLimit,
+    occurrenceOptions,
     advance: createAdvance(shared),
     schedule: createSchedule({ ...shared, enter: rateLimit.admit }),
-    ...createOccurrences(occurrenceOptions),
+    occurrences: createOccurrences(occurrenceOptions),
   };
 }
 
@@ -231,10 +268,12 @@ type SchedulerParts = ReturnType<typeof schedulerOf>;
 function supervisorOf(world: World, dispatch: DispatchParts, scheduler: SchedulerParts) {
   const { options, patient, settings, plans, subjects, failed } = world;
   const { store, clock, log } = options;
-  const { advance, schedule, beginDue, shared, typical } = scheduler;
+  const { advance, schedule, occurrences, shared, typical } = scheduler;
   const quiet = createQuiet();
   const ownership = createOwnership({
-    ...{ ...patient, settings, supervision: patient.supervision ?? EMBEDDED },
+    ...patient,
+    settings,
+    supervision: patient.supervision ?? EMBEDDED,
     partitions: patient.partitions,
     onTaken: subjects.takenPartitions.publish,
     onLanes: (announced) => void dispatch.claims.scan(announced),
@@ -246,10 +285,19 @@ function supervisorOf(world: World, dispatch: DispatchParts, scheduler: Schedule
   const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
   const inbox = inboxOf(patient, schedule.schedule, ownership.owned);
   const outside: Readonly<Record<Outside, { announce(): void } | null>> = {
-    ...{ inbox, deliveries, triggers },
+    inbox,
+    deliveries,
+    triggers,
   };
   const timers = createTimerScan({
-    ...{ store, advance, beginDue, clock, log, settings, owner, onFailed: failed("timers") },
+    store,
+    advance,
+    beginDue: occurrences.beginDue,
+    clock,
+    log,
+    settings,
+    owner,
+    onFailed: failed("timers"),
     onFailing: recordFailing({ store, clock, log }),
     onFenced: ownership.fenced,
     onOutside(what) {
@@ -260,11 +308,18 @@ function supervisorOf(world: World, dispatch: DispatchParts, scheduler: Schedule
   quiet.add(timers.quiet);
   quiet.add(consistency.quiet);
   const circuits = circuitsOf(patient, {
-    ...{ owner, counted: dispatch.outcomeCounts.take },
+    owner,
+    counted: dispatch.outcomeCounts.take,
     learn: snapshotHandler(dispatch),
   });
   return {
-    ...{ ownership, deliveries, triggers, inbox, timers, consistency, circuits },
+    ownership,
+    deliveries,
+    triggers,
+    inbox,
+    timers,
+    consistency,
+    circuits,
     housekeeping: housekeepingOf(patient, settings),
     learning: learningOf(patient, typical, settings),
     pollTick: pollTickOf(patient, { ...dispatch, circuits }),
@@ -307,7 +362,13 @@ function subscribe(
   subjects.takenPartitions.subscribe(timers.taken);
   subjects.commits.subscribe(
     publisherOf(options, onError, {
-      ...{ traces, runWatchers, wake, outcomeCounts, timers, ownership, advance },
+      traces,
+      runWatchers,
+      wake,
+      outcomeCounts,
+      timers,
+      ownership,
+      advance,
       outside: [deliveries, triggers],
     }),
   );
@@ -317,7 +378,7 @@ function subscribe(
 /** What agents call, with the batches behind it. */
 function callsOf(
   { options, patient, onError }: World,
-  { waiters, lanes, claims, runWatchers, agentRegistry }: DispatchParts,
+  { waiters, lanes, claims, agentRegistry }: DispatchParts,
   advance: Advance,
 ) {
   const { store, clock, isRetryable, measures } = options;
@@ -328,8 +389,15 @@ function callsOf(
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
   const dispatcher = createDispatch({
-    ...{ clock: patient.clock, advance, onError, heartbeats, lostPolls },
-    ...{ waiters, lanes, claims, runWatchers, agentRegistry },
+    clock: patient.clock,
+    advance,
+    onError,
+    heartbeats,
+    lostPolls,
+    waiters,
+    lanes,
+    claims,
+    agentRegistry,
   });
   return { dispatcher, parts: [heartbeats, lostPolls] };
 }

@@ -19,8 +19,13 @@ import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import { createLog } from "./telemetry/log.ts";
 
 const NO_CALLER = {
-  ...{ signal: new AbortController().signal, deadlineMs: null, peer: "", caller: null },
-  ...{ header: () => null, itemErrors: new Map(), pauses: false },
+  signal: new AbortController().signal,
+  deadlineMs: null,
+  peer: "",
+  caller: null,
+  header: () => null,
+  itemErrors: new Map(),
+  pauses: false,
 };
 
 /** Migrates the database first, as a server does. */

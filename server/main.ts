@@ -224,7 +224,9 @@ async function openStore(
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
   const store = createPostgresStore({
-    ...{ connectionString, directConnectionString, schema },
+    connectionString,
+    directConnectionString,
+    schema,
     log,
     times,
   });
@@ -257,8 +259,13 @@ async function openPlane(
   const spans = await spansOf(options.trace, rest.log, metrics);
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
-    ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
-    ...{ measures, spans, ...(supervision ? { supervision } : {}) },
+    ...rest,
+    clock: systemClock,
+    random: systemRandom,
+    isRetryable,
+    measures,
+    spans,
+    ...(supervision ? { supervision } : {}),
     post: createPost({ clock: systemClock, allowLocal }),
     inbox: rest.store.inbox,
   });
@@ -273,7 +280,12 @@ async function openPlane(
   const config = { ...HEALTH_DEFAULTS, ...late, ...options.health };
   const consistencyAgeMs = plane.consistency.roundAgeMs;
   const supervisorHealth = createSupervisorHealth({
-    ...{ store, clock: systemClock, log, partitions, consistencyAgeMs, config },
+    store,
+    clock: systemClock,
+    log,
+    partitions,
+    consistencyAgeMs,
+    config,
     onFailed: () => measures.failed("health"),
   });
   observePlane(metrics, { plane, measures, supervisorHealth });
@@ -331,7 +343,8 @@ function supervisorPages(
     ...statusPages(ready, () => false, supervisorHealth.health),
     ...metricsPage(metrics),
     "/partitions": async () => {
-      const [owned, unwatched] = [ownership.owned().length, ownership.unwatched().length];
+      const owned = ownership.owned().length;
+      const unwatched = ownership.unwatched().length;
       const body = JSON.stringify({ node: ownership.node(), owned, unwatched });
       return { status: 200, contentType: "application/json", body: `${body}\n` };
     },

@@ -28,9 +28,14 @@ const fail = choice(
     after,
   },
   (given): FailAct => ({
-    ...{ kind: "fail", code: given.code, message: given.message, permanent: given.permanent },
-    ...{ noEffect: given.no_effect, retryAfterMs: given.retry_after },
-    ...{ effect: given.effect, afterMs: given.after },
+    kind: "fail",
+    code: given.code,
+    message: given.message,
+    permanent: given.permanent,
+    noEffect: given.no_effect,
+    retryAfterMs: given.retry_after,
+    effect: given.effect,
+    afterMs: given.after,
   }),
   "code",
 );
@@ -93,7 +98,8 @@ export const ACT = oneOf(
         effect: effect(DONE),
       },
       ({ for: forMs, answer: next, effect: isDone }): Act => ({
-        ...{ kind: "freeze", effect: isDone },
+        kind: "freeze",
+        effect: isDone,
         resumes: forMs === null ? null : { forMs, answer: next },
       }),
       "for",
@@ -122,7 +128,9 @@ export const ACT = oneOf(
         after,
       },
       ({ callback, answer: next, effect: isDone, after: afterMs }): Act => ({
-        ...{ kind: "defer", effect: isDone, afterMs },
+        kind: "defer",
+        effect: isDone,
+        afterMs,
         callback: callback === NEVER ? null : { inMs: callback, answer: next },
       }),
       "callback",

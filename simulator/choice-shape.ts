@@ -34,7 +34,8 @@ export function choice<R extends object, T>(
   const byKey = shape.fields;
   const needsNone = [...byKey.values()].every(({ absent }) => absent.kind === "value");
   return Object.freeze({
-    ...{ about, shape },
+    about,
+    shape,
     read(node: Node, path: string, reading: ValueReading) {
       const settings = shape.read(node, path, reading);
       return settings === undefined ? undefined : make(settings);
@@ -137,7 +138,10 @@ export function oneOf<T, B extends object, U>(
   }
 
   return Object.freeze({
-    ...{ choices: byKey, beside: besides, says: what, schema: choiceSchema(byKey, besides, words) },
+    choices: byKey,
+    beside: besides,
+    says: what,
+    schema: choiceSchema(byKey, besides, words),
     read(node: Node, path: string, reading: ValueReading): U | undefined {
       const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);
@@ -162,7 +166,8 @@ function choiceSchema(
     ([key, { about, shape }]) => [key, { description: about, ...shape.schema }] as const,
   );
   const map = {
-    ...{ type: "object", additionalProperties: false },
+    type: "object",
+    additionalProperties: false,
     properties: { ...Object.fromEntries(each), ...Object(properties) },
     oneOf: [...choices.keys()].map((key) => ({ required: [key] })),
   };

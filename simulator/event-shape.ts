@@ -24,8 +24,13 @@ const decision = (approve: boolean) =>
       form: optional(anything, "what was filled in", null),
     },
     (given): ScriptedAction => ({
-      ...{ kind: "decide", approve, step: given.step, by: given.by, roles: given.roles },
-      ...{ comment: given.comment, form: given.form },
+      kind: "decide",
+      approve,
+      step: given.step,
+      by: given.by,
+      roles: given.roles,
+      comment: given.comment,
+      form: given.form,
     }),
     "step",
   );
@@ -110,6 +115,7 @@ export const EVENT = oneOf(
   },
   (action: ScriptedAction, { at, when, after }, path): ScenarioEvent => ({
     on: when === null ? { kind: "at", ms: at ?? 0 } : { kind: "when", state: when, afterMs: after },
-    ...{ action, path },
+    action,
+    path,
   }),
 );

@@ -31,7 +31,8 @@ function range(
     const given = String(node.source ?? node.value).trim();
     const [, sign = "", first = "", last] =
       /^(<=|>=)? *([^.<>=]+?)(?:\.\.([^.<>=]+))?$/.exec(given) ?? [];
-    const [low, high] = [numberOf(first), last === undefined ? null : numberOf(last)];
+    const low = numberOf(first);
+    const high = last === undefined ? null : numberOf(last);
     if (low === null || (last !== undefined && (high === null || sign !== "")))
       return problem(given);
     const most =

@@ -47,8 +47,9 @@ export function differences(
     if (!within(calls, range)) differs(`calls.${task}`, range.text, String(calls));
   }
   if (expect.effects !== null) {
-    const [expected, was] = [expect.effects, came.effects].map(setText);
-    if (expected !== was) differs("effects", expected ?? "", was ?? "");
+    const expected = setText(expect.effects);
+    const was = setText(came.effects);
+    if (expected !== was) differs("effects", expected, was);
   }
   for (const [kind, wanted, had] of [
     ["outputs", expect.outputs, came.outputs],

@@ -66,10 +66,15 @@ export async function playScenario(play: Play, scenario: Scenario): Promise<Play
   const timeline = createTimeline(() => time.now() - scenario.startMs);
   const outside = createOutside();
   const scripts = createScripts(scenario.scripts);
-  const [calls, inputs] = [new Map<string, number>(), new Map<string, string>()];
+  const calls = new Map<string, number>();
+  const inputs = new Map<string, string>();
   const handed = new Map<string, number>();
   const agents = createAgents({
-    ...{ call: server.call, scripts, outside, timeline, chance: chance.fork() },
+    call: server.call,
+    scripts,
+    outside,
+    timeline,
+    chance: chance.fork(),
     maps: play.maps,
     sleep: (ms) => new Promise((resolve) => void time.after(ms, resolve)),
     onTask(task) {
@@ -104,7 +109,12 @@ export async function playScenario(play: Play, scenario: Scenario): Promise<Play
   return Object.freeze({
     ...seen,
     playedMs: time.now() - scenario.startMs,
-    ...{ calls, inputs, effects: outside.left(), timeline: timeline.entries(), why, troubles },
+    calls,
+    inputs,
+    effects: outside.left(),
+    timeline: timeline.entries(),
+    why,
+    troubles,
   });
 }
 

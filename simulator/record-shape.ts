@@ -81,7 +81,8 @@ export function recordSchema(fields: ReadonlyMap<string, Field<unknown>>): Schem
   );
   const properties = [...fields].map(([key, field]) => [key, described(field)] as const);
   return {
-    ...{ type: "object", additionalProperties: false },
+    type: "object",
+    additionalProperties: false,
     ...(needed.length > 0 ? { required: needed } : {}),
     properties: Object.fromEntries(properties),
   };

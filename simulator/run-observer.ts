@@ -55,7 +55,10 @@ export interface RunObserver {
 
 const WAITS_FOR_A_PERSON: ReadonlySet<RunState> = new Set([RunState.ESCALATED, RunState.PAUSED]);
 const ENDED: ReadonlySet<RunState> = new Set([
-  ...[RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
+  RunState.COMPLETED,
+  RunState.FAILED,
+  RunState.COMPENSATED,
+  RunState.CANCELLED,
 ]);
 const NOTHING_MORE = { attempts: false, interventions: false, escalations: false };
 const FIRST: ReadonlySet<string> = new Set(["BLOCKED", "READY"]);
@@ -164,7 +167,9 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
       run: state,
       reason: reasonWord(last?.run?.reason ?? RunReason.UNSPECIFIED),
       endedMs: last?.run?.endedTime ? sinceStart(last.run.endedTime) : null,
-      ...{ steps, outputs, reached },
+      steps,
+      outputs,
+      reached,
       interventions: (last?.interventions ?? []).map(({ rule, stepId }) => ofStep(rule, stepId)),
       escalations: (last?.escalations ?? []).map(({ reason, stepId }) => ofStep(reason, stepId)),
     }),

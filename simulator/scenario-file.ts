@@ -38,7 +38,8 @@ export function readScenarios(text: string): ReadScenarios {
     if (!read) throw new Error("a file of scenarios was refused without a reason");
     const { workflow, workflows, scenarios } = read;
     const file = {
-      ...{ workflow, workflows },
+      workflow,
+      workflows,
       scenarios: scenarios.map((one, at) => scenarioOf(one, read, `scenarios[${at}]`)),
       locate: (path: string) => nearest(path, places),
     };

@@ -143,7 +143,8 @@ function pauseOrResume(
   { kind, queue }: Extract<ScriptedAction, { kind: "pause" | "resume" }>,
 ): Promise<unknown> {
   const run = { ref: { case: "runId" as const, value: runId } };
-  const [runs, queues] = [SchedulerService.method, OperatorService.method];
+  const runs = SchedulerService.method;
+  const queues = OperatorService.method;
   if (queue === null)
     return server.call(kind === "pause" ? runs.pauseRun : runs.resumeRun, { run });
   if (kind === "pause") return server.call(queues.pauseQueue, { queue });
@@ -161,7 +162,10 @@ async function decide(
   timeline.add("action", { who: approver, about: stepId, what });
   return await server.call(SchedulerService.method.decide, {
     run: { ref: { case: "runId", value: runId } },
-    ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
+    stepId,
+    approver,
+    roles: [...(roles ?? approvers.get(stepId) ?? [])],
+    comment,
     decision: approve ? DecisionKind.APPROVE : DecisionKind.REJECT,
     ...payloadField("form", form),
   });
@@ -181,7 +185,10 @@ async function answerQuestion(
   timeline.add("action", { who, about: open.stepId, what: `answers: ${answer}` });
   return await server.call(OperatorService.method.resolveEscalation, {
     run: { ref: { case: "runId", value: runId } },
-    ...{ escalationId: open.id, answer, by: who, why: "simulated" },
+    escalationId: open.id,
+    answer,
+    by: who,
+    why: "simulated",
     ...payloadField("payload", payload),
   });
 }

@@ -51,7 +51,8 @@ export function scalar<T>(
   take: (node: Scalar) => Value<T>,
 ): Shape<T> {
   return Object.freeze({
-    ...{ says, schema },
+    says,
+    schema,
     read(node: Node, path: string, reading: ValueReading) {
       const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);

@@ -60,7 +60,10 @@ const NEVER_MS = 1_000 * 86_400_000;
 /** It is the only server, so no other server sets due times. */
 const ALONE = Object.freeze({
   ...SUPERVISOR_DEFAULTS,
-  ...{ scanEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
+  scanEveryMs: 6 * 3_600_000,
+  gapMs: NEVER_MS,
+  jumpMs: NEVER_MS,
+  ownerLostMs: NEVER_MS,
 });
 /** All runs of a scenario are in partition 0: the last byte of their ids is 0. */
 const PARTITIONS = Object.freeze([0]);
@@ -148,21 +151,37 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
       if (process.state() === "up") fn();
     });
   const plane = createControlPlane({
-    ...{ store, clock, random: chance, log: planeLog(process, onDefect), address: process.name },
+    store,
+    clock,
+    random: chance,
+    log: planeLog(process, onDefect),
+    address: process.name,
     patient: { ...clock, after: later, sleep: sleepBy(later) },
-    ...{ isRetryable: () => false, partitions: PARTITIONS, settings: ALONE },
+    isRetryable: () => false,
+    partitions: PARTITIONS,
+    settings: ALONE,
   });
   const { scheduler, dispatcher } = plane;
   const drain = createDrain();
   const log = callLog(onDefect);
   const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS });
   const service = {
-    ...{ scheduler, dispatcher, store, drain, clock, check, log, random: chance },
-    ...{ namespaces: createNamespaces(store), definitionCheck: checkDefinition },
+    scheduler,
+    dispatcher,
+    store,
+    drain,
+    clock,
+    check,
+    log,
+    random: chance,
+    namespaces: createNamespaces(store),
+    definitionCheck: checkDefinition,
   };
   const methods = engineMethods(service, mount);
   return {
-    ...{ process, plane, methods: new Map(methods.map((one) => [one.method.name, one])) },
+    process,
+    plane,
+    methods: new Map(methods.map((one) => [one.method.name, one])),
     end() {
       process.crash();
       // The process's database connection breaks, and with it the session that owns its partitions.

@@ -42,7 +42,9 @@ export function reasonWord(reason: RunReason): string {
 
 export const STEP_WORDS: readonly string[] = Object.freeze([
   ...wordsIn(StepState),
-  ...["UNDOING", "UNDONE", "UNDO_FAILED"],
+  "UNDOING",
+  "UNDONE",
+  "UNDO_FAILED",
 ]);
 export const RUN_WORDS: readonly string[] = Object.freeze(wordsIn(RunState));
 export const REASON_WORDS: readonly string[] = Object.freeze(wordsIn(RunReason));

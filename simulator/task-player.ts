@@ -62,7 +62,8 @@ const SERVER_AWAY_MS = 200;
  * The interval of heartbeats grows to a hundredth of the time worked so far, at most to 0.8 of the
  * lease: a long task sends fewer heartbeats.
  */
-const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
+const LONG_BEATS = 100;
+const LEASE_SHARE = 0.8;
 
 /** Calls `rest` once, as soon as the process will do nothing more by itself. */
 export async function perform(

@@ -38,10 +38,12 @@ interface Happening {
 }
 
 /** Bounds of the delay of a patient timer if no other event happens. */
-const [PATIENCE_MS_MIN, PATIENCE_MS_MAX] = [30_000, 600_000];
+const PATIENCE_MS_MIN = 30_000;
+const PATIENCE_MS_MAX = 600_000;
 
 export function createVirtualTime(startMs: number): VirtualTime {
-  const [events, patient] = [createHeap(), createHeap()];
+  const events = createHeap();
+  const patient = createHeap();
   let nowMs = startMs;
   /** When the last event that was not patient happened. */
   let movedMs = startMs;

@@ -37,7 +37,9 @@ function twin(
 const TAIL = ["TAIL", "FAULTS=0", "HAND_BACKS=0"];
 /** Two in flight at a time are many more states, and one finds all that liveness asks for. */
 const BEAT = "BEATS=1";
-const [TOKENS, ACKS, ONCE] = ["CHECK=1", "CHECK=2", "CHECK=4"];
+const TOKENS = "CHECK=1";
+const ACKS = "CHECK=2";
+const ONCE = "CHECK=4";
 
 export const checks: readonly Check[] = Object.freeze([
   model("partition", "no write of a former owner commits", []),

@@ -33,8 +33,14 @@ function blocks(language: string, text = readme): string[] {
 
 /** Every page that people read, from the root. */
 const PAGES = [
-  ...["README.md", "CONTRIBUTING.md", "server/README.md", "migrations/README.md"],
-  ...["bench/README.md", "web/README.md", "sdk/typescript/README.md", "sdk/python/README.md"],
+  "README.md",
+  "CONTRIBUTING.md",
+  "server/README.md",
+  "migrations/README.md",
+  "bench/README.md",
+  "web/README.md",
+  "sdk/typescript/README.md",
+  "sdk/python/README.md",
   "sdk/go/README.md",
   ...readdirSync(join(ROOT, "docs")).flatMap((name) =>
     name.endsWith(".md") ? `docs/${name}` : [],
@@ -115,7 +121,9 @@ describe("the README of the server", () => {
 
   test("names functions that the file named before them has", () => {
     const names = section("Follow a run").matchAll(/`([\w/.-]+\.ts|\w+\(\))`/g);
-    let [file, text, functions] = ["", "", 0];
+    let file = "";
+    let text = "";
+    let functions = 0;
     for (const [, name = ""] of names) {
       if (name.endsWith(".ts")) {
         [file, text] = [name, readFileSync(join(ROOT, "server", name), "utf8")];

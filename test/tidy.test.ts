@@ -123,6 +123,8 @@ rule("time, chance and the console have their modules", brokenBans, [
   ["a print", "server/main.ts", 'console.log("up");', /main\.ts:1 writes to the console/],
   ["an any", "server/main.ts", "const x = y as any;", /say `unknown`/],
   ["a default export", "server/main.ts", "export default 1;", /by its name/],
+  ["a spread literal", "server/x.ts", "const a = { ...{ b, c } };", /where they belong/],
+  ["a tuple of names", "cli/x.ts", "const [a, b] = [1, 2];", /its own line/],
   ["an enum", "server/main.ts", "enum Kind { A }", /union of strings/],
   ["a word that was given up", "server/x.ts", "const nextFlight = 1;", /use the standard term/],
   ["a barrel", "sdk/typescript/index.ts", 'export * from "./agent.ts";', /name what is passed/],
@@ -144,8 +146,8 @@ rule("nothing is silenced, and nothing is left without an issue", brokenRemarks,
 const longBody = "  run();\n".repeat(80);
 
 rule("what is read at once is short", brokenSizes, [
-  ["a long file", "server/x.ts", "a();\n".repeat(401), /x\.ts:401 goes on to line 401/],
-  ["a long statement file", "server/store/postgres/sql/x.sql", "-- a\n".repeat(500), /line 500/],
+  ["a long file", "server/x.ts", "a();\n".repeat(501), /x\.ts:501 goes on to line 501/],
+  ["a long statement file", "server/store/postgres/sql/x.sql", "-- a\n".repeat(600), /line 600/],
   ["a long comment", "server/x.ts", `// ${"word ".repeat(25)}`, /x\.ts:1 has 12[78] columns/],
   ["a long function", "server/x.ts", `function a() {\n${longBody}}\n`, /function of 82 lines/],
   ["a long arrow", "cli/x.ts", `const a = () => {\n${longBody}};\n`, /function of 82 lines/],

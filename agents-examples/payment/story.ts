@@ -38,7 +38,9 @@ twice cannot even tell when it is asked. One card is declined, one expires too e
 function judgePayment({ run, end, trouble }: Payment, facts: readonly Fact[]): Problem[] {
   const count = (did: string) =>
     facts.filter((fact) => fact.ref === run && fact.did === did).length;
-  const [captured, posted, sent] = [count("captured"), count("posted"), count("sent")];
+  const captured = count("captured");
+  const posted = count("posted");
+  const sent = count("sent");
   const held = count("authorized") - count("released") - captured;
   const times = end === "COMPLETED" ? 1 : 0;
   if (captured === times && posted === times && sent === times && held <= 0) return [];

@@ -41,7 +41,9 @@ the end of the quota in the middle, with half of the nodes made.`,
 function judgeEnvironment({ run, end, odd }: Environment, facts: readonly Fact[]): Problem[] {
   const keys = (did: string) =>
     new Set(facts.filter((fact) => fact.did === did).map(({ key }) => key));
-  const [begun, ready, deleted] = [keys("begun"), keys("ready"), keys("deleted")];
+  const begun = keys("begun");
+  const ready = keys("ready");
+  const deleted = keys("deleted");
   const standing = begun.difference(deleted);
   const whole = standing.intersection(ready);
   const right = end === "COMPLETED" ? kinds.length : 0;

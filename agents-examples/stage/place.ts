@@ -23,7 +23,8 @@ export function makePlace(story: string, dataDir: string | null): Place {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new Error(`--data-dir: ${folder} is not empty; remove it, or name a new folder`);
   }
-  const [logs, ledgers] = [join(folder, "logs"), join(folder, "ledgers")];
+  const logs = join(folder, "logs");
+  const ledgers = join(folder, "ledgers");
   for (const made of [logs, ledgers]) mkdirSync(made, { recursive: true });
   return {
     folder,

@@ -30,7 +30,8 @@ export function createTally(stepsARun: number): Tally {
     lastMs: () => lastMs,
     fault(runs) {
       const wrong = times.subarray(0, runs * stepsARun).findIndex((count) => count !== 1);
-      const [run, step] = [Math.floor(wrong / stepsARun), wrong % stepsARun];
+      const run = Math.floor(wrong / stepsARun);
+      const step = wrong % stepsARun;
       if (wrong >= 0) return `step ${step} of run ${run} was done ${times[wrong]} times`;
       const all = runs * stepsARun;
       return done === all ? null : `${done} steps were done of ${all}`;

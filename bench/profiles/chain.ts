@@ -37,7 +37,9 @@ const FLOOR_BATCHES = 20;
 type Form = typeof LONG;
 /** Of PostgreSQL: no checkpoint within what is measured. */
 export const ROOMY = {
-  ...{ shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" },
+  shared_buffers: "1GB",
+  max_wal_size: "8GB",
+  checkpoint_timeout: "30min",
 };
 
 export async function chain({ short, single, say }: Wish): Promise<Measured> {
@@ -51,7 +53,9 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
     say("the floor: the same rows by SQL alone");
     const floor = await floorOf(world, form);
     const row = {
-      ...{ handed_out: "at once", ...reached, ...floor },
+      handed_out: "at once",
+      ...reached,
+      ...floor,
       ratio_to_floor: reached.steps_per_s / floor.floor_steps_per_s,
     };
     return {
@@ -71,8 +75,11 @@ async function behindBacklog(world: BenchWorld, form: Form, say: Wish["say"]) {
   const reached = await saturated(world, form, BACKLOG);
   const floor = { floor_steps_per_s: null, floor_db_cpu_us_per_step: null };
   return {
-    ...{ handed_out: "from a backlog", ...reached, ...floor },
-    ...{ floor_wal_bytes_per_step: null, ratio_to_floor: null },
+    handed_out: "from a backlog",
+    ...reached,
+    ...floor,
+    floor_wal_bytes_per_step: null,
+    ratio_to_floor: null,
   };
 }
 
@@ -132,7 +139,8 @@ export async function saturate<Result>(
   try {
     return await measure(async () => ({
       ...(await world.used()),
-      ...{ done: sum(({ done }) => done), at: performance.now() },
+      done: sum(({ done }) => done),
+      at: performance.now(),
       agentCpuS: sum(({ agent }) => agent.cpuS()),
       loadCpuS: sum(({ load }) => load.cpuS()),
     }));
@@ -194,9 +202,11 @@ async function floorOf(world: BenchWorld, { floorS }: Form) {
   };
   await run(Math.max(1, floorS / 4));
   await first?.query("analyze");
-  const [before, startedAt] = [await world.used(), performance.now()];
+  const before = await world.used();
+  const startedAt = performance.now();
   const steps = await run(floorS);
-  const [after, endedAt] = [await world.used(), performance.now()];
+  const after = await world.used();
+  const endedAt = performance.now();
   await Promise.all(sessions.map((session) => session.end()));
   return {
     floor_steps_per_s: steps / ((endedAt - startedAt) / 1_000),

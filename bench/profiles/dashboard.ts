@@ -66,7 +66,9 @@ export async function dashboard({ short, say }: Wish): Promise<Measured> {
 async function startWide(address: string, count: number): Promise<string> {
   const client = createClient({ address });
   const steps = Array.from({ length: count }, (_, n) => ({
-    ...{ id: `step-${n}`, task: "act", queue: "nobody" },
+    id: `step-${n}`,
+    task: "act",
+    queue: "nobody",
     needs: n < 20 ? [] : [`step-${n - 20}`],
   }));
   const { runId } = await client.schedule({ workflow: { workflow: "wide", steps } });
@@ -137,7 +139,8 @@ async function moved(page: Page): Promise<Row> {
   await page.getByRole("button", { name: "Fit View" }).click();
   const box = await page.locator(".graph").boundingBox();
   if (!box) throw new Error("the page shows no graph");
-  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const x = box.x + box.width / 2;
+  const y = box.y + box.height / 2;
   await page.mouse.move(x, y);
   for (let n = 0; n < 30; n++) await page.mouse.wheel(0, n < 15 ? -120 : 120);
   await page.mouse.down();

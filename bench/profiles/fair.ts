@@ -41,7 +41,8 @@ export async function fair({ short, say }: Wish): Promise<Measured> {
     const quiet = await measure(trickle, form);
     say(`beside a backlog of ${RUNS_OPEN} runs`);
     const flood = await startFlood(world);
-    const [before, startedAt] = [flood.done(), performance.now()];
+    const before = flood.done();
+    const startedAt = performance.now();
     const beside = await measure(trickle, form);
     const flood_steps_per_s = (flood.done() - before) / ((performance.now() - startedAt) / 1_000);
     await Promise.all([trickle.stop(), flood.stop()]);
@@ -60,7 +61,8 @@ export async function fair({ short, say }: Wish): Promise<Measured> {
     return {
       settings: { ...BATCHES, ...form, runs_per_s: RUNS_PER_S, flood_runs_open: RUNS_OPEN },
       columns: Object.keys(rows[1] ?? {}),
-      ...{ rows, figures: { quiet, beside_the_flood: beside, ...told } },
+      rows,
+      figures: { quiet, beside_the_flood: beside, ...told },
     };
   } finally {
     await world.stop();

@@ -9,7 +9,10 @@ import { BATCHES, ROOMY, saturated } from "./chain.ts";
 /** Of one map: the most that a definition may say, so that its agent never waits for work. */
 const CONCURRENCY = 1_000;
 const LONG = {
-  ...{ warmS: 10, measureS: 30, manyMaps: 100, manyItems: 1_000 },
+  warmS: 10,
+  measureS: 30,
+  manyMaps: 100,
+  manyItems: 1_000,
   alone: [
     { items: 1_000, times: 30 },
     { items: 3_000, times: 10 },
@@ -17,7 +20,10 @@ const LONG = {
   ],
 };
 const SHORT = {
-  ...{ warmS: 3, measureS: 5, manyMaps: 10, manyItems: 200 },
+  warmS: 3,
+  measureS: 5,
+  manyMaps: 10,
+  manyItems: 200,
   alone: [
     { items: 100, times: 30 },
     { items: 300, times: 10 },
@@ -53,7 +59,9 @@ export async function fan({ short, say }: Wish): Promise<Measured> {
     const many = { maps: form.manyMaps, items: form.manyItems };
     const used = await measured(crowd, many.maps * many.items, () => atOnce(crowd, many));
     rows.push({
-      ...{ maps_at_a_time: many.maps, items_each: many.items, maps: many.maps },
+      maps_at_a_time: many.maps,
+      items_each: many.items,
+      maps: many.maps,
       ...used,
     });
     crowd.client.close();
@@ -75,10 +83,14 @@ function report(
     row ? row.server_cpu_us_per_item + row.db_cpu_us_per_item : Number.NaN;
   const told = rows.map((row) => ({ ...row, cost_ratio_to_chain: cpuUs(row) / stepCpuUs }));
   const alone = rows.filter(({ maps_at_a_time: at }) => at === 1);
-  const [many, widest] = [told.at(-1), told[alone.length - 1]];
+  const many = told.at(-1);
+  const widest = told[alone.length - 1];
   return {
     settings: {
-      ...{ ...BATCHES, concurrency: CONCURRENCY, warmS: form.warmS, measureS: form.measureS },
+      ...BATCHES,
+      concurrency: CONCURRENCY,
+      warmS: form.warmS,
+      measureS: form.measureS,
       chain_steps_per_s: stepsPerS,
       chain_server_and_db_cpu_us_per_step: stepCpuUs,
     },
@@ -115,7 +127,9 @@ async function openCrowd(world: BenchWorld): Promise<Crowd> {
     ],
   });
   const agent = await startWorker("chain-agent.ts", [
-    ...[world.address, BATCHES.how, String(BATCHES.many)],
+    world.address,
+    BATCHES.how,
+    String(BATCHES.many),
   ]);
   return { world, client, agent };
 }
@@ -140,7 +154,8 @@ async function measured({ world, agent }: Crowd, items: number, work: () => Prom
   // The tail of what was before, and of what the agent has to tell.
   await wait(TELLS_MS);
   const look = async () => ({ ...(await world.used()), agentCpuS: agent.cpuS() });
-  const [before, startedAt] = [await look(), performance.now()];
+  const before = await look();
+  const startedAt = performance.now();
   await work();
   const wholeS = (performance.now() - startedAt) / 1_000;
   const after = await look();

@@ -61,7 +61,9 @@ async function measure(load: Load, measureS: number) {
     const afterKill = spreadOf(found.map(({ actedAt }) => actedAt - (killedAt ?? 0)));
     const late = spreadOf(found.map(({ actedAt, dueAt }) => actedAt - dueAt));
     return {
-      ...{ heartbeat_s: heartbeatS, sessions, leases: sessions * tasksEach },
+      heartbeat_s: heartbeatS,
+      sessions,
+      leases: sessions * tasksEach,
       ...costs(before, after, { sessions, measureS }),
       found_after_kill_p50_s: afterKill.p50 / 1_000,
       found_after_kill_max_s: afterKill.max / 1_000,

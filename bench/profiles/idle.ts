@@ -200,12 +200,16 @@ async function wake(place: Place, { polls, ones }: Form) {
   }
   const waking_calls_repeated = sleepers.failed();
   await sleepers.kill();
-  const [ofResumed, ofOne] = [spreadOf(resumed), spreadOf(alone)];
+  const ofResumed = spreadOf(resumed);
+  const ofOne = spreadOf(alone);
   return {
-    ...{ wake_all_p50_s: ofResumed.p50 / 1_000, wake_all_last_s: ofResumed.max / 1_000 },
+    wake_all_p50_s: ofResumed.p50 / 1_000,
+    wake_all_last_s: ofResumed.max / 1_000,
     schedule_all_s: scheduledMs / 1_000,
     schedule_and_wake_all_s: spreadOf(scheduled).max / 1_000,
-    ...{ wake_one_p50_ms: ofOne.p50, wake_one_p99_ms: ofOne.p99, wake_one_max_ms: ofOne.max },
+    wake_one_p50_ms: ofOne.p50,
+    wake_one_p99_ms: ofOne.p99,
+    wake_one_max_ms: ofOne.max,
     waking_calls_repeated,
   };
 }

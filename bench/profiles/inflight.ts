@@ -36,7 +36,8 @@ export async function inflight({ short, say }: Wish): Promise<Measured> {
         waits: WAITS.map((step) => JSON.stringify(step)).join(", "),
       },
       columns: Object.keys(rows[0] ?? {}),
-      ...{ rows, figures: Object.fromEntries(rows.map((row) => [`parked_${row.parked}`, row])) },
+      rows,
+      figures: Object.fromEntries(rows.map((row) => [`parked_${row.parked}`, row])),
     };
   });
 }

@@ -46,7 +46,8 @@ export async function latency({ short, say }: Wish): Promise<Measured> {
     return {
       settings: { ...BATCHES, ...form, saturated_runs_per_s: most },
       columns: Object.keys(rows[0] ?? {}),
-      ...{ rows, figures },
+      rows,
+      figures,
     };
   } finally {
     await world.stop();

@@ -43,7 +43,10 @@ export async function list({ short, say }: Wish): Promise<Measured> {
     }
     return {
       settings: {
-        ...{ ...form, days: DAYS, page_size: PAGE_SIZE, deep_page: DEEP_PAGE },
+        ...form,
+        days: DAYS,
+        page_size: PAGE_SIZE,
+        deep_page: DEEP_PAGE,
         load_s_per_million: loadS / (form.runs / 1_000_000),
       },
       columns: Object.keys(rows[0] ?? {}),
@@ -81,7 +84,9 @@ async function measure(client: Client, asked: ListRunsSpec, calls: number) {
   const later = deep && (await timesOf(ask, calls, { from: deep.token, inTurn: true }));
   return {
     found: deep?.found ?? null,
-    ...{ first_p50_ms: first.p50, first_p99_ms: first.p99, first_max_ms: first.max },
+    first_p50_ms: first.p50,
+    first_p99_ms: first.p99,
+    first_max_ms: first.max,
     later_from_page: deep?.page ?? null,
     later_p50_ms: later?.p50 ?? null,
     later_p99_ms: later?.p99 ?? null,
@@ -105,7 +110,9 @@ async function timesOf(ask: Ask, calls: number, how: { from: string; inTurn: boo
 
 /** Where the deep pages begin, or the last page of a list that has none; "950+": there are more. */
 async function deepPlace(ask: Ask) {
-  let [token, page, runs] = ["", 1, 0];
+  let token = "";
+  let page = 1;
+  let runs = 0;
   for (; page < DEEP_PAGE; page++) {
     const answer = await ask(token);
     runs += answer.runs;

@@ -19,10 +19,23 @@ const RUNS_OPEN = 2_000;
 const JOBS_OPEN = RUNS_OPEN * STEPS;
 
 const COLUMNS = [
-  ...["product", "version", "how", "steps_per_s", "drover_times", "cpu_us_per_step", "cpu_times"],
-  ...["system_cpu_us_per_step", "load_cpu_us_per_step", "db_cpu_us_per_step"],
-  ...["wal_bytes_per_step", "full_pages_per_step", "commits_per_step", "statements_per_step"],
-  ...["alone_p50_ms", "alone_p99_ms", "checked_steps"],
+  "product",
+  "version",
+  "how",
+  "steps_per_s",
+  "drover_times",
+  "cpu_us_per_step",
+  "cpu_times",
+  "system_cpu_us_per_step",
+  "load_cpu_us_per_step",
+  "db_cpu_us_per_step",
+  "wal_bytes_per_step",
+  "full_pages_per_step",
+  "commits_per_step",
+  "statements_per_step",
+  "alone_p50_ms",
+  "alone_p99_ms",
+  "checked_steps",
 ] as const;
 
 /** Fewer: each of its steps takes longer, and all that are under way are awaited at the end. */
@@ -95,7 +108,10 @@ async function drover(form: typeof LONG) {
       version: "",
       how: "3 steps",
       ...all,
-      ...{ drover_times: 1, cpu_times: 1, alone_p50_ms: p50, alone_p99_ms: p99 },
+      drover_times: 1,
+      cpu_times: 1,
+      alone_p50_ms: p50,
+      alone_p99_ms: p99,
     };
   } finally {
     await world.stop();
@@ -107,7 +123,10 @@ async function rowOf(peer: Peer, form: typeof LONG, ours: Compared): Promise<Row
   try {
     const figures = withTotal(await measurePeer(peer, form, ROOMY));
     return {
-      ...{ product, version, how, ...figures },
+      product,
+      version,
+      how,
+      ...figures,
       drover_times: ours.steps_per_s / figures.steps_per_s,
       cpu_times: figures.cpu_us_per_step / ours.cpu_us_per_step,
     };
@@ -165,7 +184,11 @@ function npmPeers(): readonly Peer[] {
     how: string,
     { args, ...shape }: typeof chain & { args: readonly string[] },
   ): Peer => ({
-    ...{ product: name, version: versionOf(name), how, ...shape, databases: ["drover"] },
+    product: name,
+    version: versionOf(name),
+    how,
+    ...shape,
+    databases: ["drover"],
     ...(args[0] === "direct" ? { alone: true } : {}),
     async start({ connectionString }, spawned) {
       const start = (role: string) => {
@@ -180,22 +203,28 @@ function npmPeers(): readonly Peer[] {
   const dbos = "@dbos-inc/dbos-sdk";
   return [
     one(graphile, "graphile-worker.ts", "3 jobs, each adds the next, one by one", {
-      ...{ ...chain, args: ["plain", "chain"] },
+      ...chain,
+      args: ["plain", "chain"],
     }),
     one(graphile, "graphile-worker.ts", "3 jobs, each adds the next, local queue", {
-      ...{ ...chain, args: ["batches", "chain"] },
+      ...chain,
+      args: ["batches", "chain"],
     }),
     one(graphile, "graphile-worker.ts", "jobs alone, one by one", {
-      ...{ ...jobs, args: ["plain", "alone"] },
+      ...jobs,
+      args: ["plain", "alone"],
     }),
     one(graphile, "graphile-worker.ts", "jobs alone, local queue", {
-      ...{ ...jobs, args: ["batches", "alone"] },
+      ...jobs,
+      args: ["batches", "alone"],
     }),
     one("pg-boss", "pg-boss.ts", "3 jobs, each adds the next, batches", {
-      ...{ ...chain, args: ["batches", "chain"] },
+      ...chain,
+      args: ["batches", "chain"],
     }),
     one("pg-boss", "pg-boss.ts", "jobs alone, batches", {
-      ...{ ...jobs, args: ["batches", "alone"] },
+      ...jobs,
+      args: ["batches", "alone"],
     }),
     one(dbos, "dbos.ts", "3 steps, begun where they run", { ...chain, args: ["direct"] }),
     one(dbos, "dbos.ts", "3 steps, by a queue", { ...chain, args: ["queue"] }),

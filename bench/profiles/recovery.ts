@@ -35,11 +35,15 @@ const FAULTS: readonly Fault[] = [
   { name: "SIGTERM", goalS: 1, happens: ({ signal }) => signal("SIGTERM") },
   { name: "SIGKILL", goalS: 3, happens: ({ signal }) => signal("SIGKILL") },
   {
-    ...{ name: "SIGSTOP", goalS: 5, happens: ({ signal }) => signal("SIGSTOP") },
+    name: "SIGSTOP",
+    goalS: 5,
+    happens: ({ signal }) => signal("SIGSTOP"),
     passes: ({ signal }) => signal("SIGCONT"),
   },
   {
-    ...{ name: "blackhole", goalS: 5, happens: ({ proxy }) => proxy.swallow() },
+    name: "blackhole",
+    goalS: 5,
+    happens: ({ proxy }) => proxy.swallow(),
     passes: ({ proxy }) => proxy.open(),
   },
 ];
@@ -83,8 +87,12 @@ export async function recovery({ short, say }: Wish): Promise<Measured> {
   for (const fault of FAULTS) rows.push(await measure(fault, form, say));
   return {
     settings: {
-      ...{ ...form, tasks_each: TASKS_EACH, heartbeat_ms: HEARTBEAT_MS, dying_share: DYING },
-      ...{ runs_each: RUNS, due_within_ms: DUE_WITHIN_MS },
+      ...form,
+      tasks_each: TASKS_EACH,
+      heartbeat_ms: HEARTBEAT_MS,
+      dying_share: DYING,
+      runs_each: RUNS,
+      due_within_ms: DUE_WITHIN_MS,
     },
     columns: Object.keys(rows[0] ?? {}),
     rows,
@@ -98,7 +106,8 @@ async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, say
   await database.connect();
   const servers: Server[] = [];
   const world: World = {
-    ...{ database, leases },
+    database,
+    leases,
     async start() {
       const server = await startServer(postgres.connectionString);
       servers.push(server);
@@ -134,23 +143,30 @@ async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, say
 
 function figures(rounds: readonly Round[]) {
   const partitions = rounds.flatMap(({ ownedS }) => ownedS);
-  const [each, all, moving] = [
-    spreadOf(partitions),
-    spreadOf(rounds.map(({ ownedS }) => Math.max(...ownedS))),
-    spreadOf(rounds.map(({ movingS }) => movingS)),
-  ];
+  const each = spreadOf(partitions);
+  const all = spreadOf(rounds.map(({ ownedS }) => Math.max(...ownedS)));
+  const moving = spreadOf(rounds.map(({ movingS }) => movingS));
   const found = spreadOf(rounds.flatMap(({ foundS }) => foundS));
   const sum = (of: "lost" | "doubled" | "wronged") =>
     rounds.reduce((total, round) => total + round[of], 0);
   return {
     rounds: rounds.length,
     partitions: partitions.length,
-    ...{ partition_p50_s: each.p50, partition_p99_s: each.p99, partition_max_s: each.max },
-    ...{ all_owned_p50_s: all.p50, all_owned_p99_s: all.p99, all_owned_max_s: all.max },
-    ...{ all_moving_p50_s: moving.p50, all_moving_p99_s: moving.p99, all_moving_max_s: moving.max },
-    ...{ dead_found_p50_s: found.p50, dead_found_p99_s: found.p99, dead_found_max_s: found.max },
+    partition_p50_s: each.p50,
+    partition_p99_s: each.p99,
+    partition_max_s: each.max,
+    all_owned_p50_s: all.p50,
+    all_owned_p99_s: all.p99,
+    all_owned_max_s: all.max,
+    all_moving_p50_s: moving.p50,
+    all_moving_p99_s: moving.p99,
+    all_moving_max_s: moving.max,
+    dead_found_p50_s: found.p50,
+    dead_found_p99_s: found.p99,
+    dead_found_max_s: found.max,
     live_leases_lost: sum("wronged"),
-    ...{ lost: sum("lost"), doubled: sum("doubled") },
+    lost: sum("lost"),
+    doubled: sum("doubled"),
   };
 }
 
@@ -166,7 +182,9 @@ async function round(
   const { database } = world;
   const former = await owns(world, "two");
   const agent = createAgent({
-    ...{ address: newer.address, id: "bench", slots: 50 },
+    address: newer.address,
+    id: "bench",
+    slots: 50,
     handlers: { act: async () => null },
   });
   agent.start();

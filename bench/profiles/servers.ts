@@ -19,7 +19,7 @@ export async function servers({ short, say }: Wish): Promise<Measured> {
     const second = await startProgram(SERVER_PROGRAM, [world.connectionString]);
     say("two servers");
     const both = {
-      ...{ address: world.address },
+      address: world.address,
       async used() {
         const used = await world.used();
         return { ...used, serverCpuS: used.serverCpuS + cpuSeconds(second.child.pid ?? 0) };
@@ -35,13 +35,16 @@ export async function servers({ short, say }: Wish): Promise<Measured> {
       { servers: 2, ...two },
     ];
     const figures = {
-      ...{ one, two, steps_ratio: two.steps_per_s / one.steps_per_s },
+      one,
+      two,
+      steps_ratio: two.steps_per_s / one.steps_per_s,
       cpu_per_step_ratio: cpuOf(two) / cpuOf(one),
     };
     return {
       settings: { ...BATCHES, ...form },
       columns: Object.keys(rows[0] ?? {}),
-      ...{ rows, figures },
+      rows,
+      figures,
     };
   } finally {
     await world.stop();
@@ -58,7 +61,9 @@ async function waits(
   world: BenchWorld,
   measure: () => Promise<Reached>,
 ): Promise<Reached & { readonly waiting_for_locks: number }> {
-  let [looks, waiting, looking] = [0, 0, false];
+  let looks = 0;
+  let waiting = 0;
+  let looking = false;
   const timer = setInterval(async () => {
     if (looking) return;
     looking = true;

@@ -44,7 +44,8 @@ interface Sized {
 
 /** Between a step and its compensation. */
 const undoGap = 26;
-const [nodeGap, rankGap] = [26, 46];
+const nodeGap = 26;
+const rankGap = 46;
 /** How many times wider than high a drawing may be before it is laid out from left to right. */
 const widerMax = 2.5;
 
@@ -73,7 +74,8 @@ function placedBy(
   });
   const boxes = new Map(nodes.map(({ node, box }) => [node.id, box]));
   const drawn = edges.flatMap((edge, no) => {
-    const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)];
+    const from = boxes.get(edge.from);
+    const to = boxes.get(edge.to);
     if (!from || !to) return [];
     const bends = laid.bends[no] ?? [];
     return [{ ...edge, points: [leaving(from, direction), ...bends, entering(to, direction)] }];

@@ -154,7 +154,8 @@ const headLength = 8;
 /** The arrow head is drawn as a path: not every viewer of SVG supports markers. */
 function head(before: Point, tip: Point, name: string): string {
   const length = Math.hypot(tip.x - before.x, tip.y - before.y) || 1;
-  const [along, across] = [(tip.x - before.x) / length, (tip.y - before.y) / length];
+  const along = (tip.x - before.x) / length;
+  const across = (tip.y - before.y) / length;
   const corner = (side: number) => ({
     x: tip.x - headLength * along + (side * headLength * across) / 2,
     y: tip.y - headLength * across - (side * headLength * along) / 2,
@@ -167,7 +168,8 @@ function legendColumns(samples: readonly Sample[], widthMax: number) {
   const widest = Math.max(...samples.map(({ text }) => textWidth(text))) + 64;
   const columns = Math.max(1, Math.floor(widthMax / widest));
   const drawn = samples.map((sample, no) => {
-    const [x, y] = [(no % columns) * widest, Math.floor(no / columns) * sampleHeight];
+    const x = (no % columns) * widest;
+    const y = Math.floor(no / columns) * sampleHeight;
     return `<g transform="translate(${at(x)} ${at(y)})">${sampleDrawing(sample)}${textAt({ x: 44, y: 14 }, "legend", sample.text)}</g>`;
   });
   return {

@@ -22,7 +22,9 @@ interface BenchOptions {
 const namespace = "drover-bench";
 /** The shortest retention that a server accepts. */
 const retentionMs = 3_600_000;
-const [runsMax, concurrencyMax, durationMsMax] = [1_000_000, 1_000, 3_600_000];
+const runsMax = 1_000_000;
+const concurrencyMax = 1_000;
+const durationMsMax = 3_600_000;
 const interrupted = 130;
 
 export function addBench(program: Command, ended: Ended): void {
@@ -81,7 +83,10 @@ async function measure(
   const most = duration === undefined ? ` of ${runs}` : "";
   try {
     const result = await runLoad({
-      ...{ ...target, namespace, concurrency, signal: giveUp.signal },
+      ...target,
+      namespace,
+      concurrency,
+      signal: giveUp.signal,
       goesOn: (begun, elapsedMs) => (duration === undefined ? begun < runs : elapsedMs < duration),
       onRun: (ended) => output.screen?.show(() => [`${ended}${most} runs`]),
     });

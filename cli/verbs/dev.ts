@@ -23,7 +23,8 @@ export function addDev(program: Command, ended: Ended): void {
       // A developer who tests a webhook receives it on the same machine.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
-      const [trace, log] = [traceOf(options), logOf(options)];
+      const trace = traceOf(options);
+      const log = logOf(options);
       ended(await serve({ database, ...open, ...how, trace, log, next }, contextOf(command)));
     });
 }

@@ -66,8 +66,19 @@ async function factsOf(
     undeliveredOf(connection),
   ]);
   return {
-    ...{ address, namespace, again, clientVersion, migrations: ownMigrations(), overview, cluster },
-    ...{ callMs, ...page, supervisors, hooks, undelivered, unknownVariables: unknown },
+    address,
+    namespace,
+    again,
+    clientVersion,
+    migrations: ownMigrations(),
+    overview,
+    cluster,
+    callMs,
+    ...page,
+    supervisors,
+    hooks,
+    undelivered,
+    unknownVariables: unknown,
   };
 }
 

@@ -147,7 +147,8 @@ function addResolve(escalation: Command, ended: Ended): void {
 /** The number follows the last slash: a key may contain slashes. */
 function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   const at = name.lastIndexOf("/");
-  const [run, escalationId] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)];
+  const run = name.slice(0, Math.max(at, 0));
+  const escalationId = name.slice(at + 1);
   if (run === "" || escalationId === "")
     throw usageFailure(
       `"${clean(name)}" is no escalation: it is named RUN/N`,

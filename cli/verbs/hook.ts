@@ -139,13 +139,26 @@ function addDeliveries(hook: Command, ended: Ended): void {
       const whole = create(ListDeliveriesResponseSchema, { deliveries, nextPageToken });
       writeList(output, [ListDeliveriesResponseSchema, whole], [DeliverySchema, deliveries]);
       const rows = deliveries.map((one) => [
-        ...[timeWords(one.createdTime), clean(one.hook), clean(one.kind), String(one.count)],
+        timeWords(one.createdTime),
+        clean(one.hook),
+        clean(one.kind),
+        String(one.count),
         clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
-        ...[clean(one.state), String(one.tries), timeWords(one.nextTryTime), clean(one.error)],
+        clean(one.state),
+        String(one.tries),
+        timeWords(one.nextTryTime),
+        clean(one.error),
       ]);
       const head = [
-        ...["MADE", "HOOK", "TELLS OF", "COUNT", "ABOUT"],
-        ...["STATE", "TRIES", "NEXT", "ERROR"],
+        "MADE",
+        "HOOK",
+        "TELLS OF",
+        "COUNT",
+        "ABOUT",
+        "STATE",
+        "TRIES",
+        "NEXT",
+        "ERROR",
       ];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no webhooks");

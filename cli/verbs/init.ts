@@ -54,7 +54,9 @@ export function addInit(program: Command, ended: Ended): void {
 }
 
 const namesOf: Readonly<Record<Language, string>> = Object.freeze({
-  ...{ go: "Go", python: "Python", typescript: "TypeScript" },
+  go: "Go",
+  python: "Python",
+  typescript: "TypeScript",
 });
 
 interface ProjectFile {

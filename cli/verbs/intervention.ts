@@ -32,7 +32,9 @@ export function addInterventionVerbs(intervention: Command, ended: Ended): void 
       const { operator, namespace } = connect();
       const { rule, run, after, before, limit } = options;
       const request = {
-        ...{ namespace, rules: [...(rule ?? [])], runId: run ?? "" },
+        namespace,
+        rules: [...(rule ?? [])],
+        runId: run ?? "",
         ...(after ? { actedAfter: after } : {}),
         ...(before ? { actedBefore: before } : {}),
       };

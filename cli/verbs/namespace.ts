@@ -65,8 +65,11 @@ function addList(noun: Command, ended: Ended): void {
       const whole = create(ListNamespacesResponseSchema, found);
       writeList(output, [ListNamespacesResponseSchema, whole], [NamespaceSchema, namespaces]);
       const rows = namespaces.map((one) => [
-        ...[clean(one.name), clean(one.region), timeWords(one.createTime)],
-        ...[one.retention ? retentionWords(one) : "", namespaceLimitWords(one.limits)],
+        clean(one.name),
+        clean(one.region),
+        timeWords(one.createTime),
+        one.retention ? retentionWords(one) : "",
+        namespaceLimitWords(one.limits),
       ]);
       const headers = ["NAMESPACE", "REGION", "CREATED", "KEEPS RUNS", "LIMITS"];
       if (output.format === "table") printTable(output, headers, rows);

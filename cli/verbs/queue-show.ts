@@ -57,11 +57,17 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
   output.line("");
   const isPinned = tasks.some(({ agentVersion }) => agentVersion !== "");
   const headers = [
-    ...["TASK", ...(isPinned ? ["FOR VERSION"] : [])],
-    ...["WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LAST POLLED"],
+    "TASK",
+    ...(isPinned ? ["FOR VERSION"] : []),
+    "WAIT",
+    "OLDEST",
+    "WITH AGENTS",
+    "AGENTS",
+    "LAST POLLED",
   ];
   const rows = tasks.map((task) => [
-    ...[clean(task.task), ...(isPinned ? [clean(task.agentVersion) || "any"] : [])],
+    clean(task.task),
+    ...(isPinned ? [clean(task.agentVersion) || "any"] : []),
     String(task.depth),
     timeWords(task.oldestTime),
     String(task.leased),

@@ -51,12 +51,10 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
       const rows = occurrences
         .slice(0, shownMax)
         .map((one) => [
-          ...[
-            timeWords(one.time),
-            clean(one.nominalTime),
-            clean(one.runId),
-            outcomeOf(one, options),
-          ],
+          timeWords(one.time),
+          clean(one.nominalTime),
+          clean(one.runId),
+          outcomeOf(one, options),
           clean(one.message),
         ]);
       if (output.format === "table") {

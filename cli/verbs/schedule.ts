@@ -94,8 +94,14 @@ function specOf(
   const { version, priority, label, overlap, catchUp, jitter, notify = "" } = options;
   const input = readPayload(options.input, "--input");
   return {
-    ...{ calendar: calendarOf(options), workflow, version, priority, labels: { ...label } },
-    ...{ overlap: overlaps[overlap], notifyHook: notify, ...(input && { input }) },
+    calendar: calendarOf(options),
+    workflow,
+    version,
+    priority,
+    labels: { ...label },
+    overlap: overlaps[overlap],
+    notifyHook: notify,
+    ...(input && { input }),
     ...(catchUp !== undefined && { catchUp: durationFromMs(catchUp) }),
     ...(jitter !== undefined && { jitter: durationFromMs(jitter) }),
   };
@@ -168,11 +174,12 @@ function addList(schedule: Command, ended: Ended): void {
       const whole = create(ListSchedulesResponseSchema, { schedules, nextPageToken });
       writeList(output, [ListSchedulesResponseSchema, whole], [ScheduleSchema, schedules]);
       const rows = schedules.map((one) => [
-        ...[clean(one.name), clean(one.spec?.workflow ?? ""), calendarWords(one), stateWords(one)],
-        ...[
-          timeWords(one.next[0]?.time),
-          ...(occurrenceRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? []),
-        ],
+        clean(one.name),
+        clean(one.spec?.workflow ?? ""),
+        calendarWords(one),
+        stateWords(one),
+        timeWords(one.next[0]?.time),
+        ...(occurrenceRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? []),
       ]);
       const head = ["SCHEDULE", "WORKFLOW", "WHEN", "STATE", "NEXT", "LAST", "OUTCOME", "RUN"];
       if (output.format === "table") printTable(output, head, rows);

@@ -65,7 +65,8 @@ export function addServer(program: Command, ended: Ended): void {
       const who = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
       const open = { ...who, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
-      const [trace, log] = [traceOf(options), logOf(options)];
+      const trace = traceOf(options);
+      const log = logOf(options);
       const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
       const tuned = { ...watches, limits: edgeOf(options), trace, log };
       ended(await serve({ database, ...open, ...tuned, next }, context));

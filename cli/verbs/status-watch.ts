@@ -79,7 +79,8 @@ function changesOf(
   of: string,
   again: string,
 ): readonly string[] {
-  const [old, now] = [new Map(keyed(before, again)), new Map(keyed(state, again))];
+  const old = new Map(keyed(before, again));
+  const now = new Map(keyed(state, again));
   const come = [...now].filter(([key]) => !old.has(key));
   const gone = [...old].filter(([key]) => !now.has(key));
   const calm = now.size === 0 && (before === null || gone.length > 0);

@@ -39,7 +39,8 @@ export function addSupervisor(program: Command, ended: Ended): void {
         ...(listen === undefined ? {} : { listen }),
       };
       const database = databaseOf(options);
-      const [trace, log] = [traceOf(options), logOf(options)];
+      const trace = traceOf(options);
+      const log = logOf(options);
       const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
       const use = { database, standby, allowLocalWebhooks, ...tuned, ...where };
       ended(await supervise(use, contextOf(command)));

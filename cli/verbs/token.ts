@@ -89,8 +89,12 @@ function addCreate(token: Command, ended: Ended): void {
 function requestOf(name: string, namespace: string, options: CreateOptions) {
   const { role, queue, validFor, allNamespaces = false, by } = options;
   return {
-    ...{ namespace: allNamespaces ? "" : namespace, allNamespaces, name, by },
-    ...{ role: ROLES[role], queues: [...queue] },
+    namespace: allNamespaces ? "" : namespace,
+    allNamespaces,
+    name,
+    by,
+    role: ROLES[role],
+    queues: [...queue],
     ...(validFor === undefined ? {} : { validFor: durationFromMs(validFor) }),
   };
 }
@@ -139,8 +143,13 @@ function addList(token: Command, ended: Ended): void {
 function rowOf(token: Token): readonly string[] {
   const { id, name, role, namespace, queues, madeBy, lastUseTime, expireTime } = token;
   return [
-    ...[id, name, phrase(RoleSchema, role), namespace || "every namespace", queues.join(" ")],
-    ...[madeBy, timeWords(lastUseTime) || "never"],
+    id,
+    name,
+    phrase(RoleSchema, role),
+    namespace || "every namespace",
+    queues.join(" "),
+    madeBy,
+    timeWords(lastUseTime) || "never",
     token.revokeTime
       ? `revoked ${timeWords(token.revokeTime)} by ${token.revokedBy}`
       : timeWords(expireTime),

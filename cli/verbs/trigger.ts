@@ -152,7 +152,9 @@ function addList(trigger: Command, ended: Ended): void {
         definition
           ? [
               [
-                ...[clean(definition.trigger), sourceWords(definition), actionWords(definition)],
+                clean(definition.trigger),
+                sourceWords(definition),
+                actionWords(definition),
                 timeWords(changedTime),
               ],
             ]
@@ -194,8 +196,12 @@ function addRefusals(trigger: Command, ended: Ended): void {
       const answer = await operator.listRefusals(request);
       writeList(output, [ListRefusalsResponseSchema, answer], [RefusalSchema, answer.refusals]);
       const rows = answer.refusals.map((one) => [
-        ...[timeWords(one.lastTime), clean(one.trigger), String(one.count), clean(one.reason)],
-        ...[clean(one.runId), clean(one.message)],
+        timeWords(one.lastTime),
+        clean(one.trigger),
+        String(one.count),
+        clean(one.reason),
+        clean(one.runId),
+        clean(one.message),
       ]);
       const head = ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"];
       if (output.format === "table") printTable(output, head, rows);
@@ -224,7 +230,10 @@ function addTry(trigger: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const { header: headers = {}, query = {}, run } = options;
       const answer = await operator.tryTrigger({
-        ...{ namespace, of, headers: { ...headers }, query: { ...query } },
+        namespace,
+        of,
+        headers: { ...headers },
+        query: { ...query },
         ...(body && { body }),
         ...(run === undefined ? {} : { run: runRefOf(run, {}) }),
       });

@@ -42,37 +42,43 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Escalations",
         about: "Questions that wait for a person. Their runs stand still until then.",
-        ...{ unit: "short", wrongFrom: 1 },
+        unit: "short",
+        wrongFrom: 1,
         queries: [{ expr: "max(drover_escalations_open)", legend: "open" }],
       },
       {
         title: "Overdue",
         about: "How long the oldest moment is due that nobody has acted on. Up to 5 s is the goal.",
-        ...{ unit: "s", wrongFrom: 5 },
+        unit: "s",
+        wrongFrom: 5,
         queries: [{ expr: "max(drover_overdue_seconds)", legend: "oldest" }],
       },
       {
         title: "Partitions without owner",
         about: "Shares of the runs that nobody watches. For some seconds after a server was lost.",
-        ...{ unit: "short", wrongFrom: 1 },
+        unit: "short",
+        wrongFrom: 1,
         queries: [{ expr: "max(drover_partitions_unowned)", legend: "partitions" }],
       },
       {
         title: "Open circuits",
         about: "Tasks that fail for all agents, and agents that fail where others do not: at rest.",
-        ...{ unit: "short", wrongFrom: 1 },
+        unit: "short",
+        wrongFrom: 1,
         queries: [{ expr: "max by (of) (drover_circuits_open)", legend: "{{of}}" }],
       },
       {
         title: "Oldest task that waits",
         about: "How long an agent has been awaited. What is paused does not count.",
-        ...{ unit: "s", wrongFrom: 300 },
+        unit: "s",
+        wrongFrom: 300,
         queries: [{ expr: "max(drover_tasks_waiting_seconds)", legend: "oldest" }],
       },
       {
         title: "Degraded servers",
         about: "Servers that say of themselves that watching is late. /healthz says why.",
-        ...{ unit: "short", wrongFrom: 1 },
+        unit: "short",
+        wrongFrom: 1,
         queries: [{ expr: "sum(drover_degraded)", legend: "degraded" }],
       },
     ],
@@ -103,7 +109,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Open runs by state",
         about: "What is under way in all namespaces, and what stands still.",
-        ...{ unit: "short", stacked: true },
+        unit: "short",
+        stacked: true,
         queries: [{ expr: "max by (state) (drover_runs_open)", legend: "{{state}}" }],
       },
       {
@@ -139,7 +146,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         title: "Interventions by rule",
         about:
           "What supervisors do, per second. A rule that rises and did not before has a runbook.",
-        ...{ unit: "ops", stacked: true },
+        unit: "ops",
+        stacked: true,
         queries: [
           { expr: `sum by (rule) (${rate("drover_interventions_total")})`, legend: "{{rule}}" },
         ],
@@ -147,7 +155,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Attempts by outcome",
         about: "Tasks that have ended, per second.",
-        ...{ unit: "ops", stacked: true },
+        unit: "ops",
+        stacked: true,
         queries: [
           { expr: `sum by (outcome) (${rate("drover_attempts_total")})`, legend: "{{outcome}}" },
         ],
@@ -181,7 +190,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Tasks handed out",
         about: "Per second, by what they are.",
-        ...{ unit: "ops", stacked: true },
+        unit: "ops",
+        stacked: true,
         queries: [
           { expr: `sum by (task) (${rate("drover_tasks_granted_total")})`, legend: "{{task}}" },
         ],
@@ -200,7 +210,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Sessions of agents",
         about: "Those that each server has heard of in the last minute.",
-        ...{ unit: "short", stacked: true },
+        unit: "short",
+        stacked: true,
         queries: [{ expr: "drover_agent_sessions", legend: BY_SERVER }],
       },
     ],
@@ -211,13 +222,15 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Overdue rows",
         about: "Moments that have passed by more than the goal, by what they are of. Good: none.",
-        ...{ unit: "short", stacked: true },
+        unit: "short",
+        stacked: true,
         queries: [{ expr: "max by (of) (drover_overdue_rows)", legend: "{{of}}" }],
       },
       {
         title: "Partitions by owner",
         about: "How the servers share the watching; a step in it is a hand-over.",
-        ...{ unit: "short", stacked: true },
+        unit: "short",
+        stacked: true,
         queries: [
           { expr: "drover_partitions_owned", legend: BY_SERVER },
           { expr: "max(drover_partitions_unowned)", legend: "nobody" },

@@ -147,7 +147,12 @@ export function readCircuit(circuit: wire.Circuit): Circuit {
   const isSet = setting !== CircuitSetting.UNSPECIFIED;
   const time = readTime(circuit.setTime);
   return Object.freeze({
-    ...{ queue, task, agentId, agentVersion, cooldowns, saw },
+    queue,
+    task,
+    agentId,
+    agentVersion,
+    cooldowns,
+    saw,
     state: states.get(circuit.state) ?? "UNSPECIFIED",
     sinceTime: readTime(circuit.sinceTime),
     tryTime: readTime(circuit.tryTime),
@@ -159,6 +164,8 @@ export function readCordon({ of, cordonedBy: by, why, cordonedTime }: wire.Cordo
   return Object.freeze({
     agentId: of.case === "agentId" ? of.value : null,
     version: of.case === "version" ? of.value : null,
-    ...{ by, why, time: readTime(cordonedTime) },
+    by,
+    why,
+    time: readTime(cordonedTime),
   });
 }

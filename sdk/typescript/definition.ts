@@ -98,7 +98,9 @@ function toMap(map: MapSpec): MessageInitShape<typeof MapStepSchema> {
   const { over, task, queue = "", concurrency, tolerate, toleratePercent, waves } = map;
   refuseBoth({ tolerate, toleratePercent });
   return {
-    ...{ over: String(over), task, queue },
+    over: String(over),
+    task,
+    queue,
     ...(concurrency !== undefined && { concurrency }),
     ...(tolerate !== undefined && {
       tolerated: { case: "tolerate", value: tolerate } as const,
@@ -188,7 +190,8 @@ function toCompensate(spec: string | CompensateSpec): MessageInitShape<typeof Co
 function toFallback(spec: FallbackSpec): MessageInitShape<typeof FallbackSchema> {
   const { queue, task, run, input } = spec;
   return {
-    ...{ queue: queue ?? "", task: task ?? "" },
+    queue: queue ?? "",
+    task: task ?? "",
     ...(run !== undefined && { run: toRun(run) }),
     ...payloads({ input }),
   };

@@ -115,7 +115,10 @@ export function createHooks(call: Call, namespace: string): Hooks {
 
 function readHook({ name, url, events, secretDigest, ...hook }: wire.Hook): Hook {
   return Object.freeze({
-    ...{ name, url, events, secretDigest },
+    name,
+    url,
+    events,
+    secretDigest,
     createdTime: readTime(hook.createdTime),
     changedTime: readTime(hook.changedTime),
   });
@@ -124,7 +127,16 @@ function readHook({ name, url, events, secretDigest, ...hook }: wire.Hook): Hook
 function readDelivery(delivery: wire.Delivery): Delivery {
   const { id, hook, url, kind, count, runId, escalationId, state, tries, error } = delivery;
   return Object.freeze({
-    ...{ id, hook, url, kind, count, runId, escalationId, state, tries, error },
+    id,
+    hook,
+    url,
+    kind,
+    count,
+    runId,
+    escalationId,
+    state,
+    tries,
+    error,
     createdTime: readTime(delivery.createdTime),
     endedTime: readTime(delivery.endedTime),
     nextTryTime: readTime(delivery.nextTryTime),

@@ -117,7 +117,9 @@ function readSent({ namespace }: { namespace?: wire.Namespace | undefined }): Na
 
 function readNamespace({ name, region, createTime, retention, limits }: wire.Namespace): Namespace {
   return Object.freeze({
-    ...{ name, region, createdTime: readTime(createTime) },
+    name,
+    region,
+    createdTime: readTime(createTime),
     retentionMs: retention === undefined ? null : fromDuration(retention),
     limits: readLimits(limits),
   });

@@ -279,7 +279,10 @@ export function createOperations(call: Call, namespace: string): Operations {
     async interventions(spec: ListInterventionsSpec = {}): Promise<InterventionPage> {
       const { rules = [], runId = "", actedAfter, actedBefore, signal } = spec;
       const request = {
-        ...{ namespace, rules: [...rules], runId, ...toPage(spec) },
+        namespace,
+        rules: [...rules],
+        runId,
+        ...toPage(spec),
         ...(actedAfter ? { actedAfter: timestampFromDate(actedAfter) } : {}),
         ...(actedBefore ? { actedBefore: timestampFromDate(actedBefore) } : {}),
       };
@@ -303,7 +306,13 @@ function toPage({ pageSize = 0, pageToken = "" }: PageSpec) {
 function readAgent(agent: agents.AgentInfo): AgentInfo {
   const { id, version, labels, queues, tasks, server, held } = agent;
   return Object.freeze({
-    ...{ id, version, labels, queues, tasks, server, held },
+    id,
+    version,
+    labels,
+    queues,
+    tasks,
+    server,
+    held,
     session: Buffer.from(agent.session).toString("hex"),
     firstSeenTime: readTime(agent.firstSeenTime),
     lastSeenTime: readTime(agent.lastSeenTime),
@@ -318,7 +327,14 @@ function readAgent(agent: agents.AgentInfo): AgentInfo {
 function readHeld(held: agents.HeldTask): HeldTask {
   const { runId, workflow, stepId, queue, task, fence, attempt, cancelling } = held;
   return Object.freeze({
-    ...{ runId, workflow, stepId, queue, task, fence, attempt, cancelling },
+    runId,
+    workflow,
+    stepId,
+    queue,
+    task,
+    fence,
+    attempt,
+    cancelling,
     kind: taskKinds.get(held.kind) ?? "UNSPECIFIED",
     grantedTime: readTime(held.grantedTime),
     attemptDeadlineTime: readTime(held.attemptDeadlineTime),
@@ -328,13 +344,11 @@ function readHeld(held: agents.HeldTask): HeldTask {
 function readHandOver(one: partitions.HandOver): HandOver {
   const { partition, epoch, supervisor, address } = one;
   return Object.freeze({
-    ...{
-      partition,
-      epoch,
-      supervisor,
-      address,
-      reason: handOverReasons.get(one.reason) ?? "UNSPECIFIED",
-    },
+    partition,
+    epoch,
+    supervisor,
+    address,
+    reason: handOverReasons.get(one.reason) ?? "UNSPECIFIED",
     takenTime: readTime(one.takenTime),
     leftTime: readTime(one.leftTime),
   });
@@ -343,7 +357,10 @@ function readHandOver(one: partitions.HandOver): HandOver {
 function readSupervisor(one: partitions.Supervisor): Supervisor {
   const { id, address, alive, partitions: owned } = one;
   return Object.freeze({
-    ...{ id, address, alive, partitions: owned },
+    id,
+    address,
+    alive,
+    partitions: owned,
     startedTime: readTime(one.startedTime),
     lastSeenTime: readTime(one.lastSeenTime),
   });
@@ -352,7 +369,9 @@ function readSupervisor(one: partitions.Supervisor): Supervisor {
 function readCluster(answer: overview.GetClusterInfoResponse): ClusterInfo {
   const { serverVersion, databaseVersion, moreOpenRuns } = answer;
   return Object.freeze({
-    ...{ serverVersion, databaseVersion, moreOpenRuns },
+    serverVersion,
+    databaseVersion,
+    moreOpenRuns,
     clockDifferenceMs: fromDuration(answer.clockDifference),
     migrations: answer.migrations.map(({ number, name, appliedTime }) => {
       return { number, name, appliedTime: readTime(appliedTime) };
@@ -366,7 +385,13 @@ function readCluster(answer: overview.GetClusterInfoResponse): ClusterInfo {
 function readPartition(one: partitions.Partition): Partition {
   const { partition, region, watched, supervisor, address, epoch, lag, late } = one;
   return Object.freeze({
-    ...{ partition, region, watched, supervisor, address, epoch, late },
+    partition,
+    region,
+    watched,
+    supervisor,
+    address,
+    epoch,
+    late,
     lastSeenTime: readTime(one.lastSeenTime),
     takenTime: readTime(one.takenTime),
     lagMs: lag === undefined ? null : durationMs(lag),

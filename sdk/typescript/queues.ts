@@ -167,7 +167,12 @@ export function readPause(pause: wire.Pause | undefined): Pause | null {
 }
 
 const nothing: Omit<Queue, "name"> = {
-  ...{ depth: 0, leased: 0, pause: null, limits: {}, oldestTime: null, polledTime: null },
+  depth: 0,
+  leased: 0,
+  pause: null,
+  limits: {},
+  oldestTime: null,
+  polledTime: null,
   agents: 0,
 };
 
@@ -178,7 +183,12 @@ function readQueueOf(name: string, { queue }: { queue?: wire.Queue | undefined }
 function readQueue(queue: wire.Queue): Queue {
   const { name, depth, leased, agents, pause, limits } = queue;
   return Object.freeze({
-    ...{ name, depth, leased, agents, pause: readPause(pause), limits: readLimits(limits) },
+    name,
+    depth,
+    leased,
+    agents,
+    pause: readPause(pause),
+    limits: readLimits(limits),
     oldestTime: readTime(queue.oldestTime),
     polledTime: readTime(queue.polledTime),
   });
@@ -187,7 +197,11 @@ function readQueue(queue: wire.Queue): Queue {
 function readTask(one: wire.QueueTask): QueueTask {
   const { task, depth, leased, agents, agentVersion } = one;
   return Object.freeze({
-    ...{ task, depth, leased, agents, agentVersion },
+    task,
+    depth,
+    leased,
+    agents,
+    agentVersion,
     oldestTime: readTime(one.oldestTime),
     polledTime: readTime(one.polledTime),
   });

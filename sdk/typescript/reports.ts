@@ -57,7 +57,10 @@ type AnswerKind = "answered" | "repeat" | "substitute";
 
 export function createReports({ clock, log, send, onAnswered }: ReportsOptions): Reports {
   const queue = createGathering<Report>({
-    ...{ clock, itemsMax: resultsMax, sizeMax: reportSizeMax, send: sendBatch },
+    clock,
+    itemsMax: resultsMax,
+    sizeMax: reportSizeMax,
+    send: sendBatch,
   });
 
   async function sendBatch(batch: readonly Report[]): Promise<Sent<Report>> {

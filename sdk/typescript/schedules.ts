@@ -222,7 +222,11 @@ function toSpec(spec: RecurringSpec, codec: Codec): MessageInitShape<typeof Sche
   const input = encoded(spec.input, codec);
   return {
     calendar: toCalendar(spec.calendar),
-    ...{ workflow, version, priority, labels: { ...labels }, notifyHook },
+    workflow,
+    version,
+    priority,
+    labels: { ...labels },
+    notifyHook,
     ...(input && { input }),
     ...(overlap && { overlap: overlaps[overlap] }),
     ...(spec.catchUp !== undefined && { catchUp: toDuration(spec.catchUp) }),
@@ -251,7 +255,9 @@ function readSchedule({ name, pause, next, last, ...schedule }: wire.Schedule): 
   const spec = present(schedule.spec);
   const names = Object.keys(overlaps) as Overlap[];
   return Object.freeze({
-    ...{ name, calendar: readCalendar(spec.calendar), workflow: spec.workflow },
+    name,
+    calendar: readCalendar(spec.calendar),
+    workflow: spec.workflow,
     overlap: names.find((one) => overlaps[one] === spec.overlap) ?? "skip",
     catchUpMs: fromDuration(spec.catchUp),
     jitterMs: fromDuration(spec.jitter),
@@ -269,13 +275,11 @@ function readCalendar({ case: kind, value }: wire.ScheduleSpec["calendar"]): Sch
 function readOccurrence(occurrence: wire.Occurrence): Occurrence {
   const { nominalTime, runId, message, missed } = occurrence;
   return {
-    ...{
-      time: readTime(occurrence.time),
-      nominalTime,
-      handledTime: readTime(occurrence.handledTime),
-      message,
-      missed,
-    },
+    time: readTime(occurrence.time),
+    nominalTime,
+    handledTime: readTime(occurrence.handledTime),
+    message,
+    missed,
     cause: nameIn(OccurrenceCause, occurrence.cause),
     outcome: nameIn(OccurrenceOutcome, occurrence.outcome),
     runId: runId === "" ? null : runId,

@@ -143,7 +143,10 @@ function ownWords(error: DroverCallError, place: number): DroverCallError {
   const fields = error.fields.map(({ path, message }) => ({ path: own(path), message }));
   const message = own(error.message).replace(`runs[${place}]: `, "");
   return new DroverCallError(code, message, {
-    ...{ reason, fields, metadata, cause: error },
+    reason,
+    fields,
+    metadata,
+    cause: error,
     ...(retryAfterMs !== null && { retryAfterMs }),
   });
 }

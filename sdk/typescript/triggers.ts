@@ -133,7 +133,8 @@ function readTrigger(trigger: wire.Trigger | undefined): Trigger {
   return Object.freeze({
     name: definition?.trigger ?? "",
     definition: definition && readTriggerSpec(definition),
-    ...{ path, secretDigest },
+    path,
+    secretDigest,
     createdTime: readTime(times.createdTime),
     changedTime: readTime(times.changedTime),
   });
@@ -142,7 +143,11 @@ function readTrigger(trigger: wire.Trigger | undefined): Trigger {
 function readRefusal(refusal: wire.Refusal): Refusal {
   const { trigger, reason, message, runId, count, firstTime, lastTime } = refusal;
   return Object.freeze({
-    ...{ trigger, reason, message, runId, count: Number(count) },
+    trigger,
+    reason,
+    message,
+    runId,
+    count: Number(count),
     firstTime: readTime(firstTime),
     lastTime: readTime(lastTime),
   });

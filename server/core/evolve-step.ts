@@ -205,8 +205,15 @@ function evolveMap(step: Step, effect: MapEffect): Step {
 
 function itemsOf(total: number): Items {
   return {
-    ...{ total, begun: 0, open: 0, succeeded: 0, failed: 0, skipped: 0 },
-    ...{ undoFrom: 0, undosMoving: 0, undosLeft: 0 },
+    total,
+    begun: 0,
+    open: 0,
+    succeeded: 0,
+    failed: 0,
+    skipped: 0,
+    undoFrom: 0,
+    undosMoving: 0,
+    undosLeft: 0,
   };
 }
 

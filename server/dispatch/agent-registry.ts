@@ -82,8 +82,17 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
   function enter(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): Entry {
     const calledAtMs = clock.monotonicMs();
     const entry = known.get(agent.session) ?? {
-      ...{ agent, namespaceId, poll, parked: 0, calledAtMs, seenAtMs: calledAtMs, isFresh: true },
-      ...{ hasCalled: true, goneAtMs: null, succeededAtMs: null, sentAtMs: null },
+      agent,
+      namespaceId,
+      poll,
+      parked: 0,
+      calledAtMs,
+      seenAtMs: calledAtMs,
+      isFresh: true,
+      hasCalled: true,
+      goneAtMs: null,
+      succeededAtMs: null,
+      sentAtMs: null,
     };
     entry.agent = agent;
     entry.poll = poll ?? entry.poll;

@@ -236,7 +236,8 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
       const waitMs = bucket.waitMs();
       if (waitMs > 0) await clock.sleep(waitMs);
       bucket.take();
-      const [lanes, scanned] = [wanted, round];
+      const lanes = wanted;
+      const scanned = round;
       [wanted, round] = [new Set(), Promise.withResolvers()];
       await claimAlone(lanes);
       scanned.resolve();

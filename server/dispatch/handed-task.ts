@@ -121,8 +121,13 @@ function plainFacts({ runId, step }: ReadyRow, runs: KnownRuns): TaskFacts | nul
 
 /** What a plain task contains beside the data of its run. */
 export const PLAIN = Object.freeze({
-  ...{ lastDetails: null, items: null, strategy: 0, planned: 0 },
-  ...{ changedInput: null, output: null, effectOf: null },
+  lastDetails: null,
+  items: null,
+  strategy: 0,
+  planned: 0,
+  changedInput: null,
+  output: null,
+  effectOf: null,
 });
 
 /** The facts that expressions of the tasks use. A plan without expressions needs none. */

@@ -37,8 +37,13 @@ export interface LostPollsHandler {
 export function createLostPolls(options: LostPollsOptions): LostPollsHandler {
   const { store, clock, advance, isRetryable, onError, onFlushed } = options;
   const questions = createBatcher<LostPolls, readonly Promise<unknown>[]>({
-    ...{ name: "undelivered", clock, isRetryable, onFlushed },
-    ...{ fullAt: FULL_AT, waitingMax: WAITING_MAX, outMax: 1 },
+    name: "undelivered",
+    clock,
+    isRetryable,
+    onFlushed,
+    fullAt: FULL_AT,
+    waitingMax: WAITING_MAX,
+    outMax: 1,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
     itemsMax: SESSIONS_MAX,
     sizeMax: POLLS_MAX,

@@ -153,7 +153,9 @@ export function compileTrigger(definition: TriggerDefinition): CompiledTrigger {
   if (problem) return { ok: false, problems: [problem] };
   const meter = createMeter(COMPILE_COST_MAX);
   const scope: ExpressionScope = {
-    ...{ steps: [], allSteps: [], hasItem: false },
+    steps: [],
+    allSteps: [],
+    hasItem: false,
     names: NAMES[source.kind],
   };
   const compiled = templateOf(action);

@@ -224,7 +224,9 @@ async function pass(
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
-    ...{ ...written, records: children.records, begun: children.runs },
+    ...written,
+    records: children.records,
+    begun: children.runs,
     results: items.map((item) => resultOf(item, { answers, fenced, failed, postponed, wait })),
   };
 }

@@ -45,8 +45,13 @@ export function begin(tx: Tx, item: ScheduleItem, runId: string, joined: Joined 
   const { request, laned } = item;
   const facts = {
     run: {
-      ...{ id: runId, workflow: item.workflow, version: item.version, createdAt: tx.now },
-      ...{ key: request.key, labels: request.labels, input: request.input },
+      id: runId,
+      workflow: item.workflow,
+      version: item.version,
+      createdAt: tx.now,
+      key: request.key,
+      labels: request.labels,
+      input: request.input,
     },
     steps: new Map(),
   };

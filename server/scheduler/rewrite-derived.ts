@@ -49,7 +49,8 @@ async function rewriteWithin(tx: Tx, items: readonly RewriteItem[]): Promise<Rew
   const rewritten = heads.length === 0 ? [] : await tx.rewriteDerived(heads);
   const sawOf = new Map(rewritten.map(({ runId, saw }) => [runId, saw]));
   const records = heads.flatMap((head): PassRecord[] => {
-    const [saw, item] = [sawOf.get(head.runId), live.get(head.runId)];
+    const saw = sawOf.get(head.runId);
+    const item = live.get(head.runId);
     return saw && item ? [recordOf(head, saw, item.actor, tx.now)] : [];
   });
   const written = records.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
@@ -69,15 +70,22 @@ function recordOf(
 ): PassRecord {
   const view = emptyView(head.run);
   return {
-    ...{ head, before: view, after: view, actor },
+    head,
+    before: view,
+    after: view,
+    actor,
     effects: [
       {
         kind: "intervened",
         intervention: {
-          ...{ step: null, fence: 0, rule: "integrity", n: Math.floor(now / NUMBER_MS) },
+          step: null,
+          fence: 0,
+          rule: "integrity",
+          n: Math.floor(now / NUMBER_MS),
           saw: saw.join("; "),
           did: "rewrote its derived rows from its state. This is a defect of Drover: please report it",
-          ...{ dueAt: now, actedAt: now },
+          dueAt: now,
+          actedAt: now,
         },
       },
     ],

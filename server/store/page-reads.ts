@@ -34,12 +34,24 @@ function endedTask(step: number, of: PageAttempt): readonly EndedAttempt[] {
   const { fence, n, attempt, secret, startedAt, outcome, digest, counted } = of;
   const kind = taskOf(of.kind);
   if (!kind || secret === null) return [];
-  const [agentId, session] = [of.agentId ?? "", of.session ?? ""];
+  const agentId = of.agentId ?? "";
+  const session = of.session ?? "";
   const transient = outcome.kind === "failure" && outcome.class === "transient";
   return [
     {
-      ...{ step, kind, fence, n, attempt, secret, agentId, session, startedAt },
-      ...{ outcome: outcome.kind, transient, counted, digest },
+      step,
+      kind,
+      fence,
+      n,
+      attempt,
+      secret,
+      agentId,
+      session,
+      startedAt,
+      outcome: outcome.kind,
+      transient,
+      counted,
+      digest,
     },
   ];
 }

@@ -19,7 +19,11 @@ type StateOfRecord = Pick<
 export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfRecord {
   const { state, version, warnings } = run;
   return {
-    ...{ state: state.kind, reason: reasonOf(state), cancelNote, stateVersion: version, endedAt },
+    state: state.kind,
+    reason: reasonOf(state),
+    cancelNote,
+    stateVersion: version,
+    endedAt,
     deadlineAt: deadlineOf(state),
     startAt: state.kind === "PENDING" && state.on === "start" ? state.until : null,
     warnings,

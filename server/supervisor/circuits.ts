@@ -137,7 +137,9 @@ function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly Ci
     const runId = of.flatMap(({ runs }) => runs)[0];
     return [
       {
-        ...{ lane, agentId, state: after },
+        lane,
+        agentId,
+        state: after,
         before: circuits.find((one) => one.agentId === agentId)?.version ?? 0,
         saw: sawWords(agentId, of, settings),
         did: didWords(after, agentId, now),

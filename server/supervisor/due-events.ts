@@ -12,7 +12,10 @@ export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
       return { kind: "lease-timer", step, fence, lastHeartbeatAt: null, watchingSince };
     case "ready":
       return {
-        ...{ kind: "ready-timer", step, fence, polled: row.polled },
+        kind: "ready-timer",
+        step,
+        fence,
+        polled: row.polled,
         ...(row.lane === null ? {} : { lane: row.lane }),
         ...(row.agentVersion === null ? {} : { agentVersion: row.agentVersion }),
       };

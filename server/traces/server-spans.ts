@@ -28,9 +28,16 @@ export function batchSpan({ name, now, ms, items, id, links }: Committed): SpanD
   if (links.length === 0) return null;
   const hash = createHash("sha256").update(`batch ${name} ${id}`).digest("hex");
   return {
-    ...{ of: "batch", name: `batch ${name}`, role: SERVER_SPANS.batch.role },
-    ...{ traceId: hash.slice(0, 32), spanId: hash.slice(32, 48), parentId: null, state: "" },
-    ...{ startMs: now, endMs: now + ms, error: null },
+    of: "batch",
+    name: `batch ${name}`,
+    role: SERVER_SPANS.batch.role,
+    traceId: hash.slice(0, 32),
+    spanId: hash.slice(32, 48),
+    parentId: null,
+    state: "",
+    startMs: now,
+    endMs: now + ms,
+    error: null,
     attributes: { "drover.batch.items": items },
     links: links.slice(0, LINKS_MAX),
   };
@@ -52,9 +59,17 @@ interface CallEnded {
 export function callSpan(ended: CallEnded): SpanData {
   const { service, method, caller, spanId, startMs, endMs, error } = ended;
   return {
-    ...{ of: "call", name: `call ${method}`, role: SERVER_SPANS.call.role },
-    ...{ traceId: caller.traceId, spanId, parentId: caller.callerId, state: caller.state },
-    ...{ startMs, endMs: Math.max(startMs, endMs), error, links: [] },
+    of: "call",
+    name: `call ${method}`,
+    role: SERVER_SPANS.call.role,
+    traceId: caller.traceId,
+    spanId,
+    parentId: caller.callerId,
+    state: caller.state,
+    startMs,
+    endMs: Math.max(startMs, endMs),
+    error,
+    links: [],
     attributes: {
       "rpc.method": `${service}/${method}`,
       ...(error === null ? {} : { "error.type": error }),

@@ -139,7 +139,10 @@ export function createTracing(options: TracingOptions): Tracing {
         const [first] = records;
         const id = first ? `${first.head.runId} ${first.after.run.version}` : "";
         committed({
-          ...{ ...batch, now, items: records.length, id },
+          ...batch,
+          now,
+          items: records.length,
+          id,
           links: [...traced.values()].flatMap((one) => (one?.trace.sampled ? [rootLink(one)] : [])),
         });
       });
@@ -156,7 +159,10 @@ export function createTracing(options: TracingOptions): Tracing {
         if (!first) return;
         const { runId, step, fence, attempt } = first.ready;
         committed({
-          ...{ name: "claim", now: first.grantedAt, ms, items: leases.length },
+          name: "claim",
+          now: first.grantedAt,
+          ms,
+          items: leases.length,
           id: [runId, step, fence, attempt, first.grantedAt].join(" "),
           links: leases.flatMap(({ ready }) => {
             const found = traced.get(ready.runId);

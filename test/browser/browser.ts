@@ -14,8 +14,13 @@ const PICTURES = `${root}.drover/screenshots`;
 const BUILT = `${root}web/dist/routes.json`;
 
 const ARGS = [
-  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
-  ...["--disable-background-networking", "--disable-component-update"],
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-sync",
+  "--disable-background-networking",
+  "--disable-component-update",
 ];
 
 const WIDE = { width: 1_440, height: 900 };
@@ -104,7 +109,9 @@ export async function visit(page: Page, path: string): Promise<void> {
 
 async function newWindow(running: Browser, address: string, theme: Theme) {
   const page = await running.newPage({
-    ...{ baseURL: `http://${address}`, colorScheme: theme, viewport: WIDE },
+    baseURL: `http://${address}`,
+    colorScheme: theme,
+    viewport: WIDE,
   });
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(error.message));

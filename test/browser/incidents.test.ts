@@ -65,7 +65,12 @@ async function startAgent(handlers: Handlers, name = "a"): Promise<void> {
   const { address } = server;
   const id = `${queue}-${name}`;
   const agent = createAgent({
-    ...{ address, id, version: "2.0", queues: [queue], handlers, log: silentLog },
+    address,
+    id,
+    version: "2.0",
+    queues: [queue],
+    handlers,
+    log: silentLog,
   });
   agent.start();
   onTestFinished(() => agent.stop());
@@ -186,7 +191,9 @@ test("an open circuit: the service is back, and nobody waits for the next try", 
   const retry = { attempts: 100, initial: "50ms", factor: 1, jitter: 0 } as const;
   const runs = await Promise.all(Array.from({ length: 6 }, () => startRun({ retry })));
   const line = await onOverview(
-    ...["circuit", /Nothing of charge in queue tills-\d goes through/, /tasks failed within 60 s/],
+    "circuit",
+    /Nothing of charge in queue tills-\d goes through/,
+    /tasks failed within 60 s/,
     /Mend what fails, and it closes by itself: one task tries in/,
   );
   await click(line.getByRole("link"));
@@ -232,7 +239,8 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
     },
   });
   const runId = await startRun({
-    ...{ onFailure: "escalate", retry: { attempts: 1 } },
+    onFailure: "escalate",
+    retry: { attempts: 1 },
     timeouts: { stall: "1s", heartbeat: "3s" },
   });
   const line = await onOverview("stall", /charge of shop: .* its progress stood still/);

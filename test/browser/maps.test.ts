@@ -20,7 +20,11 @@ let nightly = "";
 beforeAll(async () => {
   shop = await openShop();
   agent = createAgent({
-    ...{ address: shop.address, id: "loader-1", queues: ["load"], slots: 100, log: silentLog },
+    address: shop.address,
+    id: "loader-1",
+    queues: ["load"],
+    slots: 100,
+    log: silentLog,
     handlers: {
       async load(task) {
         const n = Number(at(task.input(), "n"));

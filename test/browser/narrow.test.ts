@@ -68,7 +68,8 @@ test("links and boxes of rows are large enough to be hit", async (context) => {
   const box = row.getByRole("checkbox");
   await box.waitFor(WAIT);
   const { x, y, width, height } = (await box.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
-  const [middleX, middleY] = [x + width / 2, y + height / 2];
+  const middleX = x + width / 2;
+  const middleY = y + height / 2;
   await page.mouse.click(middleX - 11, middleY - 11);
   await expect.poll(() => box.isChecked()).toBe(true);
   await page.mouse.click(middleX + 11, middleY + 11);

@@ -93,7 +93,11 @@ type World = Pick<OperationsWorld, "server" | "call" | "start">;
 function travelAgent({ address }: TestServer): Agent {
   const done = async () => ({ booked: true });
   return createAgent({
-    ...{ address, id: "travel-1", version: "2.1", queues: ["travel"], slots: 4 },
+    address,
+    id: "travel-1",
+    version: "2.1",
+    queues: ["travel"],
+    slots: 4,
     labels: { host: "blue-3" },
     handlers: { "book-flight": done, "book-hotel": done, "book-car": done },
   });
@@ -102,7 +106,11 @@ function travelAgent({ address }: TestServer): Agent {
 /** Its remote service breaks off in the middle: nobody knows whether the card was charged. */
 function paymentAgent({ address }: TestServer): Agent {
   return createAgent({
-    ...{ address, id: "payments-1", version: "1.0", queues: ["payments"], slots: 4 },
+    address,
+    id: "payments-1",
+    version: "1.0",
+    queues: ["payments"],
+    slots: 4,
     handlers: {
       charge: async () => {
         throw new UnknownError("connection-lost", "the bank hung up after the card was sent");
@@ -113,7 +121,12 @@ function paymentAgent({ address }: TestServer): Agent {
 
 function crunchAgent({ address }: TestServer): Agent {
   return createAgent({
-    ...{ address, id: "reports-1", version: "3.0", queues: ["reports"], slots: 1, grace: 0 },
+    address,
+    id: "reports-1",
+    version: "3.0",
+    queues: ["reports"],
+    slots: 1,
+    grace: 0,
     handlers: {
       crunch: (_task, context) =>
         new Promise((_resolve, reject) => {
@@ -128,8 +141,11 @@ function crunchAgent({ address }: TestServer): Agent {
 async function loseAnAgent({ call, start }: World): Promise<void> {
   await start("nightly-report");
   await call("AgentService/PollTask", {
-    ...{ agent: jsonAgent("reports-0"), pollSeq: "1", queues: [{ name: "reports" }] },
-    ...{ maxTasks: 1, wait: "10s" },
+    agent: jsonAgent("reports-0"),
+    pollSeq: "1",
+    queues: [{ name: "reports" }],
+    maxTasks: 1,
+    wait: "10s",
   });
 }
 

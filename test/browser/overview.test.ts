@@ -42,7 +42,11 @@ beforeAll(async () => {
   client = createClient({ address: server.address });
   const tries = new Map<string, number>();
   agent = createAgent({
-    ...{ address: server.address, id: "shop-1", slots: 20, grace: 0, log: silentLog },
+    address: server.address,
+    id: "shop-1",
+    slots: 20,
+    grace: 0,
+    log: silentLog,
     queues: ["shop"],
     handlers: {
       count: ({ input }, { signal }) =>

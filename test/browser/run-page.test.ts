@@ -18,7 +18,11 @@ let agent: Agent;
 beforeAll(async () => {
   shop = await openShop();
   agent = createAgent({
-    ...{ address: shop.address, id: "evil-1", queues: ["evil"], slots: 5, log: silentLog },
+    address: shop.address,
+    id: "evil-1",
+    queues: ["evil"],
+    slots: 5,
+    log: silentLog,
     handlers: {
       evil: async () => {
         throw new PermanentError("evil", EVIL);
@@ -107,7 +111,8 @@ test("a step that failed and was continued after is a warning with its error", a
 test("control characters of payloads are shown too", async (context) => {
   const steps = [{ id: "give", task: "give", queue: "evil" }];
   const { runId } = await shop.client.schedule({
-    ...{ workflow: { workflow: "give", steps }, input: { [EVIL]: EVIL } },
+    workflow: { workflow: "give", steps },
+    input: { [EVIL]: EVIL },
   });
   const page = await keptPage(context, shop.address);
   await visit(page, `/runs/${runId}`);

@@ -123,7 +123,8 @@ describe("a run", () => {
     const page = await keptPage(context, shop.address);
     await visit(page, "/");
     const line = page.getByRole("listitem").filter({
-      ...{ hasText: "count of asks: ", has: page.locator(`a[href*="${runId}"]`) },
+      hasText: "count of asks: ",
+      has: page.locator(`a[href*="${runId}"]`),
     });
     await line.getByRole("link", { name: "Answer it" }).click();
     await page.getByText("the shelf says 3, the list says 4").first().waitFor(WAIT);
@@ -139,7 +140,9 @@ describe("a run", () => {
 
   test("of 500 steps is drawn, and a step of it is looked at", async (context) => {
     const steps = Array.from({ length: 500 }, (_, n) => ({
-      ...{ id: `step-${n}`, task: "pay", queue: "nobody" },
+      id: `step-${n}`,
+      task: "pay",
+      queue: "nobody",
       needs:
         n < 20 ? [] : [`step-${n - 20}`, `step-${20 * Math.floor(n / 20) - 20 + ((n * 7) % 20)}`],
     })).map((step) => ({ ...step, needs: [...new Set(step.needs)] }));

@@ -51,7 +51,10 @@ export async function openShop(): Promise<Shop> {
   const client = createClient({ address });
   let held: ((how: "done" | "sold-out") => void)[] = [];
   const agent = createAgent({
-    ...{ address, id: "shop-1", slots: 20, log: silentLog },
+    address,
+    id: "shop-1",
+    slots: 20,
+    log: silentLog,
     handlers: {
       pay: async () => ({ paid: true, receipt: "r-17" }),
       refund: async () => {},

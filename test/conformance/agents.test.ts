@@ -10,7 +10,12 @@ import { type RunningServers, startServers } from "./servers.ts";
 import { putToTheTest } from "./suite.ts";
 
 const names = [
-  ...["success", "details-resume", "cancel", "lost-answer", "refused-route", "drain-gives-back"],
+  "success",
+  "details-resume",
+  "cancel",
+  "lost-answer",
+  "refused-route",
+  "drain-gives-back",
 ];
 /** Their first build takes minutes. */
 const elsewhere = ["stub-java", "stub-rust"];

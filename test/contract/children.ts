@@ -48,7 +48,9 @@ export function describeChildren(opened: Opened): void {
       const parent = { runId: of.runId, step: 0, fence: 1, depth: 1, until };
       expect(head?.run).toMatchObject({ parent, state: { kind: "PENDING", on: "start" } });
       const detail = await store.reads.runDetail(child.ref.runId, {
-        ...{ attempts: false, interventions: false, escalations: false },
+        attempts: false,
+        interventions: false,
+        escalations: false,
       });
       expect(detail?.run.parent).toEqual({ runId: of.runId, stepId: "a" });
     },

@@ -21,7 +21,10 @@ const WINDOW_MS = CIRCUIT_DEFAULTS.windowMs;
 const ACTOR = { node: newUuid(), epoch: 7 };
 
 const open = (now: number, inMs: number): CircuitState => ({
-  ...{ kind: "open", since: now, until: now + inMs, cooldowns: 1 },
+  kind: "open",
+  since: now,
+  until: now + inMs,
+  cooldowns: 1,
 });
 
 export async function change(store: EngineStore, over: Partial<CircuitChange>) {
@@ -71,7 +74,11 @@ export function describeCircuits(opened: Opened): void {
     const lane = await laneOf();
     const [a, b, c] = [newUuid(), newUuid(), newUuid()].sort();
     const bad = (agentId: string, runs: readonly (string | undefined)[]) => ({
-      ...{ lane, agentId, good: 1, bad: runs.length, agoMs: 0 },
+      lane,
+      agentId,
+      good: 1,
+      bad: runs.length,
+      agoMs: 0,
       runs: runs.filter((run) => run !== undefined),
     });
     await store.circuits.count([bad("one", [a]), bad("two", [])]);
@@ -100,7 +107,8 @@ export function describeCircuits(opened: Opened): void {
 
   test("ends older than the window count no more, nor those before the circuit changed", async () => {
     const { store } = opened();
-    const [old, moved] = [await laneOf(), await laneOf()];
+    const old = await laneOf();
+    const moved = await laneOf();
     const ends = { agentId: "one", good: 0, bad: 1, runs: [newUuid()] };
     await store.circuits.count([
       { ...ends, lane: old, agoMs: WINDOW_MS + 6_000 },
@@ -244,7 +252,9 @@ export function describeCircuits(opened: Opened): void {
     const said = { forced: "open", by: "ada", why: "maintenance" } as const;
     await store.circuits.setOverride({ lane, agentId: "" }, said);
     expect((await circuits()).get(0)).toMatchObject({
-      ...{ until: null, trying: false, override: { by: "ada", why: "maintenance" } },
+      until: null,
+      trying: false,
+      override: { by: "ada", why: "maintenance" },
     });
     await store.circuits.setOverride({ lane, agentId: "" }, { ...said, forced: "closed" });
     expect(await circuits()).toEqual(new Map());
@@ -253,7 +263,8 @@ export function describeCircuits(opened: Opened): void {
 
   test("cordons of agents and versions are kept by namespace, with the first word", async () => {
     const { store } = opened();
-    const [namespaceId, other] = [await newNamespace(store), await newNamespace(store)];
+    const namespaceId = await newNamespace(store);
+    const other = await newNamespace(store);
     const cordons = async (of: number) =>
       (await store.circuits.snapshot(WINDOW_MS)).cordons
         .filter((one) => one.namespaceId === of)

@@ -42,8 +42,14 @@ export function describeClaims(opened: Opened): void {
     const ids = runs.map(({ ref }) => ref.runId);
     const granted = await claim(store, placed);
     expect(granted.map(({ ready }) => `${ids.indexOf(ready.runId)}.${ready.step}`)).toEqual([
-      ...["3.0", "3.1", "1.0", "1.1"],
-      ...["2.0", "2.1", "0.0", "0.1"],
+      "3.0",
+      "3.1",
+      "1.0",
+      "1.1",
+      "2.0",
+      "2.1",
+      "0.0",
+      "0.1",
     ]);
   });
 
@@ -95,8 +101,18 @@ export function describeClaims(opened: Opened): void {
       tx.lockReady([{ lane: run.lanes[0] ?? 0, limit: 1 }]),
     );
     expect(rows[0]).toEqual({
-      ...{ ...run.ref, step: 0, lane: run.lanes[0], priority: 4, task: "perform" },
-      ...{ fence: 1, attempt: 1, readyAt, until, avoid: null, stallMs: null, ...timeouts },
+      ...run.ref,
+      step: 0,
+      lane: run.lanes[0],
+      priority: 4,
+      task: "perform",
+      fence: 1,
+      attempt: 1,
+      readyAt,
+      until,
+      avoid: null,
+      stallMs: null,
+      ...timeouts,
       plain: true,
     });
     expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
@@ -109,10 +125,22 @@ export function describeClaims(opened: Opened): void {
     const granted = await claimOne(store, run, { session: SESSION, pollSeq: 12, agentId: "maria" });
     expect(granted.attemptBy).toBe(granted.grantedAt + 60_000);
     expect(await leaseOf(store, run, 0)).toEqual({
-      ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1, secret: granted.secret },
-      ...{ session: SESSION, agentId: "maria", pollSeq: 12, grantedAt: granted.grantedAt },
-      ...{ attemptBy: granted.attemptBy, heartbeatMs: 7_000, cancelMs: 3_000, stallMs: null },
-      ...{ progressAt: granted.grantedAt, cancel: { kind: "none" }, suspectAt: null },
+      kind: "LEASED",
+      task: "perform",
+      fence: 1,
+      attempt: 1,
+      secret: granted.secret,
+      session: SESSION,
+      agentId: "maria",
+      pollSeq: 12,
+      grantedAt: granted.grantedAt,
+      attemptBy: granted.attemptBy,
+      heartbeatMs: 7_000,
+      cancelMs: 3_000,
+      stallMs: null,
+      progressAt: granted.grantedAt,
+      cancel: { kind: "none" },
+      suspectAt: null,
       // Nothing is known of its step: it is looked at after half of its time.
       wakeAt: granted.grantedAt + 30_000,
     });
@@ -135,7 +163,9 @@ export function describeClaims(opened: Opened): void {
     expect(granted.ready.stallMs).toBe(3_000);
     const { stallMs, progressAt, wakeAt } = await leaseOf(store, run, 0);
     expect({ stallMs, progressAt, wakeAt }).toEqual({
-      ...{ stallMs: 3_000, progressAt: granted.grantedAt, wakeAt: granted.grantedAt + 3_000 },
+      stallMs: 3_000,
+      progressAt: granted.grantedAt,
+      wakeAt: granted.grantedAt + 3_000,
     });
   });
 
@@ -187,7 +217,8 @@ export function describeClaims(opened: Opened): void {
   test("leases of polls that ended without an answer are found by session and poll", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: {}, c: {} }));
-    const [session, other] = [newSession(), newSession()];
+    const session = newSession();
+    const other = newSession();
     const [a] = await claim(store, { lanes: run.lanes.slice(0, 1) }, { session, pollSeq: 7 });
     await claim(store, { lanes: run.lanes.slice(1, 2) }, { session, pollSeq: 8 });
     await claim(store, { lanes: run.lanes.slice(2) }, { session: other, pollSeq: 7 });
@@ -206,15 +237,27 @@ export function describeClaims(opened: Opened): void {
   test("a granted task carries the facts of its run", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }), {
-      ...{ version: 4, labels: { city: "Bern" }, input: json('{"nights":2}') },
+      version: 4,
+      labels: { city: "Bern" },
+      input: json('{"nights":2}'),
     });
     const granted = await claimOne(store, run);
     expect(await store.taskFacts([granted])).toEqual([
       {
-        ...{ runId: run.ref.runId, step: 0, definitionId: run.definitionId, version: 4 },
-        ...{ labels: { city: "Bern" }, input: json('{"nights":2}') },
-        ...{ lastDetails: null, strategy: 0, planned: 0, changedInput: null, output: null },
-        ...{ effectOf: null, items: null, trace: null },
+        runId: run.ref.runId,
+        step: 0,
+        definitionId: run.definitionId,
+        version: 4,
+        labels: { city: "Bern" },
+        input: json('{"nights":2}'),
+        lastDetails: null,
+        strategy: 0,
+        planned: 0,
+        changedInput: null,
+        output: null,
+        effectOf: null,
+        items: null,
+        trace: null,
       },
     ]);
   });
@@ -245,7 +288,10 @@ export function describeClaims(opened: Opened): void {
     for (const word of [said, { progress: null, details: null }])
       await store.heartbeat([
         {
-          ...{ namespaceId: run.namespaceId, session: SESSION, agentId: "x", agentVersion: "1" },
+          namespaceId: run.namespaceId,
+          session: SESSION,
+          agentId: "x",
+          agentVersion: "1",
           reports: [{ runId: ready.runId, step: 0, fence: 1, secret, ...word }],
         },
       ]);
@@ -304,7 +350,9 @@ export function describeClaims(opened: Opened): void {
     expect(await store.pollQuery({ lanes, runs: [run.ref, done.ref], watermarks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
-      ...{ watermarks: null, circuits: null, silent: expect.any(Array) },
+      watermarks: null,
+      circuits: null,
+      silent: expect.any(Array),
     });
     await pass(store, run, report(await claimOne(store, run), success));
     const after = await store.pollQuery({ lanes: [a], runs: [run.ref], watermarks: [] });
@@ -331,7 +379,9 @@ export function describeClaims(opened: Opened): void {
     const placed = await place(store, workflow({ a: {} }));
     const of = (priority: number) =>
       store.transact({ name: "schedule" }, (tx) => insert(tx, placed, { priority }));
-    const [one, two, other] = [await of(5), await of(5), await of(7)];
+    const one = await of(5);
+    const two = await of(5);
+    const other = await of(7);
     const [lane = 0] = one.lanes;
     const look = async (marks: readonly Watermark[]) => {
       const { rows } = await store.transact({ name: "look" }, (tx) =>

@@ -69,7 +69,8 @@ export function describeDue(opened: Opened): void {
     const partition = ownPartition();
     const quick = { timeouts: { pickupMs: 1_000 } };
     const over = await schedule(store, workflow({ a: quick }, { timeoutMs: 30_000 }), {
-      ...{ ...past, partition },
+      ...past,
+      partition,
     });
     const run = await schedule(store, workflow({ b: {}, c: {} }), { ...past, partition });
     const [b, c] = await claim(store, run, { session: newSession() });
@@ -122,7 +123,8 @@ export function describeDue(opened: Opened): void {
         await claimOne(store, run, { session });
         if (step === SILENT_AT_ONCE) silent.push(run.ref.runId);
       };
-      const [one, two] = [newSession(), newSession()];
+      const one = newSession();
+      const two = newSession();
       for (const step of [{}, SILENT_AT_ONCE]) await grant(one, step);
       for (const step of [SILENT_AT_ONCE, {}]) await grant(two, step);
       const { due } = await store.dueRows([partition], 10, since(partition, 0));
@@ -275,8 +277,14 @@ export function describeDue(opened: Opened): void {
     const { due } = await store.dueRows([partition], 10);
     expect(due).toEqual(
       [...kinds, "backoff"].map((kind, step) => ({
-        ...{ ...run.ref, kind, step, fence: 0, wakeAt: 1_000 + step, polled: false },
-        ...{ lane: null, agentVersion: null },
+        ...run.ref,
+        kind,
+        step,
+        fence: 0,
+        wakeAt: 1_000 + step,
+        polled: false,
+        lane: null,
+        agentVersion: null,
       })),
     );
   });
@@ -310,7 +318,8 @@ export function describeDue(opened: Opened): void {
 
   test("what is due in one partition is not seen from another", async () => {
     const { store } = opened();
-    const [one, two] = [ownPartition(), ownPartition()];
+    const one = ownPartition();
+    const two = ownPartition();
     const agoMs = 400_000;
     await schedule(store, workflow({ a: {} }), { partition: one, agoMs });
     await schedule(store, workflow({ a: {} }), { partition: two, agoMs });

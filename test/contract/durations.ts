@@ -55,7 +55,8 @@ export function describeDurations(opened: Opened): void {
 
   test("only what was asked for is told, and nothing to who asks for nothing", async () => {
     const { store } = opened();
-    const [one, two] = [await version(store), await version(store)];
+    const one = await version(store);
+    const two = await version(store);
     for (const definitionId of [one, two])
       await store.durations.add([{ definitionId, step: 0, sketch: times(1, 10) }]);
     expect((await store.durations.learned([two])).map((all) => all.definitionId)).toEqual([two]);

@@ -73,8 +73,19 @@ export function describeEndedAttempts(opened: Opened): void {
     });
     expect(await attemptsOf(run, 1)).toEqual([
       {
-        ...{ step: 0, kind: "perform", fence: 1, n: 0, attempt: 1, secret, agentId: "maria" },
-        ...{ session, startedAt, outcome: outcome.kind, digest: null, counted, transient },
+        step: 0,
+        kind: "perform",
+        fence: 1,
+        n: 0,
+        attempt: 1,
+        secret,
+        agentId: "maria",
+        session,
+        startedAt,
+        outcome: outcome.kind,
+        digest: null,
+        counted,
+        transient,
       },
     ]);
     const wanted = { attempts: true, interventions: false, escalations: false };

@@ -45,13 +45,21 @@ function describeStepFacts(opened: Opened): void {
   test("a run has the facts that it was scheduled with", async () => {
     const { store } = opened();
     const run = await beginAs(store, [], {
-      ...{ workflow: "holiday", version: 3, key: "order-7", labels: { city: "Bern" } },
+      workflow: "holiday",
+      version: 3,
+      key: "order-7",
+      labels: { city: "Bern" },
       input: json('{"nights":2}'),
     });
     const { run: facts, steps } = await factsOf(run, []);
     expect(facts).toEqual({
-      ...{ id: run.ref.runId, workflow: "holiday", version: 3, key: "order-7" },
-      ...{ labels: { city: "Bern" }, input: json('{"nights":2}'), createdAt: expect.any(Number) },
+      id: run.ref.runId,
+      workflow: "holiday",
+      version: 3,
+      key: "order-7",
+      labels: { city: "Bern" },
+      input: json('{"nights":2}'),
+      createdAt: expect.any(Number),
     });
     expect(steps).toEqual(new Map());
   });
@@ -133,7 +141,9 @@ function describeStepFacts(opened: Opened): void {
     const run = await beginAs(store, [step]);
     await writeRows(store, run, [rowOf({ kind: "perform", outcome: failed("first") })]);
     expect((await factsOf(run, [0])).steps.get(0)).toEqual({
-      ...{ status: "SUCCEEDED", output: null, error: null },
+      status: "SUCCEEDED",
+      output: null,
+      error: null,
     });
   });
 }
@@ -156,7 +166,10 @@ function describeTaskFacts(opened: Opened): void {
     const { lane } = run.laneOf(0, "perform", 2);
     expect(granted.ready.lane).toBe(lane);
     expect(await factsOf(granted)).toMatchObject({
-      ...{ strategy: 1, planned: 2, changedInput: null, output: null },
+      strategy: 1,
+      planned: 2,
+      changedInput: null,
+      output: null,
     });
   });
 
@@ -179,7 +192,10 @@ function describeTaskFacts(opened: Opened): void {
     const run = await beginAs(store, [step]);
     const changed = strategy("NONE", { changed: true });
     const begun = (place: number, text: string | null): Effect => ({
-      ...{ kind: "strategy-begun", step: 0, place, planned: 0 },
+      kind: "strategy-begun",
+      step: 0,
+      place,
+      planned: 0,
       input: text === null ? null : json(text),
     });
     const strategies = [...step.strategies, changed, strategy("NONE"), changed];
@@ -189,7 +205,8 @@ function describeTaskFacts(opened: Opened): void {
     });
     const granted = await claimOne(store, run);
     expect(await factsOf(granted)).toMatchObject({
-      ...{ strategy: 3, changedInput: { payload: json('{"a":3}') } },
+      strategy: 3,
+      changedInput: { payload: json('{"a":3}') },
     });
     // What is undone first is the last that may have left something.
     const undone = [
@@ -201,7 +218,9 @@ function describeTaskFacts(opened: Opened): void {
     const now = { forward: { kind: "SUCCEEDED" }, undo, strategies: undone, fence: 1 } as const;
     await passAs(store, run, { steps: [{ ...step, ...now }] });
     expect(await factsOf(await claimOne(store, run))).toMatchObject({
-      ...{ strategy: 1, changedInput: { payload: json('{"a":1}') }, output: null },
+      strategy: 1,
+      changedInput: { payload: json('{"a":1}') },
+      output: null,
     });
   });
 
@@ -210,7 +229,11 @@ function describeTaskFacts(opened: Opened): void {
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
     const begun = (text: string): Effect => ({
-      ...{ kind: "strategy-begun", step: 0, place: 1, planned: 0, input: json(text) },
+      kind: "strategy-begun",
+      step: 0,
+      place: 1,
+      planned: 0,
+      input: json(text),
     });
     const dropped: Effect = { kind: "strategy-dropped", step: 0, attempt: 1 };
     await passAs(store, run, { effects: [begun("1"), dropped, begun("2")] });
@@ -240,11 +263,18 @@ function describeTaskFacts(opened: Opened): void {
     const first = await claimOne(store, run);
     await store.heartbeat([
       {
-        ...{ namespaceId: run.namespaceId, session: SESSION, agentId: "x", agentVersion: "1" },
+        namespaceId: run.namespaceId,
+        session: SESSION,
+        agentId: "x",
+        agentVersion: "1",
         reports: [
           {
-            ...{ runId: run.ref.runId, step: 0, fence: 1, secret: first.secret },
-            ...{ progress: "booked", details: json('{"ref":7}') },
+            runId: run.ref.runId,
+            step: 0,
+            fence: 1,
+            secret: first.secret,
+            progress: "booked",
+            details: json('{"ref":7}'),
           },
         ],
       },
@@ -268,8 +298,10 @@ function describeTaskFacts(opened: Opened): void {
     const run = await beginAs(store, []);
     const strategies = marks.map((mark) => strategy(mark));
     const step = blankStep(0, {
-      ...{ forward: { kind: "SUCCEEDED" }, strategies, fence: 1 },
-      ...{ result: { kind: "answer", fence: 1, n: 0 } },
+      forward: { kind: "SUCCEEDED" },
+      strategies,
+      fence: 1,
+      result: { kind: "answer", fence: 1, n: 0 },
       undo: readyFor({ task: "compensate", fence: 2 }),
     });
     const outcome = said('"B-17"');
@@ -281,7 +313,9 @@ function describeTaskFacts(opened: Opened): void {
   test("a step that failed has no output for its undo", async () => {
     const { store } = opened();
     const step = blankStep(0, {
-      ...{ forward: { kind: "FAILED" }, strategies: [strategy("ATTEMPTED")], fence: 1 },
+      forward: { kind: "FAILED" },
+      strategies: [strategy("ATTEMPTED")],
+      fence: 1,
       undo: readyFor({ task: "compensate", fence: 2 }),
     });
     const run = await beginAs(store, [step]);

@@ -183,7 +183,9 @@ export async function insert(
   const facts = { run: { ...run, createdAt: at }, steps: new Map() };
   const startAt = options.startInMs === undefined ? null : at + options.startInMs;
   const { view, effects } = start(placed.rules, at, facts, {
-    ...{ startAt, keyed: options.keyed ?? false, waits: options.waits ?? false },
+    startAt,
+    keyed: options.keyed ?? false,
+    waits: options.waits ?? false,
   });
   const head = { ...ref, namespaceId, definitionId, priority: begun.priority, run: view.run };
   await tx.insertRuns([{ ...begun, ...head, wakeAt: runWakeAt(view.run) }]);

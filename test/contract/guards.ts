@@ -116,7 +116,7 @@ export function describeGuards(opened: Opened): void {
     await claimOne(store, run);
     if (!leased) throw new Error("the step should be leased");
     await expectStale(run, leased, {
-      ...{ steps: [blankStep(0, { fence: 1 })] },
+      steps: [blankStep(0, { fence: 1 })],
       effects: [taskEnded(endOf(one, success))],
     });
   });

@@ -29,29 +29,47 @@ export const DEADLINE: EpochMs = 4_000_000_000_000;
 /** A step that nothing has happened to. */
 export function blankStep(no: number, more: Partial<Step> = {}): Step {
   return {
-    ...{ no, forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } },
-    ...{
-      undo: { kind: "NONE" },
-      strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
-    },
-    ...{ fence: 0, attempt: 0, lost: 0, tries: [], unknownOutcome: null, verifies: 0 },
-    ...{ firstReadyAt: null, settleUntil: null, result: null, items: null, ...more },
+    no,
+    forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 },
+    undo: { kind: "NONE" },
+    strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
+    fence: 0,
+    attempt: 0,
+    lost: 0,
+    tries: [],
+    unknownOutcome: null,
+    verifies: 0,
+    firstReadyAt: null,
+    settleUntil: null,
+    result: null,
+    items: null,
+    ...more,
   };
 }
 
 /** A task that may be handed out now. */
 export function readyFor(more: Partial<Ready> = {}): Ready {
   return {
-    ...{ kind: "READY", task: "perform", fence: 1, attempt: 1, readyAt: 1_000, until: null },
-    ...{ avoid: null, alarms: 0, wakeAt: DEADLINE, ...more },
+    kind: "READY",
+    task: "perform",
+    fence: 1,
+    attempt: 1,
+    readyAt: 1_000,
+    until: null,
+    avoid: null,
+    alarms: 0,
+    wakeAt: DEADLINE,
+    ...more,
   };
 }
 
 /** A definition of a step with two fallbacks, a verify and an undo, and of two plain ones. */
 export const RICH: Definition = workflow({
   a: {
-    ...{ fallback: [{ queue: "second" }, { task: "third" }], verify: { task: "find-a" } },
-    ...{ compensate: { task: "undo-a" }, effects: "verifiable" },
+    fallback: [{ queue: "second" }, { task: "third" }],
+    verify: { task: "find-a" },
+    compensate: { task: "undo-a" },
+    effects: "verifiable",
   },
   b: {},
   c: {},
@@ -65,8 +83,16 @@ export async function beginAs(
 ): Promise<Scheduled> {
   const placed = await place(store, options.definition ?? RICH, options);
   const run: Run = {
-    ...{ state: { kind: "RUNNING", deadline: DEADLINE }, version: 1, stepsLeft: 3, finallyLeft: 0 },
-    ...{ moving: 0, asking: 0, undosLeft: 0, undone: 0, warnings: 0, pivoted: false },
+    state: { kind: "RUNNING", deadline: DEADLINE },
+    version: 1,
+    stepsLeft: 3,
+    finallyLeft: 0,
+    moving: 0,
+    asking: 0,
+    undosLeft: 0,
+    undone: 0,
+    warnings: 0,
+    pivoted: false,
     keyed: false,
     parent: null,
     escalations: 0,
@@ -117,8 +143,19 @@ export function endOf(
 ): Attempt {
   const { step, task: kind, fence, attempt } = ready;
   return {
-    ...{ step, kind, fence, n: kind === "verify" ? attempt : 0, attempt, agentId, session, secret },
-    ...{ startedAt: grantedAt, endedAt: grantedAt + 5, outcome, digest: null, ...more },
+    step,
+    kind,
+    fence,
+    n: kind === "verify" ? attempt : 0,
+    attempt,
+    agentId,
+    session,
+    secret,
+    startedAt: grantedAt,
+    endedAt: grantedAt + 5,
+    outcome,
+    digest: null,
+    ...more,
   };
 }
 
@@ -129,9 +166,19 @@ export function taskEnded(attempt: Attempt, counted: Counted = null): Effect {
 /** A row that no task ended as. */
 export function rowOf(more: Partial<Attempt>): Attempt {
   return {
-    ...{ step: 0, kind: "engine", fence: 1, n: 0, attempt: 1, agentId: null, session: null },
-    ...{ secret: null, startedAt: 1_000, endedAt: 2_000, digest: null },
-    ...{ outcome: { kind: "superseded" }, ...more },
+    step: 0,
+    kind: "engine",
+    fence: 1,
+    n: 0,
+    attempt: 1,
+    agentId: null,
+    session: null,
+    secret: null,
+    startedAt: 1_000,
+    endedAt: 2_000,
+    digest: null,
+    outcome: { kind: "superseded" },
+    ...more,
   };
 }
 
@@ -141,8 +188,12 @@ export const kept = (more: Partial<Attempt>): Effect => ({
 });
 
 export const failed = (code: string): Outcome => ({
-  ...{ kind: "failure", class: "permanent", code, message: `it said ${code}` },
-  ...{ retryAfterMs: null, noEffect: false },
+  kind: "failure",
+  class: "permanent",
+  code,
+  message: `it said ${code}`,
+  retryAfterMs: null,
+  noEffect: false,
 });
 export const unknown = (code: string): Outcome => ({
   kind: "unknown",

@@ -23,7 +23,6 @@ const ONE = workflow({ a: {} });
 const WINDOW_MS = 60_000;
 
 export function describeHandedAtOnce(opened: Opened): void {
-  type Placed = Awaited<ReturnType<typeof place>>;
   const look = async (tx: Tx, lanes: readonly number[], limit: number) => {
     const asked = lanes.map((lane) => ({ lane, limit }));
     const { rows, limited } = await tx.lockReady(asked);
@@ -31,62 +30,7 @@ export function describeHandedAtOnce(opened: Opened): void {
   };
   const keyOf = ({ runId, step, lane, priority }: ReadyRow) => ({ runId, step, lane, priority });
 
-  interface Case {
-    readonly what: string;
-    /** Priorities of runs that were ready before, and of those that become so now. */
-    readonly before: readonly number[];
-    readonly now: readonly number[];
-    readonly limit: number;
-    readonly gives: number;
-    readonly prepare?: (placed: Placed) => Promise<unknown>;
-  }
-
-  const cases: readonly Case[] = [
-    { what: "nothing stood there", before: [], now: [5, 5, 5], limit: 9, gives: 3 },
-    { what: "it gives no more than is asked", before: [], now: [5, 5, 5], limit: 2, gives: 2 },
-    { what: "what is older comes first", before: [5, 5], now: [5, 5], limit: 3, gives: 3 },
-    { what: "priorities come before age", before: [9, 5, 5], now: [1, 9, 5], limit: 5, gives: 5 },
-    {
-      what: "its queue is paused",
-      ...{ before: [5], now: [5], limit: 9, gives: 0 },
-      prepare: ({ namespaceId }) =>
-        opened().store.queues.pause({ namespaceId, queue: "default" }, "enough"),
-    },
-    {
-      what: "its queue has limits",
-      ...{ before: [5], now: [5], limit: 9, gives: 0 },
-      prepare: ({ namespaceId }) =>
-        opened().store.queues.setLimits(
-          { namespaceId, queue: "default" },
-          { leasesMax: 5, rate: null },
-        ),
-    },
-    {
-      what: "its workflow is paused",
-      ...{ before: [5], now: [5], limit: 9, gives: 0 },
-      prepare: ({ namespaceId, plan }) =>
-        opened().store.queues.pauseWorkflow({ namespaceId, workflow: plan.workflow }, "enough"),
-    },
-    {
-      what: "another workflow is paused",
-      ...{ before: [5], now: [5], limit: 9, gives: 2 },
-      prepare: async ({ namespaceId }) => {
-        await schedule(opened().store, { ...ONE, workflow: "other" }, { namespaceId });
-        await opened().store.queues.pauseWorkflow({ namespaceId, workflow: "other" }, "enough");
-      },
-    },
-    {
-      what: "it is pinned to a version of agents",
-      ...{ before: [5], now: [5], limit: 9, gives: 0 },
-      prepare: ({ namespaceId, plan }) =>
-        opened().store.pins.pin(
-          { namespaceId, queue: "default", workflow: plan.workflow, version: 0 },
-          "2",
-        ),
-    },
-  ];
-
-  test.for(cases)("gives what a look after it gives: $what", async (given) => {
+  test.for(casesOf(opened))("gives what a look after it gives: $what", async (given) => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const placed = await place(store, ONE, { namespaceId });
@@ -174,4 +118,78 @@ export function describeHandedAtOnce(opened: Opened): void {
       run.ref.runId,
     ]);
   });
+}
+
+type Placed = Awaited<ReturnType<typeof place>>;
+
+interface Case {
+  readonly what: string;
+  /** Priorities of runs that were ready before, and of those that become so now. */
+  readonly before: readonly number[];
+  readonly now: readonly number[];
+  readonly limit: number;
+  readonly gives: number;
+  readonly prepare?: (placed: Placed) => Promise<unknown>;
+}
+
+function casesOf(opened: Opened): readonly Case[] {
+  return [
+    { what: "nothing stood there", before: [], now: [5, 5, 5], limit: 9, gives: 3 },
+    { what: "it gives no more than is asked", before: [], now: [5, 5, 5], limit: 2, gives: 2 },
+    { what: "what is older comes first", before: [5, 5], now: [5, 5], limit: 3, gives: 3 },
+    { what: "priorities come before age", before: [9, 5, 5], now: [1, 9, 5], limit: 5, gives: 5 },
+    {
+      what: "its queue is paused",
+      before: [5],
+      now: [5],
+      limit: 9,
+      gives: 0,
+      prepare: ({ namespaceId }) =>
+        opened().store.queues.pause({ namespaceId, queue: "default" }, "enough"),
+    },
+    {
+      what: "its queue has limits",
+      before: [5],
+      now: [5],
+      limit: 9,
+      gives: 0,
+      prepare: ({ namespaceId }) =>
+        opened().store.queues.setLimits(
+          { namespaceId, queue: "default" },
+          { leasesMax: 5, rate: null },
+        ),
+    },
+    {
+      what: "its workflow is paused",
+      before: [5],
+      now: [5],
+      limit: 9,
+      gives: 0,
+      prepare: ({ namespaceId, plan }) =>
+        opened().store.queues.pauseWorkflow({ namespaceId, workflow: plan.workflow }, "enough"),
+    },
+    {
+      what: "another workflow is paused",
+      before: [5],
+      now: [5],
+      limit: 9,
+      gives: 2,
+      prepare: async ({ namespaceId }) => {
+        await schedule(opened().store, { ...ONE, workflow: "other" }, { namespaceId });
+        await opened().store.queues.pauseWorkflow({ namespaceId, workflow: "other" }, "enough");
+      },
+    },
+    {
+      what: "it is pinned to a version of agents",
+      before: [5],
+      now: [5],
+      limit: 9,
+      gives: 0,
+      prepare: ({ namespaceId, plan }) =>
+        opened().store.pins.pin(
+          { namespaceId, queue: "default", workflow: plan.workflow, version: 0 },
+          "2",
+        ),
+    },
+  ];
 }

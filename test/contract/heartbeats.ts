@@ -205,7 +205,8 @@ export function describeBeats(opened: Opened): void {
   test("a session that has beaten is known by its last beat, whatever it holds", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: {} }));
-    const [session, silent] = [newSession(), newSession()];
+    const session = newSession();
+    const silent = newSession();
     await beat(store, run, [], session);
     const lastBeat = () =>
       store.transact({ name: "look" }, async (tx) => ({

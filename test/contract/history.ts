@@ -54,8 +54,19 @@ export function describeHistory(opened: Opened): void {
     const { secret, session, agentId, grantedAt: startedAt } = task;
     expect(await attemptsOf(store, task)).toEqual([
       {
-        ...{ step: 0, kind: "perform", fence: 1, n: 0, attempt: 1, secret, agentId, session },
-        ...{ startedAt, outcome: "success", transient: false, counted: { policy: null }, digest },
+        step: 0,
+        kind: "perform",
+        fence: 1,
+        n: 0,
+        attempt: 1,
+        secret,
+        agentId,
+        session,
+        startedAt,
+        outcome: "success",
+        transient: false,
+        counted: { policy: null },
+        digest,
       },
     ]);
     expect(await attemptsOf(store, task, { fence: 2 })).toEqual([]);
@@ -143,10 +154,20 @@ export function describeHistory(opened: Opened): void {
     const { interventions } = await detailOf(store, run);
     const { runId, partition } = run.ref;
     expect(interventions.find(({ rule }) => rule === "lease")).toMatchObject({
-      ...{ runId, partition, step: 0, fence: 1, n: 1, node, epoch: 17 },
+      runId,
+      partition,
+      step: 0,
+      fence: 1,
+      n: 1,
+      node,
+      epoch: 17,
     });
     expect(interventions.find(({ rule }) => rule === "delivery")).toMatchObject({
-      ...{ step: 0, fence: 2, n: 0, node: null, epoch: null },
+      step: 0,
+      fence: 2,
+      n: 0,
+      node: null,
+      epoch: null,
     });
   });
 

@@ -47,7 +47,11 @@ export function describeKeys(opened: Opened): void {
     const holders = await store.transact({ name: "three keys" }, (tx) =>
       tx.reserveKeys(
         ["c", "b", "a"].map((key) => ({
-          ...{ namespaceId, key, runId: newUuid(), digest: hex(32), keepMs: A_DAY_MS },
+          namespaceId,
+          key,
+          runId: newUuid(),
+          digest: hex(32),
+          keepMs: A_DAY_MS,
         })),
       ),
     );

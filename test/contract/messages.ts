@@ -38,11 +38,9 @@ export function describeMessages(opened: Opened): void {
 
   test("a run finds what others told it, in the order in which each of them did", async () => {
     const { store } = opened();
-    const [parent, other, child] = [
-      await beginAs(store, []),
-      await beginAs(store, []),
-      await beginAs(store, []),
-    ];
+    const parent = await beginAs(store, []);
+    const other = await beginAs(store, []);
+    const child = await beginAs(store, []);
     await passAs(store, parent, { effects: [sent(child, PAUSE), sent(child, RESUME)] });
     await passAs(store, other, { effects: [sent(child, PAUSE)] });
     await passAs(store, parent, { effects: [sent(child, CANCEL)] });
@@ -82,7 +80,8 @@ export function describeMessages(opened: Opened): void {
 
   test("a message is taken once: a pass that was decided by one that is gone writes nothing", async () => {
     const { store } = opened();
-    const [parent, child] = [await beginAs(store, []), await beginAs(store, [])];
+    const parent = await beginAs(store, []);
+    const child = await beginAs(store, []);
     await passAs(store, parent, { effects: [sent(child, PAUSE), sent(child, RESUME)] });
     const [first, second] = await messagesTo(child);
     if (!first || !second) throw new Error("two messages were sent");
@@ -95,7 +94,8 @@ export function describeMessages(opened: Opened): void {
 
   test("a batch that fails has told nobody anything", async () => {
     const { store } = opened();
-    const [parent, child] = [await beginAs(store, []), await beginAs(store, [])];
+    const parent = await beginAs(store, []);
+    const child = await beginAs(store, []);
     const failed = store.transact({ name: "failing" }, async (tx) => {
       const [head] = await tx.lockRuns([parent.ref], true);
       if (!head) throw new Error("the run is open");
@@ -112,7 +112,8 @@ export function describeMessages(opened: Opened): void {
   test("the owner of the run's partition is shown it once its sender had time to bring it", async () => {
     const { store, elapse } = opened();
     const partition = ownPartition();
-    const [parent, child] = [await beginAs(store, []), await beginAs(store, [], { partition })];
+    const parent = await beginAs(store, []);
+    const child = await beginAs(store, [], { partition });
     await passAs(store, parent, { effects: [sent(child, PAUSE)] });
     const before = await store.dueRows([partition], 10);
     expect(before.due).toEqual([]);

@@ -22,7 +22,9 @@ import { beginAs, passAs } from "./hand-made.ts";
 
 const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
 export const LIMITS: NamespaceLimits = {
-  ...{ openRunsMax: 3, rate: { perSecond: 0.5, burst: 2 }, payloadBytesMax: 1_024 },
+  openRunsMax: 3,
+  rate: { perSecond: 0.5, burst: 2 },
+  payloadBytesMax: 1_024,
 };
 
 export function describeNamespaces(opened: Opened): void {
@@ -69,7 +71,8 @@ export function describeNamespaces(opened: Opened): void {
     await store().namespaces.setLimits(namespaceId, LIMITS);
     expect(await limited(namespaceId)).toMatchObject({ limits: LIMITS });
     expect(await store().namespaces.retained()).toContainEqual({
-      ...{ namespaceId, retentionMs: 3_600_000 },
+      namespaceId,
+      retentionMs: 3_600_000,
     });
     await store().namespaces.setRetention(namespaceId, null);
     await store().namespaces.setLimits(namespaceId, NO_LIMITS);
@@ -113,12 +116,11 @@ export function describeNamespaces(opened: Opened): void {
   });
 
   test("an open run stays, however old, and so does one of another namespace", async () => {
-    const [namespaceId, other] = [await newNamespace(store()), await newNamespace(store())];
-    const [old, done, elsewhere] = [
-      await make(workflow({ a: {} }), { namespaceId, agoMs: 86_400_000 }),
-      await finished(namespaceId),
-      await finished(other),
-    ];
+    const namespaceId = await newNamespace(store());
+    const other = await newNamespace(store());
+    const old = await make(workflow({ a: {} }), { namespaceId, agoMs: 86_400_000 });
+    const done = await finished(namespaceId);
+    const elsewhere = await finished(other);
     await forget(namespaceId);
     expect(await left(namespaceId)).toEqual([old.ref.runId]);
     expect(await left(other)).toEqual([elsewhere.ref.runId]);

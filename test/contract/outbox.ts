@@ -13,8 +13,14 @@ import { ENDED, hooked, SECRET, URL } from "./hooks.ts";
 function asked(n: number, more: { reason?: EscalationReason; code?: string; step?: number } = {}) {
   const { reason = "poison", code = "drover.lost", step = 0 } = more;
   return {
-    ...{ kind: "escalated", step, n, reason, code, message: `question ${n}` },
-    ...{ wakeAt: DEADLINE, deadlineAt: null },
+    kind: "escalated",
+    step,
+    n,
+    reason,
+    code,
+    message: `question ${n}`,
+    wakeAt: DEADLINE,
+    deadlineAt: null,
   } satisfies Effect;
 }
 
@@ -47,8 +53,15 @@ export function describeOutbox(opened: Opened): void {
     const [told, ...others] = await due(namespaceId);
     expect(others).toEqual([]);
     expect(told).toMatchObject({
-      ...{ hook: "ops", url: null, kind: "escalation-opened", count: 1, n: 1, tries: 0 },
-      ...{ runId: run.ref.runId, state: "pending", target: { url: URL, secret: SECRET.value } },
+      hook: "ops",
+      url: null,
+      kind: "escalation-opened",
+      count: 1,
+      n: 1,
+      tries: 0,
+      runId: run.ref.runId,
+      state: "pending",
+      target: { url: URL, secret: SECRET.value },
       run: { workflow: "ship", version: 1, labels: { team: "sea" }, end: null },
       escalation: { step: 0, reason: "poison", code: "drover.lost", message: "question 1" },
     });

@@ -40,7 +40,8 @@ export function describePartitions(opened: Opened): void {
   test("a free partition is locked by one session alone, and all see that it is held", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const [a, b] = [nextPartition(), nextPartition()];
+    const a = nextPartition();
+    const b = nextPartition();
     expect(await one.tryLock([a])).toEqual([a]);
     expect(await two.tryLock([a, b])).toEqual([b]);
     const { held } = await one.poll();
@@ -62,7 +63,10 @@ export function describePartitions(opened: Opened): void {
     const { store } = opened();
     const one = await join(store);
     const two = await store.partitions.join({
-      ...{ node: newUuid(), address: "127.0.0.1:2", regions: [0, 3], standby: true },
+      node: newUuid(),
+      address: "127.0.0.1:2",
+      regions: [0, 3],
+      standby: true,
     });
     const first = { node: one.node, regions: null, standby: false };
     const second = { node: two.node, regions: [0, 3], standby: true };
@@ -127,7 +131,8 @@ export function describePartitions(opened: Opened): void {
   test("a partition that was given back is free, and its next owner fences nobody", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const [partition, other] = [nextPartition(), nextPartition()];
+    const partition = nextPartition();
+    const other = nextPartition();
     await one.tryLock([partition]);
     const [first] = await one.takeOver([partition]);
     await one.unlock([partition]);
@@ -143,7 +148,8 @@ export function describePartitions(opened: Opened): void {
   test("every take-over raises the epoch of each partition by one", async () => {
     const { store } = opened();
     const session = await join(store);
-    const [a, b] = [nextPartition(), nextPartition()];
+    const a = nextPartition();
+    const b = nextPartition();
     await session.tryLock([a, b]);
     const first = await session.takeOver([a]);
     const second = await session.takeOver([a, b]);
@@ -157,7 +163,9 @@ export function describePartitions(opened: Opened): void {
   test("a batch acts on what its node owns in that epoch, and on nothing else", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const [a, b, c] = [nextPartition(), nextPartition(), nextPartition()];
+    const a = nextPartition();
+    const b = nextPartition();
+    const c = nextPartition();
     await Promise.all([one.tryLock([a, b]), two.tryLock([c])]);
     const old = await one.takeOver([a]);
     const mine = await one.takeOver([a, b]);

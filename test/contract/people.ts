@@ -62,11 +62,9 @@ function describeSignals(opened: Opened): void {
     await passAs(store, run, { effects: [sent(2), take(2), sent(3)] });
     await passAs(store, run, { effects: [take(1)] });
     expect((await load(run)).map(({ seq, taken }) => [seq, taken])).toEqual([
-      ...[
-        [1, true],
-        [2, true],
-        [3, false],
-      ],
+      [1, true],
+      [2, true],
+      [3, false],
     ]);
     const { signals } = await detailOf(store, run);
     expect(signals.map(({ takenBy }) => takenBy)).toEqual([0, 0, null]);
@@ -96,8 +94,13 @@ function describeSignals(opened: Opened): void {
 
 function decided(approver: string, approved: boolean, at: number, step = 0): Effect {
   return {
-    ...{ kind: "decision-stored", step, approver, approved, at },
-    ...{ comment: `says ${approver}`, form: json('{"limit":3}') },
+    kind: "decision-stored",
+    step,
+    approver,
+    approved,
+    at,
+    comment: `says ${approver}`,
+    form: json('{"limit":3}'),
   };
 }
 
@@ -115,8 +118,12 @@ function describeDecisions(opened: Opened): void {
     ]);
     const { decisions } = await detailOf(store, run);
     expect(decisions[0]).toEqual({
-      ...{ step: 0, approver: "zoe", approved: true, comment: "says zoe" },
-      ...{ form: json('{"limit":3}'), at: 1_000 },
+      step: 0,
+      approver: "zoe",
+      approved: true,
+      comment: "says zoe",
+      form: json('{"limit":3}'),
+      at: 1_000,
     });
   });
 

@@ -43,8 +43,10 @@ export function describeSlots(opened: Opened): void {
   });
 
   test("slots are read as they were written, those of each key apart", async () => {
-    const [one, two] = [await newKey(opened().store), await newKey(opened().store)];
-    const [a, b] = [permitOf(), permitOf({ holds: false, priority: 1, limit: 7, since: AT + 1 })];
+    const one = await newKey(opened().store);
+    const two = await newKey(opened().store);
+    const a = permitOf();
+    const b = permitOf({ holds: false, priority: 1, limit: 7, since: AT + 1 });
     await write(one, change(one, a), change(one, b));
     expect(await permitsOf(one)).toEqual([a, b]);
     expect(await permitsOf(two)).toEqual([]);
@@ -53,7 +55,8 @@ export function describeSlots(opened: Opened): void {
 
   test("a slot is given, left, and gone", async () => {
     const of = await newKey(opened().store);
-    const [a, b] = [permitOf(), permitOf({ holds: false })];
+    const a = permitOf();
+    const b = permitOf({ holds: false });
     await write(of, change(of, a), change(of, b));
     const [leaving, holding] = [
       { ...a, leaving: true },
@@ -103,7 +106,8 @@ export function describeSlots(opened: Opened): void {
         if (holder && released) await tx.releaseKeys([holder]);
         return holder;
       });
-    const [first, second] = [newRunId(AT, 255), newRunId(AT, 255)];
+    const first = newRunId(AT, 255);
+    const second = newRunId(AT, 255);
     expect(await reserve(first, true)).toMatchObject({ runId: first, mine: true });
     expect(await reserve(second, false)).toMatchObject({ runId: second, mine: true });
     expect(await reserve(first, false)).toMatchObject({ runId: second, mine: false });

@@ -97,7 +97,8 @@ export function describePins(opened: Opened): void {
   test("a pin is of one queue in one namespace", async () => {
     const { store } = opened();
     const definition = workflow({ a: { task: "t" }, b: { task: "t", queue: "other" } });
-    const [run, elsewhere] = [await schedule(store, definition), await schedule(store, definition)];
+    const run = await schedule(store, definition);
+    const elsewhere = await schedule(store, definition);
     await pin(run, "2", 0, "other");
     expect((await claim(store, run)).map(({ ready }) => ready.step)).toEqual([0]);
     expect(await claim(store, elsewhere)).toHaveLength(2);

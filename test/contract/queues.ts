@@ -48,7 +48,8 @@ export function describeQueues(opened: Opened): void {
   });
 
   test("queues of one name in two namespaces are two queues", async () => {
-    const [one, two] = [await inTwoQueues(), await inTwoQueues()];
+    const one = await inTwoQueues();
+    const two = await inTwoQueues();
     await pause(one.namespaceId, "slow");
     expect(await stepsClaimed(one)).toEqual([1]);
     expect((await stepsClaimed(two)).sort()).toEqual([0, 1]);
@@ -98,7 +99,8 @@ export function describeQueues(opened: Opened): void {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: { timeouts: { pickupMs: 1_000 } } }), {
-      ...{ partition, agoMs: 60_000 },
+      partition,
+      agoMs: 60_000,
     });
     const polled = async () =>
       (await store.dueRows([partition], 10)).due.map((row) => [row.kind, row.polled]);

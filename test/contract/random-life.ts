@@ -66,9 +66,18 @@ export async function startLife(
   const scheduled = await schedule(store, definition, begins);
   const { run, steps } = await look(store, scheduled);
   const life: Life = {
-    ...{ store, scheduled, run, steps: new Map(steps), handedOut: [], aheadMs: 0 },
-    ...{ progressed: new Set(), attempts: new Map(), interventions: new Set() },
-    ...{ escalations: new Map(), signals: new Map(), decisions: new Map() },
+    store,
+    scheduled,
+    run,
+    steps: new Map(steps),
+    handedOut: [],
+    aheadMs: 0,
+    progressed: new Set(),
+    attempts: new Map(),
+    interventions: new Set(),
+    escalations: new Map(),
+    signals: new Map(),
+    decisions: new Map(),
   };
   for (const effect of scheduled.effects) record(life, effect);
   return life;
@@ -121,7 +130,8 @@ function kept(life: Life, run: Run): Run {
   if (!isEnded(run.state)) return run;
   const { version } = isEnded(life.run.state) ? life.run : run;
   return endedRun(run.state, {
-    ...{ version, warnings: isEnded(life.run.state) ? life.run.warnings : run.warnings },
+    version,
+    warnings: isEnded(life.run.state) ? life.run.warnings : run.warnings,
     escalations: life.escalations.size,
   });
 }
@@ -212,8 +222,20 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     if (!row && until !== null && until <= tx.now) return [];
     if (!row) throw new Error(`step ${step.no} is READY, but not in its lane`);
     expect(row).toEqual({
-      ...{ ...life.scheduled.ref, step: step.no, lane, priority: 5 },
-      ...{ task, fence, attempt, readyAt, until, avoid, attemptMs, heartbeatMs, cancelMs, stallMs },
+      ...life.scheduled.ref,
+      step: step.no,
+      lane,
+      priority: 5,
+      task,
+      fence,
+      attempt,
+      readyAt,
+      until,
+      avoid,
+      attemptMs,
+      heartbeatMs,
+      cancelMs,
+      stallMs,
       plain: row.plain,
     });
     const agentId = `agent of ${session.slice(0, 4)}`;
@@ -228,13 +250,23 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const slowLook =
     task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy;
   const lease: Lease = {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq, grantedAt },
-    ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
-    ...{
-      cancel: { kind: "none" },
-      suspectAt: null,
-      wakeAt: Math.min(attemptBy, stalledAt, slowLook),
-    },
+    kind: "LEASED",
+    task,
+    fence,
+    attempt,
+    secret,
+    session,
+    agentId,
+    pollSeq,
+    grantedAt,
+    attemptBy,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    progressAt: grantedAt,
+    cancel: { kind: "none" },
+    suspectAt: null,
+    wakeAt: Math.min(attemptBy, stalledAt, slowLook),
   };
   life.steps.set(step.no, { ...step, [side]: lease });
   life.handedOut.push(one);
@@ -249,9 +281,17 @@ export async function beatAll(life: Life, session: string): Promise<void> {
     answers: [answers],
   } = await life.store.heartbeat([
     {
-      ...{ namespaceId, session, agentId: "x", agentVersion: "1" },
+      namespaceId,
+      session,
+      agentId: "x",
+      agentVersion: "1",
       reports: held.map(({ step, lease: { fence, secret } }) => ({
-        ...{ runId: ref.runId, step: step.no, fence, secret, progress: "on", details: null },
+        runId: ref.runId,
+        step: step.no,
+        fence,
+        secret,
+        progress: "on",
+        details: null,
       })),
     },
   ]);

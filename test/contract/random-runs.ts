@@ -49,8 +49,12 @@ type Said =
   | { readonly kind: "answer"; readonly pick: number; readonly answer: AnswerKind };
 
 const busy: Outcome = {
-  ...{ kind: "failure", class: "transient", code: "busy", message: "try later" },
-  ...{ retryAfterMs: 3_000, noEffect: false },
+  kind: "failure",
+  class: "transient",
+  code: "busy",
+  message: "try later",
+  retryAfterMs: 3_000,
+  noEffect: false,
 };
 const bytes: Outcome = {
   kind: "success",

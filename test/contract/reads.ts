@@ -29,16 +29,30 @@ export function describeReads(opened: Opened): void {
   test("a run is found by its id, with all that it was scheduled with", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }), {
-      ...{ workflow: "holiday", version: 3, priority: 2, input: json("[1]") },
-      ...{ labels: { city: "Bern" } },
+      workflow: "holiday",
+      version: 3,
+      priority: 2,
+      input: json("[1]"),
+      labels: { city: "Bern" },
     });
     const { namespaceId, definitionId } = run;
     const { runId } = run.ref;
     const record = await store.reads.findRun(namespaceId, { runId });
     expect(record).toMatchObject({
-      ...{ runId, namespaceId, definitionId, key: null, workflow: "holiday", version: 3 },
-      ...{ state: "RUNNING", reason: null, cancelNote: null, stateVersion: 1, priority: 2 },
-      ...{ labels: { city: "Bern" }, input: json("[1]"), endedAt: null },
+      runId,
+      namespaceId,
+      definitionId,
+      key: null,
+      workflow: "holiday",
+      version: 3,
+      state: "RUNNING",
+      reason: null,
+      cancelNote: null,
+      stateVersion: 1,
+      priority: 2,
+      labels: { city: "Bern" },
+      input: json("[1]"),
+      endedAt: null,
     });
     const week = 7 * 86_400_000;
     expect(record?.deadlineAt).toBe((record?.createdAt ?? 0) + week);
@@ -76,8 +90,12 @@ export function describeReads(opened: Opened): void {
     await claimOne(store, run);
     await pass(store, run, cancel(true));
     expect(await store.reads.findRun(run.namespaceId, run.ref)).toMatchObject({
-      ...{ state: "STOPPING", reason: "CANCELLED_BY_USER", cancelNote: "enough" },
-      ...{ stateVersion: 2, deadlineAt: null, endedAt: null },
+      state: "STOPPING",
+      reason: "CANCELLED_BY_USER",
+      cancelNote: "enough",
+      stateVersion: 2,
+      deadlineAt: null,
+      endedAt: null,
     });
   });
 

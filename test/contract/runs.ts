@@ -151,7 +151,10 @@ export function describeRuns(opened: Opened): void {
     const { steps } = await look(store, run);
     expect([...steps.values()].map(({ forward }) => forward.kind)).toEqual(["SKIPPED", "SKIPPED"]);
     expect(await store.reads.findRun(run.namespaceId, run.ref)).toMatchObject({
-      ...{ state: "COMPLETED", reason: "DONE", deadlineAt: null, endedAt: expect.any(Number) },
+      state: "COMPLETED",
+      reason: "DONE",
+      deadlineAt: null,
+      endedAt: expect.any(Number),
     });
   });
 

@@ -12,9 +12,16 @@ import { newNamespace, newUuid, type Opened, ownPartition, schedule } from "./fi
 
 export const SPEC: ScheduleSpec = {
   calendar: { kind: "cron", cron: "30 2 * * *", timeZone: "Europe/Berlin" },
-  ...{ workflow: "etl", version: 0, priority: 5, labels: { team: "sea" }, notify: null },
+  workflow: "etl",
+  version: 0,
+  priority: 5,
+  labels: { team: "sea" },
+  notify: null,
   input: { kind: "data", contentType: "image/png", data: new Uint8Array([0, 255]) },
-  ...{ concurrency: null, overlap: "skip", catchUpMs: 3_600_000, jitterMs: 0 },
+  concurrency: null,
+  overlap: "skip",
+  catchUpMs: 3_600_000,
+  jitterMs: 0,
 };
 export const NEXT = {
   nominalTime: 1_800_000_000_000,
@@ -28,8 +35,14 @@ export function describeSchedules(opened: Opened): void {
   async function make(more: Partial<NewSchedule> = {}): Promise<ScheduleRecord> {
     const namespaceId = more.namespaceId ?? (await newNamespace(store()));
     const row: NewSchedule = {
-      ...{ id: newUuid(), namespaceId, name: "nightly", partition: 255, spec: SPEC },
-      ...{ next: NEXT, pauseReason: null, ...more },
+      id: newUuid(),
+      namespaceId,
+      name: "nightly",
+      partition: 255,
+      spec: SPEC,
+      next: NEXT,
+      pauseReason: null,
+      ...more,
     };
     const made = await store().transact({ name: "create" }, (tx) => tx.insertSchedule(row));
     expect(made).toBe(true);
@@ -42,8 +55,17 @@ export function describeSchedules(opened: Opened): void {
     { id, series }: ScheduleRecord,
     more: Partial<Occurrence> = {},
   ): Occurrence => ({
-    ...{ scheduleId: id, series, nominalTime: NEXT.nominalTime, at: NEXT.at, cause: "calendar" },
-    ...{ outcome: "overlapped", runId: null, message: "", missed: null, actor: null, ...more },
+    scheduleId: id,
+    series,
+    nominalTime: NEXT.nominalTime,
+    at: NEXT.at,
+    cause: "calendar",
+    outcome: "overlapped",
+    runId: null,
+    message: "",
+    missed: null,
+    actor: null,
+    ...more,
   });
   const write = (record: ScheduleRecord, ...occurrences: Occurrence[]) =>
     store().transact({ name: "occurrences" }, async (tx) => {
@@ -60,8 +82,15 @@ export function describeSchedules(opened: Opened): void {
   test("a schedule is found as it was made, by its name and by its id", async () => {
     const record = await make();
     expect(record).toMatchObject({
-      ...{ name: "nightly", partition: 255, series: 1, revision: 1, spec: SPEC, next: NEXT },
-      ...{ pause: null, createdAt: expect.any(Number), changedAt: expect.any(Number) },
+      name: "nightly",
+      partition: 255,
+      series: 1,
+      revision: 1,
+      spec: SPEC,
+      next: NEXT,
+      pause: null,
+      createdAt: expect.any(Number),
+      changedAt: expect.any(Number),
     });
     expect(await store().schedules.byId([newUuid(), record.id])).toEqual([record]);
   });
@@ -69,8 +98,13 @@ export function describeSchedules(opened: Opened): void {
   test("a name is taken once in a namespace, and free again when its schedule is deleted", async () => {
     const { namespace, id } = await make();
     const again: NewSchedule = {
-      ...{ id: newUuid(), namespaceId: namespace.id, name: "nightly", partition: 255, spec: SPEC },
-      ...{ next: NEXT, pauseReason: null },
+      id: newUuid(),
+      namespaceId: namespace.id,
+      name: "nightly",
+      partition: 255,
+      spec: SPEC,
+      next: NEXT,
+      pauseReason: null,
     };
     const insert = () =>
       store().transact({ name: "create" }, async (tx) => tx.insertSchedule(again));
@@ -82,7 +116,8 @@ export function describeSchedules(opened: Opened): void {
   });
 
   test("one whose moment has come is due in its partition, and no other", async () => {
-    const [partition, other] = [ownPartition(), ownPartition()];
+    const partition = ownPartition();
+    const other = ownPartition();
     const due = { ...NEXT, wakeAt: 1 };
     const record = await make({ partition, next: due });
     await make({ partition, name: "later" });
@@ -107,7 +142,8 @@ export function describeSchedules(opened: Opened): void {
     const next = { nominalTime: NEXT.nominalTime + 5, at: NEXT.at + 5, wakeAt: NEXT.at + 7 };
     await move(next);
     expect(await store().dueRows([partition], 10)).toMatchObject({
-      ...{ schedules: [], nextAt: next.wakeAt },
+      schedules: [],
+      nextAt: next.wakeAt,
     });
     const { revision } = record;
     expect(await store().schedules.byId([id])).toMatchObject([{ next, revision }]);

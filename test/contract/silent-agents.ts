@@ -58,8 +58,14 @@ export function describeSilentAgents<S extends EngineStore>(
 
   function seen(namespaceId: number): AgentSeen {
     return {
-      ...{ session: newSession(), namespaceId, agentId: "hotel", agentVersion: "1", labels: {} },
-      ...{ poll: { queues: ["q"], tasks: [] }, agoMs: 0, calledAgoMs: 1_000 },
+      session: newSession(),
+      namespaceId,
+      agentId: "hotel",
+      agentVersion: "1",
+      labels: {},
+      poll: { queues: ["q"], tasks: [] },
+      agoMs: 0,
+      calledAgoMs: 1_000,
       succeededAgoMs: null,
     };
   }

@@ -50,13 +50,23 @@ async function claimReady(store: EngineStore, run: Scheduled, step: Step): Promi
   const { secret, session, agentId, pollSeq, grantedAt, attemptBy } = granted;
   const { heartbeatMs, cancelMs, stallMs } = plan.timeouts;
   const lease: Lease = {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
-    ...{
-      cancel: { kind: "none" },
-      suspectAt: null,
-      wakeAt: task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy,
-    },
+    kind: "LEASED",
+    task,
+    fence,
+    attempt,
+    secret,
+    session,
+    agentId,
+    pollSeq,
+    grantedAt,
+    attemptBy,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    progressAt: grantedAt,
+    cancel: { kind: "none" },
+    suspectAt: null,
+    wakeAt: task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy,
   };
   const { steps } = await look(store, run);
   const after = isMoving(step.forward) ? { ...step, forward: lease } : { ...step, undo: lease };

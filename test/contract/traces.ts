@@ -20,9 +20,15 @@ export function describeTraces(opened: Opened): void {
     const told = await store.reads.tracedRuns([runId, "00000000-0000-7000-8000-000000000000"]);
     expect([...told.values()]).toEqual([
       {
-        ...{ runId, namespaceId: run.namespaceId, definitionId: run.definitionId },
-        ...{ workflow: "test", version: 1, createdAt: expect.any(Number) },
-        ...{ trace: TRACE, parentId: null, rerunOf: null },
+        runId,
+        namespaceId: run.namespaceId,
+        definitionId: run.definitionId,
+        workflow: "test",
+        version: 1,
+        createdAt: expect.any(Number),
+        trace: TRACE,
+        parentId: null,
+        rerunOf: null,
       },
     ]);
   });

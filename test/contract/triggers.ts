@@ -18,11 +18,19 @@ const OTHER = { value: "another secret, long", digest: "cd".repeat(32) };
 const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
 
 const action: TriggerAction = {
-  ...{ kind: "schedule", workflow: "deploy", version: 0, input: null, key: "", labels: {} },
+  kind: "schedule",
+  workflow: "deploy",
+  version: 0,
+  input: null,
+  key: "",
+  labels: {},
   priority: 0,
 };
 const HMAC: TriggerAuth = {
-  ...{ kind: "hmac", header: "x-signature", prefix: "", timestampHeader: null },
+  kind: "hmac",
+  header: "x-signature",
+  prefix: "",
+  timestampHeader: null,
   toleranceMs: 1_000,
 };
 
@@ -114,7 +122,11 @@ export function describeTriggers(opened: Opened): void {
     const [first] = await store().triggers.ended([partition], 1);
     const { definitionId } = run;
     expect(first).toMatchObject({
-      ...{ runId, definitionId, state: "FAILED", reason: "STEP_FAILED", depth: 0 },
+      runId,
+      definitionId,
+      state: "FAILED",
+      reason: "STEP_FAILED",
+      depth: 0,
       namespace: { id: namespaceId, name: expect.stringMatching(/^ns-/) },
       definition: { source: { kind: "run-end" } },
     });

@@ -20,7 +20,9 @@ afterAll(async () => {
 });
 
 const step = (id: string, needs: string[] = [], more: object = {}) => ({
-  ...{ id, needs, task: { name: "t" } },
+  id,
+  needs,
+  task: { name: "t" },
   ...more,
 });
 const definition = (...steps: object[]) => ({ workflow: "bad", steps });

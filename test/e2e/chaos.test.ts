@@ -18,7 +18,10 @@ const DOOMED_EVERY = 10;
 const AGENT = fileURLToPath(new URL("../support/chaos-agent.ts", import.meta.url));
 
 const step = (id: string, needs: readonly string[]) => ({
-  ...{ id, needs, task: "book", timeouts: { heartbeat: "2s", attempt: "20s" } },
+  id,
+  needs,
+  task: "book",
+  timeouts: { heartbeat: "2s", attempt: "20s" },
   retry: { attempts: 50, initial: "50ms", max: "500ms" },
   compensate: {
     task: "cancel",

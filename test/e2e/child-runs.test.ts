@@ -89,7 +89,9 @@ describe("a parent and what it has begun", () => {
     expect((await client.waitRun(runId)).state).toBe("COMPLETED");
     const { steps } = await client.getRun(runId);
     expect(steps[1]).toMatchObject({
-      ...{ kind: "RUN", state: "SUCCEEDED", output: { in: { car: { plate: "BE 1" } } } },
+      kind: "RUN",
+      state: "SUCCEEDED",
+      output: { in: { car: { plate: "BE 1" } } },
     });
     const child = await childOf(runId);
     const { run } = await client.getRun(child);
@@ -104,19 +106,22 @@ describe("a parent and what it has begun", () => {
     const note = (what: string) => () => void did.push(what);
     const driving = Promise.withResolvers<void>();
     work({
-      ...{ "book-flight": note("flight"), "book-hotel": note("hotel") },
+      "book-flight": note("flight"),
+      "book-hotel": note("hotel"),
       "book-car": async (_task, { signal }) => {
         driving.resolve();
         await new Promise((_, reject) => signal.addEventListener("abort", reject));
       },
-      ...{ "free-flight": note("no flight"), "free-hotel": note("no hotel") },
+      "free-flight": note("no flight"),
+      "free-hotel": note("no hotel"),
       "free-car": note("no car"),
     });
     const { runId } = await client.schedule({ workflow: trip() });
     await driving.promise;
     const explained = await client.explainRun(runId);
     expect(explained.wait).toMatchObject({
-      ...{ waitingFor: "CHILD", next: "STOP_CHILD" },
+      waitingFor: "CHILD",
+      next: "STOP_CHILD",
       child: { runId: await childOf(runId), stopping: false },
     });
     await client.cancelRun(runId);

@@ -35,7 +35,13 @@ async function openNamespace(namespace: string) {
   onTestFinished(() => client.close());
   const agent = async (id: string, queue: string, handlers: Handlers, version = "1.0") => {
     const one = createAgent({
-      ...{ address, namespace, id, queues: [queue], handlers, version, log: silentLog },
+      address,
+      namespace,
+      id,
+      queues: [queue],
+      handlers,
+      version,
+      log: silentLog,
     });
     one.start();
     onTestFinished(() => one.stop());
@@ -202,8 +208,12 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
     },
   });
   const runId = await start({
-    ...{ id: "crunch", task: "crunch", queue: "mills", onFailure: "escalate" },
-    ...{ retry: { attempts: 1 }, timeouts: { stall: "1s", heartbeat: "3s" } },
+    id: "crunch",
+    task: "crunch",
+    queue: "mills",
+    onFailure: "escalate",
+    retry: { attempts: 1 },
+    timeouts: { stall: "1s", heartbeat: "3s" },
   });
 
   const status = await commands.status(/^crunch of shop: .*stall/m);

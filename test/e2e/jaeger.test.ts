@@ -101,7 +101,8 @@ test(
       for (const child of processes) child.kill("SIGKILL");
     });
     const steps = agents.languages.map((queue, place) => ({
-      ...{ id: `by-${queue}`, task: { name: "book", queue } },
+      id: `by-${queue}`,
+      task: { name: "book", queue },
       needs: agents.languages.slice(0, place).map((before) => `by-${before}`),
     }));
     const definition = { workflow: "trip", steps };

@@ -109,8 +109,12 @@ describe("the tarballs of npm run pack:sdk", () => {
     for (const [no, code] of examples.entries())
       writeFileSync(join(folder, `example-${no}.ts`), code);
     const compilerOptions = {
-      ...{ module: "nodenext", target: "es2024", strict: true, noEmit: true },
-      ...{ types: ["node"], exactOptionalPropertyTypes: true },
+      module: "nodenext",
+      target: "es2024",
+      strict: true,
+      noEmit: true,
+      types: ["node"],
+      exactOptionalPropertyTypes: true,
     };
     writeFileSync(
       join(folder, "tsconfig.json"),

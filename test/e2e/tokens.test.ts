@@ -66,7 +66,8 @@ test("the first token makes others, and each is good on every server", async () 
   expect([await reasonOf(one, json.secret), await reasonOf(other, json.secret)]).toEqual(["", ""]);
   const listed = await postJson(portOf(other), listTokens, { allNamespaces: true }, bearer(admin));
   expect(listed.json.tokens.map(({ name }: { name: string }) => name).sort()).toEqual([
-    ...["booking", "first"],
+    "booking",
+    "first",
   ]);
 });
 

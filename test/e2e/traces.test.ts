@@ -135,7 +135,8 @@ describe("the trace of a run", () => {
 
   it("stands under the span of its caller, and is sampled as that is", async () => {
     const definition = { workflow: "called", steps: [{ id: "a", task: task("called") }] };
-    const [traceId, callerId] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
+    const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const callerId = "00f067aa0ba902b7";
     const traceparent = `00-${traceId}-${callerId}-01`;
     const runId = await start(definition, { traceparent, tracestate: "vendor=1" });
     const quiet = await start(definition, { traceparent: `00-${traceId}-${callerId}-00` });
@@ -166,7 +167,11 @@ describe("the trace of a run", () => {
     });
     const answered = await until("the answer", async () => {
       const { status } = await callJson(server.address, "OperatorService/ResolveEscalation", {
-        ...{ run: { runId }, escalationId: "1", answer: "compensate", by: "ann", why: "gone" },
+        run: { runId },
+        escalationId: "1",
+        answer: "compensate",
+        by: "ann",
+        why: "gone",
       });
       return status === 200 ? true : null;
     });
@@ -210,7 +215,8 @@ describe("the trace of a run", () => {
     const first = await start({ workflow: "twice", steps: definition.steps });
     const [before] = (await traced(first)).filter(({ name }) => name === "run twice");
     const { body } = await callJson(server.address, "SchedulerService/RerunFrom", {
-      ...{ run: { runId: first }, requestId: "again" },
+      run: { runId: first },
+      requestId: "again",
     });
     const again = textAt(body, "runId");
     const [root] = (await traced(again)).filter(({ name }) => name === "run twice");
@@ -249,7 +255,8 @@ describe("the trace of a run", () => {
   });
 
   it("has the calls of whoever is traced himself, and how they ended", async () => {
-    const [traceId, callerId] = ["5bf92f3577b34da6a3ce929d0e0e4736", "10f067aa0ba902b7"];
+    const traceId = "5bf92f3577b34da6a3ce929d0e0e4736";
+    const callerId = "10f067aa0ba902b7";
     const call = (flags: string, run: string) =>
       callJson(
         server.address,

@@ -84,7 +84,10 @@ async function end(one: DroverProcess, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"
 async function keepStarting(address: string) {
   const performed = new Map<string, number>();
   const agent = createAgent({
-    ...{ address, id: "one", slots: 20, log: silentLog },
+    address,
+    id: "one",
+    slots: 20,
+    log: silentLog,
     handlers: {
       note: (task) => {
         performed.set(task.idempotencyKey, (performed.get(task.idempotencyKey) ?? 0) + 1);

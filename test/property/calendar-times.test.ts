@@ -40,7 +40,9 @@ const CHANGES: readonly (readonly [string, string])[] = [
 /** The local time at an instant, written out by the runtime and read as if it were UTC. */
 function wallOf(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat("sv-SE", {
-    ...{ timeZone, dateStyle: "short", timeStyle: "medium" },
+    timeZone,
+    dateStyle: "short",
+    timeStyle: "medium",
   });
   return (at) => Date.parse(`${format.format(at).replace(" ", "T")}Z`);
 }
@@ -196,7 +198,8 @@ describe("the moments of an interval", () => {
         expect(first.at - from).toBeLessThanOrEqual(everyMs);
         expect((first.at - offsetMs) % everyMs).toBe(0);
         expect(times.after(first.nominalTime)).toEqual({
-          ...{ nominalTime: first.nominalTime + everyMs, at: first.at + everyMs },
+          nominalTime: first.nominalTime + everyMs,
+          at: first.at + everyMs,
         });
       }),
     );

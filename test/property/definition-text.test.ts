@@ -57,8 +57,16 @@ test("a schedule is read back as it was said, whatever its labels are called", (
     fc.property(payload, fc.dictionary(name, fc.string()), (input, labels) => {
       const said: ScheduleSpec = {
         calendar: { kind: "interval", everyMs: 60_000, offsetMs: 0 },
-        ...{ workflow: "w", version: 0, input, priority: 5, labels, notify: null },
-        ...{ concurrency: null, overlap: "skip", catchUpMs: 0, jitterMs: 0 },
+        workflow: "w",
+        version: 0,
+        input,
+        priority: 5,
+        labels,
+        notify: null,
+        concurrency: null,
+        overlap: "skip",
+        catchUpMs: 0,
+        jitterMs: 0,
       };
       expect(specFromText(specText(said))).toEqual(said);
     }),

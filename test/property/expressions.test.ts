@@ -32,7 +32,15 @@ const words = fc
       ..."input item run steps .a .output .x .id x true null 1 1.5 -2 'a' \"b\" b'c' ( ) [ ] { } : ? , + - * / % < >= == in && || !".split(
         " ",
       ),
-      ...["size(", "has(", ".map(x,", ".all(x,", ".filter(x,", ".matches(", '["b-c"]', "//", "\n"],
+      "size(",
+      "has(",
+      ".map(x,",
+      ".all(x,",
+      ".filter(x,",
+      ".matches(",
+      '["b-c"]',
+      "//",
+      "\n",
     ),
     { maxLength: 24 },
   )

@@ -51,7 +51,8 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
     {
       weight: 5,
       arbitrary: fc.record({
-        ...{ kind: fc.constant("work" as const), of },
+        kind: fc.constant("work" as const),
+        of,
         well: fc.constantFrom(true, true, true, false),
       }),
     },

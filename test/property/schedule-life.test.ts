@@ -66,10 +66,16 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   const namespace = await store.createNamespace("default");
   const definitionId = await store.internDefinition(namespace.id, workflow({ a: {} }));
   await store.registerWorkflow({
-    ...{ namespaceId: namespace.id, name: NAME, definitionId, keepDefault: false },
+    namespaceId: namespace.id,
+    name: NAME,
+    definitionId,
+    keepDefault: false,
   });
   const optionsOf = (of: EngineStore) => ({
-    ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, evaluatorOf) },
+    store: of,
+    clock: systemClock,
+    random: systemRandom,
+    plans: createPlans(of, evaluatorOf),
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
@@ -90,8 +96,17 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   const control = createScheduleControl(optionsOf(store));
   const of = { namespace, name: NAME };
   const spec: ScheduleSpec = {
-    ...{ calendar, workflow: NAME, version: 0, input: null, priority: 5, labels: {} },
-    ...{ notify: null, concurrency: null, overlap: "allow-all", catchUpMs: 6 * HOUR, jitterMs },
+    calendar,
+    workflow: NAME,
+    version: 0,
+    input: null,
+    priority: 5,
+    labels: {},
+    notify: null,
+    concurrency: null,
+    overlap: "allow-all",
+    catchUpMs: 6 * HOUR,
+    jitterMs,
   };
   await control.createSchedule(of, spec, null);
   const found = await made(store.schedules.find(namespace.id, NAME));
@@ -100,10 +115,8 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   );
   const { partition } = found;
   let owner: { readonly by: number; readonly epoch: number } | null = null;
-  const [handle, die] = [
-    createOccurrences(optionsOf(store)).beginDue,
-    createOccurrences(optionsOf(dying)).beginDue,
-  ];
+  const handle = createOccurrences(optionsOf(store)).beginDue;
+  const die = createOccurrences(optionsOf(dying)).beginDue;
 
   const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
 

@@ -31,8 +31,12 @@ function spansOf({ plan, passes }: World): readonly SpanData[] {
   const placed = { runId: RUN_ID, namespaceId: 1, definitionId: 1 };
   const run = {
     ...placed,
-    ...{ workflow: plan.workflow, version: 0, createdAt: START },
-    ...{ trace: writeTrace(TRACE, null), parentId: null, rerunOf: null },
+    workflow: plan.workflow,
+    version: 0,
+    createdAt: START,
+    trace: writeTrace(TRACE, null),
+    parentId: null,
+    rerunOf: null,
   };
   return passes.flatMap(({ before, after, effects, now }) => {
     const head = { ...placed, partition: 255, priority: 5, run: before.run };

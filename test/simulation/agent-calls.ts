@@ -102,7 +102,8 @@ export async function heartbeat(
     namespace: shape.namespace,
     session: caller.id,
     tokens: listed.map(({ token }) => token),
-    ...{ lostPolls, listsAllTo },
+    lostPolls,
+    listsAllTo,
   });
   const counter = process.clock.monotonicMs();
   const reply = await world.network.unary(

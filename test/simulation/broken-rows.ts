@@ -287,8 +287,10 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     promise: "G11",
     what: "the first step was undone before the second",
     break: (history) => {
-      const [flight, hotel] = [rowOf(history, "r2", 0, 2), rowOf(history, "r2", 1, 2)];
-      const [a, b] = [{ ...flight }, { ...hotel }];
+      const flight = rowOf(history, "r2", 0, 2);
+      const hotel = rowOf(history, "r2", 1, 2);
+      const a = { ...flight };
+      const b = { ...hotel };
       Object.assign(flight, { startedAt: b.startedAt, endedAt: b.endedAt });
       Object.assign(hotel, { startedAt: a.startedAt, endedAt: a.endedAt });
     },

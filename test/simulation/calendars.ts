@@ -180,8 +180,11 @@ function backfill(client: Client, name: string): Promise<void> {
   const until = world.databaseClock.now() - chance.between(0, 5_000);
   const from = until - chance.between(5_000, 25_000);
   const request = create(BackfillScheduleRequestSchema, {
-    ...{ namespace, name, concurrency: chance.between(1, 3) },
-    ...{ startTime: timestampFromMs(from), endTime: timestampFromMs(until) },
+    namespace,
+    name,
+    concurrency: chance.between(1, 3),
+    startTime: timestampFromMs(from),
+    endTime: timestampFromMs(until),
   });
   return untilAnswered(client, {
     method: SchedulerService.method.backfillSchedule,

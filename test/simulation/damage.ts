@@ -103,7 +103,8 @@ export function addFault(
   history: Broken,
   { at, fault }: Pick<Recorded<"fault">, "at" | "fault">,
 ): void {
-  const [target, process] = ["node-1", "driver"];
+  const target = "node-1";
+  const process = "driver";
   history.records.push({ kind: "fault", at, process, target, server: true, fault });
 }
 

@@ -272,7 +272,8 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
     store(call: StoreCall): StoreWay {
-      const [usualMs, backMs] = [chance.between(0, 2), chance.between(0, 2)];
+      const usualMs = chance.between(0, 2);
+      const backMs = chance.between(0, 2);
       const isSlow = call.isTransaction === true && strikes("store slow");
       if (isSlow) recorder.fault({ kind: "store", did: "slow" }, "store", false);
       const toMs = usualMs + (isSlow ? chance.between(50, SLOW_MS_MAX) : 0);

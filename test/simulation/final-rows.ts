@@ -150,7 +150,15 @@ export async function finalRows(
     hooks: await hooksOf(store, namespaces),
     deliveries: (await deliveriesOf(store, namespaces)).map(
       ({ namespace, id, hook, kind, count, runId, n, state, nextTryAt }) => ({
-        ...{ namespace, id, hook, kind, count, runId, n, state, nextTryAt },
+        namespace,
+        id,
+        hook,
+        kind,
+        count,
+        runId,
+        n,
+        state,
+        nextTryAt,
         made: deliveriesMade.has(id),
       }),
     ),
@@ -197,7 +205,11 @@ async function schedulesOf(
     const { calendar, overlap, catchUpMs, jitterMs } = spec;
     const stands = standing.find((one) => one.id === id);
     return {
-      ...{ id, namespace: names.get(namespaceId) ?? "", name, partition, createdAt },
+      id,
+      namespace: names.get(namespaceId) ?? "",
+      name,
+      partition,
+      createdAt,
       spec: { calendar, overlap, catchUpMs, jitterMs },
       stands: stands ? { next: stands.next, pause: stands.pause } : null,
     };

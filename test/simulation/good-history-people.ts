@@ -21,9 +21,14 @@ const DEFINITION: Definition = {
   workflow: "tour",
   steps: [
     {
-      ...{ id: "visa", needs: [], task: "apply-visa", effects: "verifiable" },
-      ...{ verify: { task: "find-visa" }, fallback: [{ task: "apply-express" }] },
-      ...{ retry: [{ attempts: 1 }], timeouts: { heartbeatMs: LEASE_MS, settleMs: SETTLE_MS } },
+      id: "visa",
+      needs: [],
+      task: "apply-visa",
+      effects: "verifiable",
+      verify: { task: "find-visa" },
+      fallback: [{ task: "apply-express" }],
+      retry: [{ attempts: 1 }],
+      timeouts: { heartbeatMs: LEASE_MS, settleMs: SETTLE_MS },
     },
     { id: "pay", needs: ["visa"], task: "charge", effects: "once" },
     { id: "ok", needs: ["pay"], kind: "approval", approvers: [], need: 2 },
@@ -115,47 +120,62 @@ export function peopleHistory(): History {
     interventions.push({ ...about, ...who, saw: "a", did: "b", dueAt, actedAt: at });
   };
   const answerRow = (step: number): void => {
-    const times = { startedAt: at, endedAt: at };
-    attempts.push({
-      ...{ step, kind: "answer", fence: 0, n: 0, attempt: 0, agentId: "people", ...times },
-      outcome: SUCCESS,
-    });
+    attempts.push(answerOf(step, at));
   };
 
   const createdAt = at + 5;
   ask(
     "clerk",
     {
-      ...{ rpc: "Schedule", namespace: "blue", key: null, digest: "tour", mark: "tour" },
-      ...{ workflow: null, startAt: null, concurrency: null, notify: null },
+      rpc: "Schedule",
+      namespace: "blue",
+      key: null,
+      digest: "tour",
+      mark: "tour",
+      workflow: null,
+      startAt: null,
+      concurrency: null,
+      notify: null,
     },
     () => ({ kind: "scheduled", runId: RUN, created: true }),
   );
-  const lost = poll("agent-1", 0, 1, { attempt: 1 });
-  at = lost.startedAt + LEASE_MS + 20;
-  row(lost, { kind: "unknown", code: "drover.lost" }, at);
-  act(0, 1, "lease", at - 20);
-  const settledAt = at + SETTLE_MS;
-  at = settledAt + 10;
-  act(0, 1, "settle", settledAt);
-  const verify = poll("agent-2", 0, 1, { attempt: 1, task: "verify" });
-  complete("agent-2", verify, {
-    ...{ kind: "failure", class: "permanent", code: "none", retryAfterMs: null, noEffect: true },
-  });
-  const failed = poll("agent-2", 0, 2, { attempt: 1 });
-  complete("agent-2", failed, {
-    ...{ kind: "failure", class: "transient", code: "busy", retryAfterMs: null, noEffect: true },
-  });
-  const express = poll("agent-2", 0, 3, { attempt: 1, strategy: 1 });
-  complete("agent-2", express, { kind: "deferred" }, false);
-  const signal = { name: "go", signalId: "g1" };
-  said({ rpc: "Signal", namespace: "blue", runId: RUN, ...signal });
-  at += 700;
-  const token = { ...express.token, secret: "" };
-  const result = { token, outcome: SUCCESS, digest: "called" };
-  row(express, SUCCESS, at + 5);
-  const visaAt = at + 5;
-  said({ rpc: "CompleteDeferred", namespace: "blue", result });
+  const applyForVisa = (): number => {
+    const lost = poll("agent-1", 0, 1, { attempt: 1 });
+    at = lost.startedAt + LEASE_MS + 20;
+    row(lost, { kind: "unknown", code: "drover.lost" }, at);
+    act(0, 1, "lease", at - 20);
+    const settledAt = at + SETTLE_MS;
+    at = settledAt + 10;
+    act(0, 1, "settle", settledAt);
+    const verify = poll("agent-2", 0, 1, { attempt: 1, task: "verify" });
+    complete("agent-2", verify, {
+      kind: "failure",
+      class: "permanent",
+      code: "none",
+      retryAfterMs: null,
+      noEffect: true,
+    });
+    const failed = poll("agent-2", 0, 2, { attempt: 1 });
+    complete("agent-2", failed, {
+      kind: "failure",
+      class: "transient",
+      code: "busy",
+      retryAfterMs: null,
+      noEffect: true,
+    });
+    const express = poll("agent-2", 0, 3, { attempt: 1, strategy: 1 });
+    complete("agent-2", express, { kind: "deferred" }, false);
+    const signal = { name: "go", signalId: "g1" };
+    said({ rpc: "Signal", namespace: "blue", runId: RUN, ...signal });
+    at += 700;
+    const token = { ...express.token, secret: "" };
+    const result = { token, outcome: SUCCESS, digest: "called" };
+    row(express, SUCCESS, at + 5);
+    const visaAt = at + 5;
+    said({ rpc: "CompleteDeferred", namespace: "blue", result });
+    return visaAt;
+  };
+  const visaAt = applyForVisa();
 
   const chargeOnce = (): void => {
     const doubtful = poll("agent-2", 1, 1, { attempt: 1 });
@@ -189,9 +209,17 @@ export function peopleHistory(): History {
     meta: { source: "simulation", seed: null, canaries: [{ namespace: "blue", word: "canary" }] },
     records,
     final: {
-      ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
-      ...{ keys: [], permits: [], schedules: [], occurrences: [] },
-      ...{ triggers: [], refusals: [], hooks: [], deliveries: [] },
+      at: at + 1_000,
+      drained: true,
+      runs: [{ ...run, ...kept }],
+      keys: [],
+      permits: [],
+      schedules: [],
+      occurrences: [],
+      triggers: [],
+      refusals: [],
+      hooks: [],
+      deliveries: [],
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
     },
@@ -216,16 +244,24 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
     stepRow(3, { strategies: [none], fence: 0, firstReadyAt: endedAt }),
   ];
   const run: Omit<FinalRun, "attempts" | "interventions" | "escalations"> = {
-    ...{ runId: RUN, namespace: "blue", partition: 7, definitionId: 1, key: null, mark: "tour" },
-    ...{
-      state: "COMPLETED",
-      reason: "DONE",
-      version,
-      createdAt,
-      endedAt,
-      wakeAt: null,
-    },
-    ...{ steps, concurrency: null, rerunOf: null, parent: null, kept: [], pivoted: false },
+    runId: RUN,
+    namespace: "blue",
+    partition: 7,
+    definitionId: 1,
+    key: null,
+    mark: "tour",
+    state: "COMPLETED",
+    reason: "DONE",
+    version,
+    createdAt,
+    endedAt,
+    wakeAt: null,
+    steps,
+    concurrency: null,
+    rerunOf: null,
+    parent: null,
+    kept: [],
+    pivoted: false,
     scheduledBy: null,
     signals: [{ id: "g1", name: "go", takenBy: 3 }],
     decisions: ["ann", "bob"].map((approver) => ({ step: 2, approver, approved: true })),
@@ -236,8 +272,32 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
 function stepRow(no: number, its: Pick<Step, "strategies" | "fence" | "firstReadyAt">): Step {
   const kind = no < 2 ? "perform" : "answer";
   return {
-    ...{ no, forward: { kind: "SUCCEEDED" }, undo: { kind: "NONE" }, attempt: its.fence, lost: 0 },
-    ...{ tries: [], unknownOutcome: null, verifies: 0, settleUntil: null, items: null, ...its },
+    no,
+    forward: { kind: "SUCCEEDED" },
+    undo: { kind: "NONE" },
+    attempt: its.fence,
+    lost: 0,
+    tries: [],
+    unknownOutcome: null,
+    verifies: 0,
+    settleUntil: null,
+    items: null,
+    ...its,
     result: { fence: its.fence, kind, n: 0 },
+  };
+}
+
+/** The row of a person's answer about a step, at one time. */
+function answerOf(step: number, at: number): Mutable<FinalAttempt> {
+  return {
+    step,
+    kind: "answer",
+    fence: 0,
+    n: 0,
+    attempt: 0,
+    agentId: "people",
+    startedAt: at,
+    endedAt: at,
+    outcome: SUCCESS,
   };
 }

@@ -52,10 +52,16 @@ export function schedulesHistory(): History {
   for (const run of history.final.runs) run.scheduledBy = SCHEDULE;
   const next = { nominalTime: second(5), at: second(5), wakeAt: second(5) };
   history.final.schedules.push({
-    ...{ id: "c1", namespace: "blue", name: SCHEDULE, partition: 7, createdAt: startAt - 15 },
+    id: "c1",
+    namespace: "blue",
+    name: SCHEDULE,
+    partition: 7,
+    createdAt: startAt - 15,
     spec: {
       calendar: { kind: "interval", everyMs: EVERY_MS, offsetMs: startAt % EVERY_MS },
-      ...{ overlap: "skip", catchUpMs: 10_000, jitterMs: 0 },
+      overlap: "skip",
+      catchUpMs: 10_000,
+      jitterMs: 0,
     },
     stands: { next, pause: null },
   });

@@ -168,7 +168,14 @@ export function createStory() {
     const step = stepOf(runId, no);
     const { task: kind, fence } = token;
     const row: FinalAttempt = {
-      ...{ step: no, kind, fence, n: 0, attempt, agentId, startedAt, endedAt: at },
+      step: no,
+      kind,
+      fence,
+      n: 0,
+      attempt,
+      agentId,
+      startedAt,
+      endedAt: at,
       outcome,
     };
     of(runId).attempts.push(structuredClone(row) as Mutable<FinalAttempt>);
@@ -396,5 +403,6 @@ export function createStory() {
 
 const READY = {
   ...({ kind: "READY", task: "perform", fence: 1, attempt: 1, until: null } as const),
-  ...{ avoid: null, alarms: 0 },
+  avoid: null,
+  alarms: 0,
 };

@@ -376,7 +376,8 @@ export function historyOf(text: string): History {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
-  const [first, last] = [lines[0], lines.at(-1)];
+  const first = lines[0];
+  const last = lines.at(-1);
   if (!isLine(first, "meta") || !isLine(last, "final") || lines.length < 2)
     throw new Error("this is no history: its first line must be `meta`, its last line `final`");
   const { kind: _, ...meta } = first;

@@ -159,7 +159,10 @@ async function signalSome(client: Client): Promise<void> {
     void untilAnswered(client, {
       method: SchedulerService.method.signal,
       request: create(SignalRequestSchema, {
-        ...{ namespace, run: refOf(runId), name, signalId },
+        namespace,
+        run: refOf(runId),
+        name,
+        signalId,
         ...payloadField("payload", json({ canary })),
       }),
       asked: { rpc: "Signal", namespace, runId, name, signalId },
@@ -189,7 +192,10 @@ async function decideSome(client: Client): Promise<void> {
       await untilAnswered(client, {
         method: SchedulerService.method.decide,
         request: create(DecideRequestSchema, {
-          ...{ namespace, run: refOf(runId), stepId: step.id, approver },
+          namespace,
+          run: refOf(runId),
+          stepId: step.id,
+          approver,
           decision: approved ? DecisionKind.APPROVE : DecisionKind.REJECT,
         }),
         asked: { rpc: "Decide", namespace, runId, stepId: step.id, approver, approved },
@@ -262,7 +268,12 @@ async function resolve(
   await untilAnswered(client, {
     method: OperatorService.method.resolveEscalation,
     request: create(ResolveEscalationRequestSchema, {
-      ...{ namespace, run: refOf(runId), escalationId: id, answer: said, by, why: "chance" },
+      namespace,
+      run: refOf(runId),
+      escalationId: id,
+      answer: said,
+      by,
+      why: "chance",
       ...payload,
     }),
     asked: { rpc: "ResolveEscalation", namespace, runId, n: Number(id), answer: said, by },

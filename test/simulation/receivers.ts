@@ -26,7 +26,10 @@ export async function putHooks(store: EngineStore, namespaces: readonly string[]
     const namespaceId = (await store.namespace(namespace))?.id ?? 0;
     for (const { name, events } of HOOKS)
       await store.outbox.putHook({
-        ...{ namespaceId, name, events, secret: SECRET },
+        namespaceId,
+        name,
+        events,
+        secret: SECRET,
         url: `https://${namespace}.example/${name}`,
       });
   }

@@ -18,9 +18,15 @@ function seeds(
   count: number,
   change: (place: number) => Partial<SeedResult> = () => ({}),
 ): readonly SeedResult[] {
-  const [faults, edges] = [EVERY_FAULT_ONCE, EVERY_EDGE_ONCE];
+  const faults = EVERY_FAULT_ONCE;
+  const edges = EVERY_EDGE_ONCE;
   return Array.from({ length: count }, (_, place) => ({
-    ...{ seed: 7 + place, runs: 20, violations: [], faults, edges, lastRecords: [] },
+    seed: 7 + place,
+    runs: 20,
+    violations: [],
+    faults,
+    edges,
+    lastRecords: [],
     ...change(place),
   }));
 }
@@ -38,8 +44,13 @@ describe("a set of seeds", () => {
   test("in which everything happens often enough is not void, and is told in numbers", () => {
     const good = report(seeds(400));
     expect(good).toMatchObject({
-      ...{ seeds: 400, firstSeed: 7, seconds: 2, seedsPerSecond: 200 },
-      ...{ runsPerSeed: { least: 20, mean: 20 }, violations: [], void: [] },
+      seeds: 400,
+      firstSeed: 7,
+      seconds: 2,
+      seedsPerSecond: 200,
+      runsPerSeed: { least: 20, mean: 20 },
+      violations: [],
+      void: [],
     });
     expect(good.faults[FAULT]).toEqual({ times: 400, seedShare: 1 });
     expect(good.edges[EDGE]).toBe(400);

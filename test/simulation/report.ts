@@ -42,7 +42,9 @@ export function seedResult(simulated: Simulated): SeedResult {
   const { seed, runs, violations, faults, edges, history } = simulated;
   const shown = violations.length > 0 ? history.records.slice(-RECORDS_SHOWN) : [];
   return {
-    ...{ seed, runs, violations },
+    seed,
+    runs,
+    violations,
     faults: Object.fromEntries(faults),
     edges: Object.fromEntries(edges),
     lastRecords: shown.map((record) => JSON.stringify(record)),

@@ -144,7 +144,11 @@ export function scheduleRequest(
   { startAt, concurrency, priority, notify }: Begin = AT_ONCE,
 ): ScheduleRequest {
   return create(ScheduleRequestSchema, {
-    ...{ namespace, key: key ?? "", target, labels: { [MARK_LABEL]: mark }, priority },
+    namespace,
+    key: key ?? "",
+    target,
+    labels: { [MARK_LABEL]: mark },
+    priority,
     ...payloadField("input", input),
     ...(startAt !== null && { startTime: timestampFromMs(startAt) }),
     ...(concurrency && { concurrency: concurrencyMessage(concurrency) }),

@@ -36,7 +36,10 @@ import type { StoreWitness } from "./store-witness.ts";
 /** A seed lasts half a minute and runs a workflow a few times: slow attempts are to be met. */
 const QUICK_TO_LEARN = {
   ...SUPERVISOR_DEFAULTS,
-  ...{ slowFactor: 1, slowSamples: 2, slowMs: 50, learnEveryMs: 2_000 },
+  slowFactor: 1,
+  slowSamples: 2,
+  slowMs: 50,
+  learnEveryMs: 2_000,
 };
 
 export interface ServerProcess {

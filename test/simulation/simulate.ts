@@ -42,7 +42,11 @@ export interface Simulated {
 /** Circuits open by themselves. In the other seeds ready work is to be handed out at once. */
 const TRIPPING_SHARE = 0.3;
 const QUICK_TO_TRIP = Object.freeze({
-  ...{ ends: 3, share: 0.5, windowMs: 10_000, cooldownMs: 300, cooldownMsMax: 1_200 },
+  ends: 3,
+  share: 0.5,
+  windowMs: 10_000,
+  cooldownMs: 300,
+  cooldownMsMax: 1_200,
 });
 const SHORT_QUEUES_SHARE = 0.4;
 /** Shorter than the longest call: that one is never taken, and its reports go in other company. */

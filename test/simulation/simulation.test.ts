@@ -32,7 +32,8 @@ test(
   "one seed gives one history, to the byte",
   async () => {
     for (const seed of [3, 5, 8]) {
-      const [first, second] = [await simulate(seed), await simulate(seed)];
+      const first = await simulate(seed);
+      const second = await simulate(seed);
       expect(historyText(second.history) === historyText(first.history)).toBe(true);
     }
   },
@@ -40,6 +41,7 @@ test(
 );
 
 test("another seed gives another history", async () => {
-  const [first, second] = [await simulate(3), await simulate(4)];
+  const first = await simulate(3);
+  const second = await simulate(4);
   expect(historyText(second.history) === historyText(first.history)).toBe(false);
 });

@@ -31,7 +31,9 @@ export function endTriggers({ namespace, word }: Owned): readonly EndTrigger[] {
   const [first = "", second = ""] = workflowNames(word);
   return [
     {
-      ...{ namespace, name: "after-any-end", workflow: first },
+      namespace,
+      name: "after-any-end",
+      workflow: first,
       states: ["COMPLETED", "FAILED", "COMPENSATED"],
     },
     { namespace, name: "after-a-success", workflow: second, states: ["COMPLETED"] },
@@ -82,7 +84,9 @@ export async function putTriggers(
     const hmac = { kind: "hmac", header: HEADER, prefix: "", timestampHeader: null } as const;
     await put(
       {
-        ...{ name: CALLED, when: "body.counts", action: scheduleBy(word, `\${body.key}`, labels) },
+        name: CALLED,
+        when: "body.counts",
+        action: scheduleBy(word, `\${body.key}`, labels),
         source: { kind: "http", auth: { ...hmac, toleranceMs: 0 } },
       },
       SECRET,

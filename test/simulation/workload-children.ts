@@ -61,7 +61,9 @@ function hopeless(chance: Chance, children: readonly string[]): string {
 /** Fails, and is tried again: after a while, as another one, or when a person says so. */
 const triedAgain: Maker = (chance, canary, children) => [
   {
-    ...{ id: "s0", needs: [], ...childOf(chance, canary, children) },
+    id: "s0",
+    needs: [],
+    ...childOf(chance, canary, children),
     workflow: hopeless(chance, children),
     retry: randomRetry(chance),
     ...(chance.happens(0.6) ? { fallback: [{ workflow: hopeless(chance, children) }] } : {}),
@@ -74,7 +76,9 @@ const triedAgain: Maker = (chance, canary, children) => [
 const begunInPause: Maker = (chance, canary, children) => [
   { id: "s0", needs: [], task: "silent", timeouts: QUICK, input: json({ canary }) },
   {
-    ...{ id: "s1", needs: ["s0"], ...childOf(chance, canary, children) },
+    id: "s1",
+    needs: ["s0"],
+    ...childOf(chance, canary, children),
     workflow: hopeless(chance, children),
     retry: [{ on: ["drover.child-failed"], attempts: 4, initialMs: 1_500 }],
     onFailure: chance.pick(["escalate", "fail"] as const),
@@ -85,12 +89,15 @@ const begunInPause: Maker = (chance, canary, children) => [
 /** Runs while its parent stops, for whatever reason, and what it did is undone. */
 const stoppedChild: Maker = (chance, canary, children) => [
   {
-    ...{ id: "s0", needs: [], ...childOf(chance, canary, children.slice(0, 2)) },
+    id: "s0",
+    needs: [],
+    ...childOf(chance, canary, children.slice(0, 2)),
     ...(chance.happens(0.6) ? { compensate: { task: "undo" } } : {}),
   },
   {
     ...failing("s1"),
-    ...{ needs: [], onFailure: chance.pick(["fail", "compensate"] as const) },
+    needs: [],
+    onFailure: chance.pick(["fail", "compensate"] as const),
     retry: [{ attempts: 2, initialMs: chance.between(50, 2_000) }],
   },
   ...(chance.happens(0.4) ? alwaysSteps(chance, 2, canary) : []),
@@ -99,7 +106,9 @@ const stoppedChild: Maker = (chance, canary, children) => [
 /** Has little time, and is told to stop when it is over. */
 const hurried: Maker = (chance, canary, children) => [
   {
-    ...{ id: "s0", needs: [], ...childOf(chance, canary, children.slice(0, 2)) },
+    id: "s0",
+    needs: [],
+    ...childOf(chance, canary, children.slice(0, 2)),
     timeouts: { totalMs: chance.between(200, 3_000) },
     ...(chance.happens(0.4) ? { fallback: [{ workflow: chance.pick(children) }] } : {}),
     onFailure: chance.pick(["compensate", "continue", "escalate"] as const),
@@ -112,20 +121,33 @@ const hurried: Maker = (chance, canary, children) => [
 const lastChild: Maker = (chance, canary, children) => [
   { ...failing("s0"), needs: [] },
   {
-    ...{ id: "s1", needs: [], always: true, ...childOf(chance, canary, children) },
+    id: "s1",
+    needs: [],
+    always: true,
+    ...childOf(chance, canary, children),
     ...(chance.happens(0.5) ? { onFailure: chance.pick(["continue", "escalate"] as const) } : {}),
   },
 ];
 
 export const CHILD_MAKERS: readonly Maker[] = [
-  ...[triedAgain, triedAgain, begunInPause, begunInPause, stoppedChild, stoppedChild, hurried],
+  triedAgain,
+  triedAgain,
+  begunInPause,
+  begunInPause,
+  stoppedChild,
+  stoppedChild,
+  hurried,
   lastChild,
 ];
 
 /** A workflow that runs no other, and mostly fails. */
 export function lastOfFamily(chance: Chance, canary: string): Omit<Definition, "workflow"> {
   const book: StepDefinition = {
-    ...{ id: "s0", needs: [], task: "book", timeouts: QUICK, input: json({ canary }) },
+    id: "s0",
+    needs: [],
+    task: "book",
+    timeouts: QUICK,
+    input: json({ canary }),
     ...(chance.happens(0.5) ? { compensate: { task: "undo" } } : {}),
   };
   const fails = chance.happens(0.7) ? [{ ...failing("s1"), needs: ["s0"] }] : [];

@@ -31,7 +31,9 @@ const ITEMS_MOST = 5;
 export function mapWork(chance: Chance, canary: string): Partial<StepRules> & StepWork {
   return {
     ...shape(chance),
-    ...{ task: chance.pick(TASKS), queue: chance.pick(QUEUES), timeouts: randomTimeouts(chance) },
+    task: chance.pick(TASKS),
+    queue: chance.pick(QUEUES),
+    timeouts: randomTimeouts(chance),
     input: json({ canary, item: `\${item}` }),
     retry: randomRetry(chance),
     ...randomEffects(chance),
@@ -46,7 +48,9 @@ function shape(chance: Chance): MapWork {
   const pause = chance.happens(0.4) ? { pauseMs: chance.between(50, 1_500) } : {};
   const gate = chance.happens(0.5) ? { gate: randomGate(chance) } : {};
   return {
-    ...{ kind: "map", task: "book", over: String(chance.between(0, ITEMS_MOST)) },
+    kind: "map",
+    task: "book",
+    over: String(chance.between(0, ITEMS_MOST)),
     concurrency: chance.between(1, 2),
     ...tolerate,
     ...(chance.happens(0.6) ? { waves: { ...size, ...pause, ...gate } } : {}),
@@ -66,11 +70,13 @@ function randomGate(chance: Chance): GateDefinition {
 const lateGate: Maker = (chance, canary) => [
   {
     ...quickItems("s0", canary),
-    ...{ over: "3", onFailure: chance.pick(["fail", "continue", "compensate"] as const) },
+    over: "3",
+    onFailure: chance.pick(["fail", "continue", "compensate"] as const),
     waves: {
       size: 1,
       gate: {
-        ...{ task: "silent", timeouts: { ...QUICK, settleMs: 3_000 } },
+        task: "silent",
+        timeouts: { ...QUICK, settleMs: 3_000 },
         retry: [
           { on: ["drover.lost"], attempts: 4, initialMs: chance.between(100, 4_000), maxMs: 4_000 },
           { attempts: 3, initialMs: 2_000 },
@@ -85,7 +91,8 @@ const lateGate: Maker = (chance, canary) => [
 const gatePastPivot: Maker = (_chance, canary) => [
   { id: "s0", needs: [], task: "book", pivot: true, timeouts: QUICK },
   {
-    ...{ ...quickItems("s1", canary), needs: ["s0"] },
+    ...quickItems("s1", canary),
+    needs: ["s0"],
     waves: {
       size: 1,
       gate: { task: "silent", timeouts: { ...QUICK, settleMs: 100 }, retry: [{ attempts: 1 }] },
@@ -97,7 +104,10 @@ const gatePastPivot: Maker = (_chance, canary) => [
 const askedAbout: Maker = (chance, canary) => [
   {
     ...quickItems("s0", canary),
-    ...{ over: "4", tolerate: 4, concurrency: 2, onFailure: "escalate" as const },
+    over: "4",
+    tolerate: 4,
+    concurrency: 2,
+    onFailure: "escalate" as const,
     task: chance.pick(["fail", "vague", "silent"]),
     retry: [{ attempts: 1 }],
     ...randomEffects(chance),
@@ -116,13 +126,19 @@ const askedAbout: Maker = (chance, canary) => [
 const undoneMap: Maker = (chance, canary) => [
   {
     ...quickItems("s0", canary),
-    ...{ over: String(chance.between(2, ITEMS_MOST)), concurrency: chance.between(1, 2) },
+    over: String(chance.between(2, ITEMS_MOST)),
+    concurrency: chance.between(1, 2),
     compensate: chance.happens(0.7) ? { task: "undo" } : randomUndo(chance),
     ...(chance.happens(0.5) ? { waves: { size: 2, pauseMs: 200 } } : {}),
   },
   {
-    ...{ ...quickItems("s1", canary), needs: ["s0"], over: "3", concurrency: 2, tolerate: 1 },
-    ...{ task: chance.pick(["book", "vague"]), compensate: { task: "undo" } },
+    ...quickItems("s1", canary),
+    needs: ["s0"],
+    over: "3",
+    concurrency: 2,
+    tolerate: 1,
+    task: chance.pick(["book", "vague"]),
+    compensate: { task: "undo" },
   },
   { ...failing("s2"), needs: ["s1"] },
   ...(chance.happens(0.3) ? alwaysSteps(chance, 3, canary) : []),
@@ -131,10 +147,13 @@ const undoneMap: Maker = (chance, canary) => [
 /** Stopped or paused between two waves and before a gate. */
 const stoppedMap: Maker = (chance, canary) => [
   {
-    ...{ ...quickItems("s0", canary), over: "5", concurrency: 2 },
+    ...quickItems("s0", canary),
+    over: "5",
+    concurrency: 2,
     ...(chance.happens(0.5) ? { compensate: { task: "undo" } } : {}),
     waves: {
-      ...{ size: 2, pauseMs: chance.pick([0, 300, 2_000]) },
+      size: 2,
+      pauseMs: chance.pick([0, 300, 2_000]),
       gate: { task: "mail", queue: chance.pick(["default", "slow", NOWHERE]), timeouts: QUICK },
     },
   },
@@ -150,7 +169,10 @@ const lastMap: Maker = (chance, canary) => [
     : { id: "s0", needs: [], task: "book", timeouts: QUICK, compensate: { task: "undo" } },
   {
     ...quickItems("s1", canary),
-    ...{ always: true, over: "3", concurrency: 2, tolerate: chance.between(0, 3) },
+    always: true,
+    over: "3",
+    concurrency: 2,
+    tolerate: chance.between(0, 3),
     task: chance.pick(["book", "fail", "vague"]),
     waves: { size: 2, gate: { task: chance.pick(["book", "vague"]), timeouts: QUICK } },
     ...(chance.happens(0.5) ? { onFailure: chance.pick(["continue", "escalate"] as const) } : {}),
@@ -159,12 +181,24 @@ const lastMap: Maker = (chance, canary) => [
 
 function quickItems(id: string, canary: string): Pick<StepRules, "id" | "needs"> & Map {
   return {
-    ...{ id, needs: [], kind: "map", task: "book", over: "3", concurrency: 1, timeouts: QUICK },
+    id,
+    needs: [],
+    kind: "map",
+    task: "book",
+    over: "3",
+    concurrency: 1,
+    timeouts: QUICK,
     input: json({ canary, item: `\${item}` }),
   };
 }
 
 export const MAP_MAKERS: readonly Maker[] = [
-  ...[lateGate, lateGate, gatePastPivot, gatePastPivot, askedAbout, undoneMap, stoppedMap],
+  lateGate,
+  lateGate,
+  gatePastPivot,
+  gatePastPivot,
+  askedAbout,
+  undoneMap,
+  stoppedMap,
   lastMap,
 ];

@@ -30,7 +30,11 @@ type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
 /** A run in which something is lost or unknown, and must not be repeated, and cannot be undone. */
 const unknowable: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "vague", timeouts: QUICK, input: json({ canary }) },
+    id: "s0",
+    needs: [],
+    task: "vague",
+    timeouts: QUICK,
+    input: json({ canary }),
     ...(chance.happens(0.5)
       ? { effects: "once" as const }
       : {
@@ -40,7 +44,10 @@ const unknowable: Maker = (chance, canary) => [
     onFailure: "compensate",
   },
   {
-    ...{ id: "s1", needs: [], task: "book", timeouts: QUICK },
+    id: "s1",
+    needs: [],
+    task: "book",
+    timeouts: QUICK,
     compensate: { task: UNDO_TASK },
   },
   ...(chance.happens(0.5) ? [{ ...failing("s2"), needs: [] }] : []),
@@ -50,7 +57,11 @@ const unknowable: Maker = (chance, canary) => [
 /** An undo that fails for good, with always steps behind it. */
 const stuckUndo: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "book", timeouts: QUICK, input: json({ canary }) },
+    id: "s0",
+    needs: [],
+    task: "book",
+    timeouts: QUICK,
+    input: json({ canary }),
     compensate: {
       task: chance.pick([POISON_TASK, "slow-undo", "vague-undo", "vague-undo"]),
       // An unknown is final, and a failure that is told afterwards is not.
@@ -71,7 +82,10 @@ const stuckUndo: Maker = (chance, canary) => [
  */
 const leftStrategy: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: chance.pick(["vague", "silent"]), input: json({ canary }) },
+    id: "s0",
+    needs: [],
+    task: chance.pick(["vague", "silent"]),
+    input: json({ canary }),
     timeouts: chance.happens(0.3) ? { ...QUICK, totalMs: chance.between(600, 2_000) } : QUICK,
     retry: [{ attempts: chance.pick([1, 1, 3]), initialMs: 1_500 }],
     fallback: chance.pick([
@@ -91,7 +105,11 @@ const leftStrategy: Maker = (chance, canary) => [
 /** The first try fails for good by a report that comes while the step waits to be tried again. */
 const leftByLateReport: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
+    id: "s0",
+    needs: [],
+    task: "silent",
+    input: json({ canary }),
+    timeouts: QUICK,
     retry: [{ attempts: 3, initialMs: 3_000, jitter: 0 }],
     fallback: [{ task: "book" }],
     onFailure: "continue",
@@ -103,13 +121,14 @@ const leftByLateReport: Maker = (chance, canary) => [
 /** An undo between two strategies of a step that must run once, long enough to be paused. */
 const leftOnce: Maker = (chance, canary) => [
   {
-    ...{
-      id: "s0",
-      needs: [],
-      task: chance.pick(["silent", "left", "left"]),
-      input: json({ canary }),
-    },
-    ...{ effects: "once", retry: [{ attempts: 1 }], fallback: [{ task: "book" }], timeouts: QUICK },
+    id: "s0",
+    needs: [],
+    task: chance.pick(["silent", "left", "left"]),
+    input: json({ canary }),
+    effects: "once",
+    retry: [{ attempts: 1 }],
+    fallback: [{ task: "book" }],
+    timeouts: QUICK,
     compensate: {
       task: chance.pick(["slow-undo", ...repeated("lost-undo", 3)]),
       retry: [
@@ -129,10 +148,15 @@ const leftOnce: Maker = (chance, canary) => [
  */
 const leftTooLate: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "left", input: json({ canary }), onFailure: "escalate" },
+    id: "s0",
+    needs: [],
+    task: "left",
+    input: json({ canary }),
+    onFailure: "escalate",
     ...(chance.happens(0.7) ? { escalation: { deadlineMs: 300, answer: "retry" as const } } : {}),
     timeouts: { ...QUICK, settleMs: 100, totalMs: chance.between(1_000, 2_000) },
-    ...{ retry: [{ attempts: 1 }], fallback: [{ task: "book" }] },
+    retry: [{ attempts: 1 }],
+    fallback: [{ task: "book" }],
     compensate: {
       task: "slow-undo",
       retry: [{ attempts: 6, initialMs: 1_000, jitter: 0 }],
@@ -157,8 +181,13 @@ function hardUndo(chance: Chance): CompensateDefinition {
 /** A pivot, and what fails or takes too long behind it. */
 const pastPivot: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "book", input: json({ canary }) },
-    ...{ timeouts: QUICK, pivot: true, compensate: randomUndo(chance) },
+    id: "s0",
+    needs: [],
+    task: "book",
+    input: json({ canary }),
+    timeouts: QUICK,
+    pivot: true,
+    compensate: randomUndo(chance),
   },
   { id: "s1", needs: ["s0"], kind: "wait", forMs: chance.between(500, 3_000) },
   chance.happens(0.5)
@@ -177,7 +206,10 @@ const failingBranch: Maker = (chance, canary) => [
 /** Expressions that fail at first and again. */
 const inexpressible: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "book", timeouts: QUICK },
+    id: "s0",
+    needs: [],
+    task: "book",
+    timeouts: QUICK,
     input: json({ canary, first: `\${input.list[0]}` }),
     ...(chance.happens(0.3) ? { fallback: [{ task: "plan-b" }] } : {}),
   },
@@ -187,7 +219,10 @@ const inexpressible: Maker = (chance, canary) => [
 /** The agent says later what became of it, and the remote service calls back. */
 const answeredLate: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "later", input: json({ canary }) },
+    id: "s0",
+    needs: [],
+    task: "later",
+    input: json({ canary }),
     timeouts: { ...QUICK, callbackMs: chance.between(500, 2_500) },
     retry: [{ attempts: chance.between(1, 3), initialMs: 1_500 }],
     onFailure: chance.pick(["fail", "compensate", "continue", "escalate"]),
@@ -206,7 +241,11 @@ const VERIFIABLE = Object.freeze({
 /** An agent that is thought lost speaks again when the next way has begun, or is held. */
 const thoughtLost: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
+    id: "s0",
+    needs: [],
+    task: "silent",
+    input: json({ canary }),
+    timeouts: QUICK,
     retry: [{ attempts: 1 }],
     fallback: chance.happens(0.5) ? [{ task: "plan-b" }, { task: "silent", queue: "slow" }] : [],
     ...chance.pick([{}, {}, { effects: "once" as const }, VERIFIABLE, VERIFIABLE]),
@@ -218,8 +257,13 @@ const thoughtLost: Maker = (chance, canary) => [
 /** An agent says that it succeeded when another one has done it again. */
 const doneTwice: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: DOUBTFUL_TASK, input: json({ canary }), timeouts: QUICK },
-    ...{ retry: [{ attempts: 4, initialMs: 100 }], ...VERIFIABLE },
+    id: "s0",
+    needs: [],
+    task: DOUBTFUL_TASK,
+    input: json({ canary }),
+    timeouts: QUICK,
+    retry: [{ attempts: 4, initialMs: 100 }],
+    ...VERIFIABLE,
   },
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
@@ -229,10 +273,29 @@ function repeated<T>(one: T, times: number): readonly T[] {
 }
 
 const MAKERS: readonly Maker[] = [
-  ...[unknowable, stuckUndo, leftStrategy, pastPivot, failingBranch, inexpressible, answeredLate],
-  ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 5), ...MAP_MAKERS],
-  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6), ...repeated(leftTooLate, 5)],
+  unknowable,
+  stuckUndo,
+  leftStrategy,
+  pastPivot,
+  failingBranch,
+  inexpressible,
+  answeredLate,
+  unknowable,
+  unknowable,
+  stuckUndo,
+  stuckUndo,
+  thoughtLost,
+  thoughtLost,
+  thoughtLost,
+  doneTwice,
+  doneTwice,
+  doneTwice,
+  doneTwice,
+  ...repeated(leftStrategy, 5),
+  ...MAP_MAKERS,
+  ...repeated(leftByLateReport, 4),
+  ...repeated(leftOnce, 6),
+  ...repeated(leftTooLate, 5),
 ];
 
 const RARE_SHARE = 0.48;

@@ -181,8 +181,13 @@ export function alwaysSteps(chance: Chance, from: number, canary: string): StepD
 }
 
 export const QUICK = Object.freeze({
-  ...{ heartbeatMs: 2_000, attemptMs: 4_000, pickupMs: 2_000, totalMs: 30_000 },
-  ...{ cancelMs: 300, settleMs: 1_000, callbackMs: 1_500 },
+  heartbeatMs: 2_000,
+  attemptMs: 4_000,
+  pickupMs: 2_000,
+  totalMs: 30_000,
+  cancelMs: 300,
+  settleMs: 1_000,
+  callbackMs: 1_500,
 });
 
 /** Of no policy, so that its first failure is its last. */

@@ -234,10 +234,14 @@ function begunState(definition: Definition, evaluator: Evaluator, begins: Begins
     now: START,
     view: begun.view,
     messages: 0,
-    ...{ ended: [], lastHeartbeats: new Map(), accepted: new Map() },
+    ended: [],
+    lastHeartbeats: new Map(),
+    accepted: new Map(),
     effects: [...begun.effects],
     effectsAt: begun.effects.map(() => START),
-    ...{ edgesTaken: [], handedOut: [], passes: [] },
+    edgesTaken: [],
+    handedOut: [],
+    passes: [],
   };
   for (const effect of begun.effects) record(state, effect);
   assertView(plan, state.view);
@@ -270,7 +274,9 @@ export function createWorld(
     plan: state.plan,
     effects: state.effects,
     effectsAt: state.effectsAt,
-    ...{ edgesTaken: state.edgesTaken, handedOut: state.handedOut, passes: state.passes },
+    edgesTaken: state.edgesTaken,
+    handedOut: state.handedOut,
+    passes: state.passes,
     now: () => state.now,
     run: () => state.view.run,
     facts: () => state.view.facts,

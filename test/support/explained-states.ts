@@ -160,10 +160,17 @@ const doubtsOnce = (made: World): void => {
 };
 
 const signal = (onExpiry: SignalExpiry = "escalate"): StepOptions => ({
-  ...{ kind: "signal", name: "paid", withinMs: 5_000, onExpiry },
+  kind: "signal",
+  name: "paid",
+  withinMs: 5_000,
+  onExpiry,
 });
 const approval = (onExpiry: ApprovalExpiry = "escalate"): StepOptions => ({
-  ...{ kind: "approval", approvers: ["finance"], need: 2, withinMs: 5_000, onExpiry },
+  kind: "approval",
+  approvers: ["finance"],
+  need: 2,
+  withinMs: 5_000,
+  onExpiry,
 });
 
 const MAP = { kind: "map", task: "t", over: "3", concurrency: 2 } as const;
@@ -213,7 +220,8 @@ const FALLBACK = { onPickup: "fallback", fallback: [{ queue: "other" }] } as con
 const SHORT = { timeouts: { attemptMs: 3_000, heartbeatMs: 4_000 } } as const;
 
 const TWO_WAYS: StepOptions = {
-  ...{ retry: [{ attempts: 1 }], fallback: [{ queue: "other" }] },
+  retry: [{ attempts: 1 }],
+  fallback: [{ queue: "other" }],
   compensate: undoneBy("undo-a"),
 };
 
@@ -374,7 +382,11 @@ const whileEscalated = [
 ];
 
 export const EXPLAINED: readonly ExplainedState[] = [
-  ...[...whileRunning, ...whilePaused, ...whileStopping],
+  ...whileRunning,
+  ...whilePaused,
+  ...whileStopping,
   ...whileLeaving,
-  ...[...whileUndoing, ...whileFinishing, ...whileEscalated],
+  ...whileUndoing,
+  ...whileFinishing,
+  ...whileEscalated,
 ];

@@ -30,13 +30,27 @@ export const LANE = 7;
 export const RUN: Run = {
   state: { kind: "RUNNING", deadline: START + 1_000_000 },
   version: 1,
-  ...{ stepsLeft: 1, finallyLeft: 0, moving: 1, asking: 0, undosLeft: 0, undone: 0, warnings: 0 },
-  ...{ pivoted: false, keyed: false, parent: null, escalations: 0 },
+  stepsLeft: 1,
+  finallyLeft: 0,
+  moving: 1,
+  asking: 0,
+  undosLeft: 0,
+  undone: 0,
+  warnings: 0,
+  pivoted: false,
+  keyed: false,
+  parent: null,
+  escalations: 0,
 };
 
 export const TERMS: TaskTerms = {
-  ...{ lane: LANE, attemptMs: 900_000, heartbeatMs: 30_000, cancelMs: 10_000 },
-  ...{ stallMs: null, slowAfterMs: null, plain: true },
+  lane: LANE,
+  attemptMs: 900_000,
+  heartbeatMs: 30_000,
+  cancelMs: 10_000,
+  stallMs: null,
+  slowAfterMs: null,
+  plain: true,
 };
 
 export function stepOf(more: Partial<Step> = {}): Step {
@@ -45,18 +59,38 @@ export function stepOf(more: Partial<Step> = {}): Step {
 
 export function readyFor(more: Partial<Ready> = {}): Ready {
   return {
-    ...{ kind: "READY", task: "perform", fence: 1, attempt: 1, readyAt: START },
-    ...{ until: null, avoid: null, alarms: 0, wakeAt: START + 300_000 },
+    kind: "READY",
+    task: "perform",
+    fence: 1,
+    attempt: 1,
+    readyAt: START,
+    until: null,
+    avoid: null,
+    alarms: 0,
+    wakeAt: START + 300_000,
     ...more,
   };
 }
 
 export function leaseFor(more: Partial<Lease> = {}): Lease {
   return {
-    ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1, secret: SECRET, session: SESSION },
-    ...{ agentId: "worker-1", pollSeq: 1, grantedAt: START, attemptBy: START + 900_000 },
-    ...{ heartbeatMs: 30_000, cancelMs: 10_000, stallMs: null, progressAt: START },
-    ...{ cancel: { kind: "none" }, suspectAt: null, wakeAt: START + 900_000 },
+    kind: "LEASED",
+    task: "perform",
+    fence: 1,
+    attempt: 1,
+    secret: SECRET,
+    session: SESSION,
+    agentId: "worker-1",
+    pollSeq: 1,
+    grantedAt: START,
+    attemptBy: START + 900_000,
+    heartbeatMs: 30_000,
+    cancelMs: 10_000,
+    stallMs: null,
+    progressAt: START,
+    cancel: { kind: "none" },
+    suspectAt: null,
+    wakeAt: START + 900_000,
     ...more,
   };
 }
@@ -81,9 +115,18 @@ export function pageOf(...steps: readonly PageStep[]): Page {
 
 export function attemptAt(more: Partial<Attempt> = {}): Attempt {
   return {
-    ...{ step: 0, kind: "perform", fence: 1, n: 0, attempt: 1, agentId: "worker-1" },
-    ...{ session: SESSION, secret: SECRET, startedAt: START, endedAt: START + 10 },
-    ...{ outcome: { kind: "success", output: null }, digest: "d16e57" },
+    step: 0,
+    kind: "perform",
+    fence: 1,
+    n: 0,
+    attempt: 1,
+    agentId: "worker-1",
+    session: SESSION,
+    secret: SECRET,
+    startedAt: START,
+    endedAt: START + 10,
+    outcome: { kind: "success", output: null },
+    digest: "d16e57",
     ...more,
   };
 }
@@ -120,7 +163,12 @@ export function passOn(page: Page, of: PassOf): AppliedPass {
   const after = { ...before, run: of.run ?? run, steps: changed };
   const slowAfter = () => slowAfterMs;
   return applyPass(new Map([[page.no, page]]), {
-    ...{ before, after, effects, laneOf: laneOf(lane), slowAfter, endedAt },
+    before,
+    after,
+    effects,
+    laneOf: laneOf(lane),
+    slowAfter,
+    endedAt,
   });
 }
 

@@ -69,7 +69,11 @@ export function pagedLife(world: World, begun: PassPlayed): PagedLife {
     const read = pagesTouched(pass).flatMap((no) => pages.get(no) ?? []);
     const ends = isEnded(after.run.state) && !isEnded(before.run.state);
     const applied = applyPass(new Map(read.map((page) => [page.no, page])), {
-      ...{ before, after, effects, laneOf, endedAt: ends ? now : null },
+      before,
+      after,
+      effects,
+      laneOf,
+      endedAt: ends ? now : null,
     });
     logged.push(...applied.logged);
     for (const page of applied.pages) put(page);
@@ -117,7 +121,10 @@ function handedOut(was: PageStep, step: Step): PageStep | null {
 /** But for what heartbeats change. */
 function isSameLease(one: Lease, other: Lease): boolean {
   const beforeHeartbeats = (lease: Lease): Lease => ({
-    ...{ ...lease, progressAt: lease.grantedAt, cancel: { kind: "none" }, wakeAt: lease.attemptBy },
+    ...lease,
+    progressAt: lease.grantedAt,
+    cancel: { kind: "none" },
+    wakeAt: lease.attemptBy,
   });
   return isDeepStrictEqual(beforeHeartbeats(one), beforeHeartbeats(other));
 }

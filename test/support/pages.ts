@@ -31,8 +31,18 @@ export const NOW: EpochMs = Date.parse("2026-01-02T03:04:05.678Z");
 export function runWith(of: Partial<Run> = {}): Run {
   return {
     state: { kind: "RUNNING", deadline: NOW + 3_600_000 },
-    ...{ version: 3, stepsLeft: 2, finallyLeft: 0, moving: 1, asking: 0, undosLeft: 0, undone: 0 },
-    ...{ warnings: 0, pivoted: false, keyed: false, parent: null, escalations: 0 },
+    version: 3,
+    stepsLeft: 2,
+    finallyLeft: 0,
+    moving: 1,
+    asking: 0,
+    undosLeft: 0,
+    undone: 0,
+    warnings: 0,
+    pivoted: false,
+    keyed: false,
+    parent: null,
+    escalations: 0,
     ...of,
   };
 }
@@ -42,8 +52,13 @@ export function headWith(
   run: Partial<Run> = {},
 ): PageHead {
   return {
-    ...{ namespaceId: 1, definitionId: 1, priority: 5, run: runWith(run) },
-    ...{ endedAt: null, cancelNote: null, hasMore: false },
+    namespaceId: 1,
+    definitionId: 1,
+    priority: 5,
+    run: runWith(run),
+    endedAt: null,
+    cancelNote: null,
+    hasMore: false,
     ...of,
   };
 }
@@ -58,43 +73,84 @@ export function stepWith(
     forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 },
     undo: { kind: "NONE" },
     strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
-    ...{ fence: 0, attempt: 0, lost: 0, tries: [], unknownOutcome: null, verifies: 0 },
-    ...{ firstReadyAt: null, settleUntil: null, result: null, items: null },
+    fence: 0,
+    attempt: 0,
+    lost: 0,
+    tries: [],
+    unknownOutcome: null,
+    verifies: 0,
+    firstReadyAt: null,
+    settleUntil: null,
+    result: null,
+    items: null,
   };
   return { ...untriedStep({ ...fresh, ...step }), ...of };
 }
 
 export const TERMS: TaskTerms = {
-  ...{ lane: 1, attemptMs: 60_000, heartbeatMs: 30_000, cancelMs: 10_000, stallMs: null },
-  ...{ slowAfterMs: null, plain: true },
+  lane: 1,
+  attemptMs: 60_000,
+  heartbeatMs: 30_000,
+  cancelMs: 10_000,
+  stallMs: null,
+  slowAfterMs: null,
+  plain: true,
 };
 
 export function readyWith(of: Partial<Ready> = {}): Ready {
   return {
-    ...{ kind: "READY", task: "perform", fence: 1, attempt: 1, readyAt: NOW, until: null },
-    ...{ avoid: null, alarms: 0, wakeAt: NOW + 300_000 },
+    kind: "READY",
+    task: "perform",
+    fence: 1,
+    attempt: 1,
+    readyAt: NOW,
+    until: null,
+    avoid: null,
+    alarms: 0,
+    wakeAt: NOW + 300_000,
     ...of,
   };
 }
 
 export function leaseWith(of: Partial<Lease> = {}): Lease {
   return {
-    ...{ kind: "LEASED", task: "perform", fence: 1, attempt: 1 },
+    kind: "LEASED",
+    task: "perform",
+    fence: 1,
+    attempt: 1,
     secret: "06".repeat(16),
     session: "05".repeat(16),
-    ...{ agentId: "anna", pollSeq: 1, grantedAt: NOW, attemptBy: NOW + 60_000 },
-    ...{ heartbeatMs: 30_000, cancelMs: 10_000, stallMs: null, progressAt: NOW },
-    ...{ cancel: { kind: "none" }, suspectAt: null, wakeAt: NOW + 60_000 },
+    agentId: "anna",
+    pollSeq: 1,
+    grantedAt: NOW,
+    attemptBy: NOW + 60_000,
+    heartbeatMs: 30_000,
+    cancelMs: 10_000,
+    stallMs: null,
+    progressAt: NOW,
+    cancel: { kind: "none" },
+    suspectAt: null,
+    wakeAt: NOW + 60_000,
     ...of,
   };
 }
 
 export function attemptWith(of: Partial<PageAttempt> = {}): PageAttempt {
   return {
-    ...{ kind: "perform", fence: 1, n: 0, attempt: 1, agentId: "anna", session: "05".repeat(16) },
-    ...{ secret: "06".repeat(16), startedAt: NOW, endedAt: NOW + 1_500, digest: null },
+    kind: "perform",
+    fence: 1,
+    n: 0,
+    attempt: 1,
+    agentId: "anna",
+    session: "05".repeat(16),
+    secret: "06".repeat(16),
+    startedAt: NOW,
+    endedAt: NOW + 1_500,
+    digest: null,
     outcome: { kind: "success", output: null },
-    ...{ counted: { policy: null }, progress: null, details: null },
+    counted: { policy: null },
+    progress: null,
+    details: null,
     ...of,
   };
 }
@@ -119,8 +175,13 @@ const PAGE_COLUMNS =
 export function pageRow(runId: string, partition: number, page: Page): readonly unknown[] {
   const { no, head } = page;
   return [
-    ...[runId, no, partition, 1, wakeUpOf(page)],
-    ...[head?.namespaceId ?? null, head?.definitionId ?? null],
+    runId,
+    no,
+    partition,
+    1,
+    wakeUpOf(page),
+    head?.namespaceId ?? null,
+    head?.definitionId ?? null,
     head && runStates.code(head.run.state.kind),
     head?.endedAt ? new Date(head.endedAt) : null,
     isSettled(page),
@@ -166,7 +227,12 @@ export async function insertRun(
        created_at)
      values ($1, $2, $3, $4, $5, 1, $6, $7, now())`,
     [
-      ...[runId, head.namespaceId, partition, head.definitionId, workflow, head.priority],
+      runId,
+      head.namespaceId,
+      partition,
+      head.definitionId,
+      workflow,
+      head.priority,
       JSON.stringify(labels),
     ],
   );
@@ -194,8 +260,17 @@ export async function insertTask(
            heartbeat_ms, cancel)
          values ($1, $2, $3, $4, $5, decode($6, 'hex'), decode($7, 'hex'), $8, $9, $10, $11)`,
         [
-          ...[runId, no, partition, lane, state.fence, state.session, state.secret],
-          ...[state.pollSeq, new Date(state.grantedAt), heartbeatMs, state.cancel.kind],
+          runId,
+          no,
+          partition,
+          lane,
+          state.fence,
+          state.session,
+          state.secret,
+          state.pollSeq,
+          new Date(state.grantedAt),
+          heartbeatMs,
+          state.cancel.kind,
         ],
       );
     if (state.kind === "READY")
@@ -261,7 +336,9 @@ export async function moveGrant(
     },
   });
   await db.query("update drover.lease set granted_at = $3 where run_id = $1 and step_no = $2", [
-    ...[runId, step, new Date(to)],
+    runId,
+    step,
+    new Date(to),
   ]);
 }
 

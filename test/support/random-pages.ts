@@ -38,8 +38,19 @@ const SECRET = "5ec4e7a0".repeat(4);
 export const texts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom(
-    ...["", "\n", 'a\nb\r\n"c"', "\u2028\u2029", "\\n", '"},\n"1":{', "\u0000", "}}", "naïve ☃ 🂡"],
-    ...["\ud800", "\udfff lone", "\u007f\u0080\ufeff", "__proto__"],
+    "",
+    "\n",
+    'a\nb\r\n"c"',
+    "\u2028\u2029",
+    "\\n",
+    '"},\n"1":{',
+    "\u0000",
+    "}}",
+    "naïve ☃ 🂡",
+    "\ud800",
+    "\udfff lone",
+    "\u007f\u0080\ufeff",
+    "__proto__",
   ),
 );
 
@@ -84,18 +95,33 @@ function causes() {
 
 const leases: fc.Arbitrary<Lease> = fc
   .record({
-    ...{ kind: kind("LEASED"), task: taskKinds, fence: COUNT, attempt: COUNT },
-    ...{ secret: fc.constant(SECRET), session: fc.constant(SESSION), agentId: texts },
-    ...{ pollSeq: COUNT, grantedAt: MOMENT, attemptBy: MOMENT, heartbeatMs: COUNT },
-    ...{ cancelMs: COUNT, stallMs: orNull(COUNT), progressAt: MOMENT, cancel: cancels },
-    ...{ suspectAt: orNull(MOMENT), wakeAt: MOMENT },
+    kind: kind("LEASED"),
+    task: taskKinds,
+    fence: COUNT,
+    attempt: COUNT,
+    secret: fc.constant(SECRET),
+    session: fc.constant(SESSION),
+    agentId: texts,
+    pollSeq: COUNT,
+    grantedAt: MOMENT,
+    attemptBy: MOMENT,
+    heartbeatMs: COUNT,
+    cancelMs: COUNT,
+    stallMs: orNull(COUNT),
+    progressAt: MOMENT,
+    cancel: cancels,
+    suspectAt: orNull(MOMENT),
+    wakeAt: MOMENT,
   })
   .chain((lease) => fc.constantFrom(lease, { ...lease, progressAt: lease.grantedAt }));
 
 const outcomes: fc.Arbitrary<StoredOutcome> = fc.oneof(
   fc.record({ kind: kind("success"), output: orNull(storedPayloads) }),
   fc.record({
-    ...{ kind: kind("failure"), code: texts, message: texts, noEffect: fc.boolean() },
+    kind: kind("failure"),
+    code: texts,
+    message: texts,
+    noEffect: fc.boolean(),
     class: fc.constantFrom("transient" as const, "permanent" as const),
     retryAfterMs: orNull(COUNT),
   }),
@@ -107,18 +133,31 @@ const outcomes: fc.Arbitrary<StoredOutcome> = fc.oneof(
 
 const attempts: fc.Arbitrary<PageAttempt> = withUnknown(
   fc.record({
-    ...{ kind: attemptKinds, fence: COUNT, n: fc.nat({ max: 3 }), attempt: COUNT },
-    ...{ agentId: orNull(texts), startedAt: MOMENT, endedAt: MOMENT, outcome: outcomes },
-    ...{ session: orNull(fc.constant(SESSION)), secret: orNull(fc.constant(SECRET)) },
+    kind: attemptKinds,
+    fence: COUNT,
+    n: fc.nat({ max: 3 }),
+    attempt: COUNT,
+    agentId: orNull(texts),
+    startedAt: MOMENT,
+    endedAt: MOMENT,
+    outcome: outcomes,
+    session: orNull(fc.constant(SESSION)),
+    secret: orNull(fc.constant(SECRET)),
     digest: orNull(fc.constant("d16e57")),
     counted: orNull(fc.record({ policy: orNull(fc.nat({ max: 3 })) })),
-    ...{ progress: orNull(texts), details: orNull(storedPayloads) },
+    progress: orNull(texts),
+    details: orNull(storedPayloads),
   }),
 );
 
 export const terms: fc.Arbitrary<TaskTerms> = fc.record({
-  ...{ lane: fc.nat(), attemptMs: COUNT, heartbeatMs: COUNT, cancelMs: COUNT },
-  ...{ stallMs: orNull(COUNT), slowAfterMs: orNull(COUNT), plain: fc.boolean() },
+  lane: fc.nat(),
+  attemptMs: COUNT,
+  heartbeatMs: COUNT,
+  cancelMs: COUNT,
+  stallMs: orNull(COUNT),
+  slowAfterMs: orNull(COUNT),
+  plain: fc.boolean(),
 });
 
 /** Beside those of random-states.ts: leases, maps, and what waits for other runs. */
@@ -152,8 +191,10 @@ export function stepsAt(place: number): fc.Arbitrary<Step> {
 function pageStepsAt(place: number): fc.Arbitrary<PageStep> {
   return withUnknown(
     fc.record({
-      ...{ step: stepsAt(place), terms: orNull(terms) },
-      ...{ progress: orNull(texts), details: orNull(storedPayloads) },
+      step: stepsAt(place),
+      terms: orNull(terms),
+      progress: orNull(texts),
+      details: orNull(storedPayloads),
       attempts: fc.array(attempts, { maxLength: 8 }),
       logged: fc.constantFrom(0, 0, 1, 70),
     }),
@@ -167,7 +208,11 @@ export const runs: fc.Arbitrary<Run> = fc
     end: orNull(ends),
     parent: orNull(
       fc.record({
-        ...{ runId: texts, step: COUNT, fence: COUNT, depth: COUNT, until: orNull(MOMENT) },
+        runId: texts,
+        step: COUNT,
+        fence: COUNT,
+        depth: COUNT,
+        until: orNull(MOMENT),
       }),
     ),
   })
@@ -175,8 +220,12 @@ export const runs: fc.Arbitrary<Run> = fc
 
 const heads: fc.Arbitrary<PageHead> = withUnknown(
   fc.record({
-    ...{ namespaceId: fc.nat(), definitionId: fc.nat(), priority: fc.integer({ min: 1, max: 9 }) },
-    ...{ run: runs, endedAt: orNull(MOMENT), cancelNote: orNull(texts) },
+    namespaceId: fc.nat(),
+    definitionId: fc.nat(),
+    priority: fc.integer({ min: 1, max: 9 }),
+    run: runs,
+    endedAt: orNull(MOMENT),
+    cancelNote: orNull(texts),
     hasMore: fc.boolean(),
   }),
 );

@@ -44,17 +44,19 @@ const runStates: fc.Arbitrary<RunState> = fc.oneof(
   ...going,
 );
 export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
-  ...{ state: runStates, stepsLeft: COUNT, finallyLeft: COUNT, moving: COUNT, asking: COUNT },
-  ...{
-    undosLeft: COUNT,
-    undone: COUNT,
-    warnings: COUNT,
-    pivoted: fc.boolean(),
-    keyed: fc.boolean(),
-    // Whose child a run is never changes (contract/children.ts).
-    parent: fc.constant(null),
-    escalations: COUNT,
-  },
+  state: runStates,
+  stepsLeft: COUNT,
+  finallyLeft: COUNT,
+  moving: COUNT,
+  asking: COUNT,
+  undosLeft: COUNT,
+  undone: COUNT,
+  warnings: COUNT,
+  pivoted: fc.boolean(),
+  keyed: fc.boolean(),
+  // Whose child a run is never changes (contract/children.ts).
+  parent: fc.constant(null),
+  escalations: COUNT,
 });
 
 const tasks = fc.constantFrom("perform" as const, "verify" as const);
@@ -62,8 +64,14 @@ const undoTasks = fc.constantFrom("compensate" as const, "verify" as const);
 
 export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">) {
   const ready: fc.Arbitrary<Ready> = fc.record({
-    ...{ kind: kind("READY"), task, fence: fc.nat(), attempt: COUNT, readyAt: MOMENT },
-    ...{ until: orNull(FUTURE), alarms: COUNT, wakeAt: MOMENT },
+    kind: kind("READY"),
+    task,
+    fence: fc.nat(),
+    attempt: COUNT,
+    readyAt: MOMENT,
+    until: orNull(FUTURE),
+    alarms: COUNT,
+    wakeAt: MOMENT,
     avoid: orNull(fc.record({ session: fc.constant(SESSION), until: MOMENT })),
   });
   return fc.oneof(
@@ -71,14 +79,17 @@ export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">)
     {
       weight: 2,
       arbitrary: fc.record({
-        ...{ kind: kind("BACKOFF"), task, wakeAt: MOMENT },
+        kind: kind("BACKOFF"),
+        task,
+        wakeAt: MOMENT,
         cause: fc.constantFrom("retry" as const, "again" as const, "settle" as const),
       }),
     },
     {
       weight: 2,
       arbitrary: fc.record({
-        ...{ kind: kind("WAITING"), wakeAt: MOMENT },
+        kind: kind("WAITING"),
+        wakeAt: MOMENT,
         on: fc.constantFrom(...(["timer", "signal", "approval", "callback", "child"] as const)),
       }),
     },
@@ -102,7 +113,8 @@ const sides = fc.oneof(
 
 const strategies = fc.array(
   fc.record({
-    ...{ planned: fc.nat({ max: 2 }), changed: fc.boolean() },
+    planned: fc.nat({ max: 2 }),
+    changed: fc.boolean(),
     effectStatus: fc.constantFrom(
       ...(["NONE", "ATTEMPTED", "UNSETTLED", "LINGERING", "MADE", "UNDONE", "CLEARED"] as const),
     ),
@@ -110,24 +122,44 @@ const strategies = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 const doubts = fc.record({
-  ...{ code: fc.string(), message: fc.string(), permanent: fc.boolean(), unknown: fc.boolean() },
-  ...{ retryAfterMs: orNull(COUNT), lostBy: orNull(fc.constant("s1")), tries: COUNT },
+  code: fc.string(),
+  message: fc.string(),
+  permanent: fc.boolean(),
+  unknown: fc.boolean(),
+  retryAfterMs: orNull(COUNT),
+  lostBy: orNull(fc.constant("s1")),
+  tries: COUNT,
 });
 const results = fc.record({
   kind: fc.constantFrom(...(["perform", "verify", "answer", "engine"] as const)),
-  ...{ fence: COUNT, n: COUNT },
+  fence: COUNT,
+  n: COUNT,
 });
 
 const items = fc.record({
-  ...{ total: fc.nat({ max: 10_000 }), begun: COUNT, open: COUNT, succeeded: COUNT },
-  ...{ failed: COUNT, skipped: COUNT, undoFrom: COUNT, undosMoving: COUNT, undosLeft: COUNT },
+  total: fc.nat({ max: 10_000 }),
+  begun: COUNT,
+  open: COUNT,
+  succeeded: COUNT,
+  failed: COUNT,
+  skipped: COUNT,
+  undoFrom: COUNT,
+  undosMoving: COUNT,
+  undosLeft: COUNT,
 });
 
 export function stepAt(no: number): fc.Arbitrary<Step> {
   const rest = fc.record({
-    ...{ strategies, fence: fc.nat(), attempt: COUNT, lost: COUNT, verifies: COUNT },
-    ...{ tries: fc.array(COUNT, { maxLength: 3 }), unknownOutcome: orNull(doubts) },
-    ...{ firstReadyAt: orNull(MOMENT), settleUntil: orNull(MOMENT), result: orNull(results) },
+    strategies,
+    fence: fc.nat(),
+    attempt: COUNT,
+    lost: COUNT,
+    verifies: COUNT,
+    tries: fc.array(COUNT, { maxLength: 3 }),
+    unknownOutcome: orNull(doubts),
+    firstReadyAt: orNull(MOMENT),
+    settleUntil: orNull(MOMENT),
+    result: orNull(results),
     items: orNull(items),
   });
   return fc.tuple(sides, rest).map(([[forward, undo], of]) => ({ no, forward, undo, ...of }));

@@ -45,8 +45,13 @@ const retries = fc.record(
 
 const timeouts = fc.record(
   {
-    ...{ pickup: times, attempt: times, heartbeat: times, stall: times },
-    ...{ total: times, settle: times, callback: times },
+    pickup: times,
+    attempt: times,
+    heartbeat: times,
+    stall: times,
+    total: times,
+    settle: times,
+    callback: times,
   },
   { requiredKeys: [] },
 );

@@ -28,7 +28,12 @@ export function seenOf(world: World, liveness: Liveness = NO_SIGNS): SeenRun {
   const { state, pivoted } = run;
   const { attempts, escalations } = rowsOf(world);
   return {
-    ...{ now: world.now(), state, pivoted, createdAt: START, steps, decisions },
+    now: world.now(),
+    state,
+    pivoted,
+    createdAt: START,
+    steps,
+    decisions,
     endedAt: isEnded(state) ? (world.effectsAt.at(-1) ?? START) : null,
     attempts: [...attempts.values()],
     escalations: [...escalations.values()],

@@ -5,7 +5,10 @@ import { createAgent } from "../../sdk/typescript/agent.ts";
 
 const [address = "", queue = "default", task = "a"] = process.argv.slice(2);
 const agent = createAgent({
-  ...{ address, id: `slow-${process.pid}`, queues: [queue], slots: 1 },
+  address,
+  id: `slow-${process.pid}`,
+  queues: [queue],
+  slots: 1,
   handlers: {
     [task]: async (_task, { signal }) => {
       await once(signal, "abort");

@@ -56,8 +56,12 @@ export async function droverOnTerminal(
     type: (keys: string) => void child.stdin.write(keys),
     resize: (size: Size) =>
       void execFileSync("stty", [
-        ...["-F", device, "rows", String(size.rows)],
-        ...["cols", String(size.columns)],
+        "-F",
+        device,
+        "rows",
+        String(size.rows),
+        "cols",
+        String(size.columns),
       ]),
   });
 }

@@ -104,7 +104,8 @@ function ask(pool: Pool, client: Client, message: Buffer): void {
 
 function lend(pool: Pool): void {
   while (pool.queue.length > 0 && pool.idle.length > 0) {
-    const [client, backend] = [pool.queue.shift(), pool.idle.pop()];
+    const client = pool.queue.shift();
+    const backend = pool.idle.pop();
     if (!client || !backend) return;
     client.backend = backend;
     backend.client = client;

@@ -13,16 +13,33 @@ const clock = { monotonicMs: () => now };
 
 const open = (until: number): CircuitState => ({ kind: "open", since: 0, until, cooldowns: 1 });
 const circuit = (lane: number, state: CircuitState, agentId = ""): Circuit => ({
-  ...{ lane, agentId, state, override: null, version: lane, saw: "" },
+  lane,
+  agentId,
+  state,
+  override: null,
+  version: lane,
+  saw: "",
 });
 const look = (over: Partial<CircuitSnapshot>): CircuitSnapshot => ({
-  ...{ now, circuits: [], outages: [], cordons: [], watched: [] },
+  now,
+  circuits: [],
+  outages: [],
+  cordons: [],
+  watched: [],
   pinned: { pins: [], lanes: [] },
   ...over,
 });
 const waiter = (id: string, version = "1"): Waiter => ({
-  ...{ id: 1, agent: { id, session: id, version }, pollSeq: 1, namespace: "d", namespaceId: 1 },
-  ...{ isCarried: false, batch: null, places: 5, reserved: false, over: false },
+  id: 1,
+  agent: { id, session: id, version },
+  pollSeq: 1,
+  namespace: "d",
+  namespaceId: 1,
+  isCarried: false,
+  batch: null,
+  places: 5,
+  reserved: false,
+  over: false,
   asks: { namespaceId: 1, queues: [], tasks: [], agentVersion: version },
   lanes: [
     { lane: 1, weight: 1 },

@@ -34,15 +34,18 @@ async function world(): Promise<World> {
     ended: () => undefined,
   };
   return {
-    ...{ store, run, errors },
+    store,
+    run,
+    errors,
     advanceWith: (more) =>
       createAdvance({
-        ...{ store, clock: systemClock, random: systemRandom, handOver },
-        ...{
-          plans: createPlans(store, evaluatorOf),
-          typical: NO_TYPICAL_DURATIONS,
-          publish: () => undefined,
-        },
+        store,
+        clock: systemClock,
+        random: systemRandom,
+        handOver,
+        plans: createPlans(store, evaluatorOf),
+        typical: NO_TYPICAL_DURATIONS,
+        publish: () => undefined,
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },

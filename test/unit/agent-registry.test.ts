@@ -23,8 +23,14 @@ test("an agent that is new is told at once, with what it asked for", async () =>
   clock.now += 300;
   expect(await tell()).toEqual([
     {
-      ...{ session: AGENT.session, namespaceId: 7, agentId: "hotel", agentVersion: "1" },
-      ...{ labels: { zone: "b" }, poll: POLL, agoMs: 300, calledAgoMs: 300 },
+      session: AGENT.session,
+      namespaceId: 7,
+      agentId: "hotel",
+      agentVersion: "1",
+      labels: { zone: "b" },
+      poll: POLL,
+      agoMs: 300,
+      calledAgoMs: 300,
       succeededAgoMs: null,
     },
   ]);
@@ -105,7 +111,8 @@ test("a connection that went while a poll was parked is told once, unless its ag
     await agentRegistry.sendGone(async (silent) => void told.push(...silent));
     return told;
   };
-  const [one, other] = [agentRegistry.parked(AGENT, 7, POLL), agentRegistry.parked(AGENT, 7, POLL)];
+  const one = agentRegistry.parked(AGENT, 7, POLL);
+  const other = agentRegistry.parked(AGENT, 7, POLL);
   one(true);
   clock.now += 5_000;
   expect(await gone()).toEqual([]);

@@ -9,7 +9,9 @@ const partitions = Array.from({ length: 256 }, (_, partition) => partition);
 
 /** Watches all regions, unless it is said. */
 const live = (node: string, more: Partial<LiveNode> = {}): LiveNode => ({
-  ...{ node, regions: null, standby: false },
+  node,
+  regions: null,
+  standby: false,
   ...more,
 });
 

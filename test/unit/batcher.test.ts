@@ -62,8 +62,13 @@ function open(options: Options = {}) {
     sleep: sleepBy(clock.after),
   };
   return createBatcher<string, string>({
-    ...{ name: "test", clock: serverClock, bucket },
-    ...{ outMax, itemsMax, fullAt, waitingMax },
+    name: "test",
+    clock: serverClock,
+    bucket,
+    outMax,
+    itemsMax,
+    fullAt,
+    waitingMax,
     keyOf: (item) => item.split("/")[0] ?? "",
     shareOf: (item) => (item.startsWith("flood") ? "flood" : null),
     isRetryable: (error) => error instanceof Retryable,

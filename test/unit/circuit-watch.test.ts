@@ -20,11 +20,9 @@ test("a server where all goes well says so in the look that hears of bad ends el
   function server(owned: readonly Owned[]) {
     const ends = createOutcomeCounts(clock);
     const watch = createCircuitWatch({
-      ...{
-        circuits: store.circuits,
-        settings: CIRCUIT_DEFAULTS,
-        log: pino({ level: "silent" }),
-      },
+      circuits: store.circuits,
+      settings: CIRCUIT_DEFAULTS,
+      log: pino({ level: "silent" }),
       owner: () => ({ node: randomUUID(), owned }),
       counted: ends.take,
       learn: async () => undefined,
@@ -36,7 +34,8 @@ test("a server where all goes well says so in the look that hears of bad ends el
     return { end, look: watch.runOnce };
   }
 
-  const [failing, well] = [server([]), server([])];
+  const failing = server([]);
+  const well = server([]);
   const owner = server([{ partition: lane % 256, epoch: 1 }]);
   failing.end("agent-1", "bad");
   well.end("agent-2", "good");

@@ -24,8 +24,13 @@ async function world() {
   const waiters = createWaiters();
   const admission = createAdmission(systemClock);
   const claims = createClaims({
-    ...{ store, waiters, admission, clock: systemClock, random: systemRandom },
-    ...{ plans: createPlans(store, evaluatorOf), watermarks: createWatermarks(systemClock) },
+    store,
+    waiters,
+    admission,
+    clock: systemClock,
+    random: systemRandom,
+    plans: createPlans(store, evaluatorOf),
+    watermarks: createWatermarks(systemClock),
     onUndelivered: () => undefined,
     onError: (error) => expect.unreachable(String(error)),
   });
@@ -33,7 +38,11 @@ async function world() {
   for (const session of ["first", "second"]) {
     const parked = waiters.park({
       agent: { id: session, session: Buffer.from(session).toString("hex"), version: "1" },
-      ...{ pollSeq: 1, namespace: "default", namespaceId, isCarried: false, places: 1 },
+      pollSeq: 1,
+      namespace: "default",
+      namespaceId,
+      isCarried: false,
+      places: 1,
       asks: { namespaceId, queues: [{ name: "q", weight: 1 }], tasks: [], agentVersion: "1" },
       lanes: [{ lane, weight: 1 }],
     });

@@ -26,7 +26,8 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
   const waiters = createWaiters();
   const clock = createServerClock();
   const dispatch = createDispatch({
-    ...{ clock, waiters },
+    clock,
+    waiters,
     advance: {
       ask: () => landing.promise,
       submit: () => landing.promise,
@@ -75,7 +76,9 @@ it("a call whose results have no room is refused before any of them is submitted
   const clock = createServerClock();
   let submitted = 0;
   const dispatch = createDispatch({
-    ...{ clock, waiters: createWaiters(), agentRegistry: createAgentRegistry(clock) },
+    clock,
+    waiters: createWaiters(),
+    agentRegistry: createAgentRegistry(clock),
     advance: {
       async ask() {
         submitted++;
@@ -102,7 +105,8 @@ it("a call whose results have no room is refused before any of them is submitted
   const results = [0, 1].map((step) => ({
     token: {
       ...({ namespace: "default", runId: RUN_ID, task: "perform", fence: 1 } as const),
-      ...{ step, secret: "" },
+      step,
+      secret: "",
     },
     ...({ outcome: { kind: "released" }, digest: "" } as const),
   }));

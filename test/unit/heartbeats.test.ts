@@ -10,9 +10,17 @@ const SPACING_MS = 250;
 
 function beatOf(no: number, reports: number): SessionHeartbeat {
   return {
-    ...{ namespaceId: 1, session: String(no).padStart(32, "0"), agentId: "a", agentVersion: "1" },
+    namespaceId: 1,
+    session: String(no).padStart(32, "0"),
+    agentId: "a",
+    agentVersion: "1",
     reports: Array.from({ length: reports }, (_, step) => ({
-      ...{ runId: "", step, fence: 1, secret: "", progress: null, details: null },
+      runId: "",
+      step,
+      fence: 1,
+      secret: "",
+      progress: null,
+      details: null,
     })),
   };
 }

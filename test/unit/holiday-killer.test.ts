@@ -19,16 +19,24 @@ function run(place: number, done: number): SeenRun {
 
 /** What became of an agent that ends its task from one look to the next, and takes another. */
 async function killed(knownAt: (looks: number) => number) {
-  let [done, looks, killedAfter] = [0, 0, -1];
+  let done = 0;
+  let looks = 0;
+  let killedAfter = -1;
   const keys = Array.from({ length: RUNS }, (_, place) => `holiday-${place}`);
   const agent = {
-    ...{ pid: PID, suspend: nothing, resume: nothing },
+    pid: PID,
+    suspend: nothing,
+    resume: nothing,
     kill: async () => {
       killedAfter = done;
     },
   };
   const found = await killWhileItWorks({
-    ...{ kind: "hotel", agent, startAnother: () => agent, onKilled: nothing, ledger: "/dev/null" },
+    kind: "hotel",
+    agent,
+    startAnother: () => agent,
+    onKilled: nothing,
+    ledger: "/dev/null",
     runs: RUNS,
     follow: {
       details: () => {

@@ -10,8 +10,15 @@ import type { KnownToken } from "../../server/store/tokens.ts";
 
 const GOOD = "ab".repeat(32);
 const token: KnownToken = {
-  ...{ digest: GOOD, id: GOOD.slice(0, 16), name: "booking", role: "client", queues: [] },
-  ...{ namespace: "default", leftMs: null, revoked: false, useUnnoted: false },
+  digest: GOOD,
+  id: GOOD.slice(0, 16),
+  name: "booking",
+  role: "client",
+  queues: [],
+  namespace: "default",
+  leftMs: null,
+  revoked: false,
+  useUnnoted: false,
 };
 
 let now: number;

@@ -16,10 +16,22 @@ interface Sketch {
 
 function row(step: number, { lane, priority = 5, avoid = null }: Sketch): ReadyRow {
   return {
-    ...{ runId: "01890000-0000-7000-8000-000000000000", partition: 0 },
-    ...{ step, lane, priority, avoid, task: "perform", fence: 1, attempt: 1 },
-    ...{ readyAt: 0, until: null },
-    ...{ attemptMs: 1, heartbeatMs: 1, stallMs: null, plain: false, cancelMs: 1 },
+    runId: "01890000-0000-7000-8000-000000000000",
+    partition: 0,
+    step,
+    lane,
+    priority,
+    avoid,
+    task: "perform",
+    fence: 1,
+    attempt: 1,
+    readyAt: 0,
+    until: null,
+    attemptMs: 1,
+    heartbeatMs: 1,
+    stallMs: null,
+    plain: false,
+    cancelMs: 1,
   };
 }
 
@@ -133,7 +145,8 @@ describe("a match", () => {
   it("lets the queues of a taker take turns by their weight", () => {
     const rows = rowsOf(Array.from({ length: 24 }, (_, at) => ({ lane: at % 2 })));
     const weighted: Taker = {
-      ...{ session: "a", places: 12 },
+      session: "a",
+      places: 12,
       lanes: [
         { lane: 0, weight: 3 },
         { lane: 1, weight: 1 },

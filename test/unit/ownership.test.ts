@@ -29,9 +29,15 @@ afterEach(async () => {
 
 async function join(): Promise<Ownership> {
   const node = createOwnership({
-    ...{ store, clock, log: quietLog, random: systemRandom, address: "127.0.0.1:1" },
+    store,
+    clock,
+    log: quietLog,
+    random: systemRandom,
+    address: "127.0.0.1:1",
     supervision: { regions: null, standby: false },
-    ...{ onTaken: () => undefined, onLanes: () => undefined, onDueTime: () => undefined },
+    onTaken: () => undefined,
+    onLanes: () => undefined,
+    onDueTime: () => undefined,
     quiet: async () => undefined,
     settings: SUPERVISOR_DEFAULTS,
   });

@@ -28,7 +28,11 @@ const EXAMPLES = [
     `$\{${rest}`,
     `a b$\{${rest}`,
   ]),
-  ...["orders", "ends\n", "\nstarts", "a-z", "-"],
+  "orders",
+  "ends\n",
+  "\nstarts",
+  "a-z",
+  "-",
   `00-${"0af".repeat(10)}12-${"b7".repeat(8)}-01`,
   `00-${"0af".repeat(10)}12-${"b7".repeat(8)}-0g`,
 ];

@@ -25,7 +25,10 @@ function world() {
     const streams = (count: number, end: Partial<GuardedStream> = {}) => {
       for (let n = 0; n < count; n++) {
         const stream = Object.assign(new EventEmitter(), {
-          ...{ session: one, closed: true, rstCode: CANCEL, readableEnded: false },
+          session: one,
+          closed: true,
+          rstCode: CANCEL,
+          readableEnded: false,
           ...end,
         });
         guard.opened(stream);
@@ -68,7 +71,8 @@ test("streams of one read are counted before any event is heard", () => {
 test("a distrusted address may cancel ten streams of a connection, for a minute", () => {
   const { clock, session } = world();
   session("10.0.0.1").streams(101);
-  const [same, other] = [session("10.0.0.1"), session("10.0.0.2")];
+  const same = session("10.0.0.1");
+  const other = session("10.0.0.2");
   same.streams(11);
   other.streams(11);
   expect([same.isClosed(), other.isClosed()]).toEqual([true, false]);

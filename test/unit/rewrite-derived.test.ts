@@ -34,7 +34,9 @@ async function world() {
   };
   const published: CommitSummary[] = [];
   const rewrite = createRewriteDerived({
-    ...{ store, clock: systemClock, typical: NO_TYPICAL_DURATIONS },
+    store,
+    clock: systemClock,
+    typical: NO_TYPICAL_DURATIONS,
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: (summary) => void published.push(summary),
     onError: (error) => {
@@ -58,7 +60,10 @@ it("records what it saw as an intervention of the run, by the node and epoch of 
   expect(rewritten).toEqual([{ ...ref, saw: SAW }]);
   expect(await interventionsOf(ref)).toMatchObject([
     {
-      ...{ step: null, rule: "integrity", saw: SAW.join("; "), ...actor },
+      step: null,
+      rule: "integrity",
+      saw: SAW.join("; "),
+      ...actor,
       did: "rewrote its derived rows from its state. This is a defect of Drover: please report it",
     },
   ]);

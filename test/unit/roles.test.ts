@@ -36,14 +36,25 @@ test("an operator may all that viewers and clients may, and an admin everything"
 
 test("an agent does its work, and nothing else", () => {
   expect(callsOf("agent").map((name) => name.split("/")[1])).toEqual([
-    ...["CompleteDeferred", "GetClusterInfo", "PollTask", "Heartbeat", "Complete"],
+    "CompleteDeferred",
+    "GetClusterInfo",
+    "PollTask",
+    "Heartbeat",
+    "Complete",
   ]);
 });
 
 test("tokens and namespaces are an admin's", () => {
   const above = callsOf("admin").filter((name) => !callsOf("operator").includes(name));
   expect(above.map((name) => name.split("/")[1])).toEqual([
-    ...["CreateNamespace", "SetNamespaceRetention", "SetNamespaceLimits"],
-    ...["CreateToken", "ListTokens", "RevokeToken", "PollTask", "Heartbeat", "Complete"],
+    "CreateNamespace",
+    "SetNamespaceRetention",
+    "SetNamespaceLimits",
+    "CreateToken",
+    "ListTokens",
+    "RevokeToken",
+    "PollTask",
+    "Heartbeat",
+    "Complete",
   ]);
 });

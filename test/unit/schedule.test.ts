@@ -25,16 +25,28 @@ async function openWorld({ tails }: { readonly tails: number }) {
   const plans = createPlans(store, evaluatorOf);
   store.onIncarnation(() => plans.forget());
   const { schedule } = createSchedule({
-    ...{ store: failingOver, plans, clock: systemClock, random: systemRandom },
-    ...{ typical: NO_TYPICAL_DURATIONS, publish: () => undefined, isRetryable: () => false },
+    store: failingOver,
+    plans,
+    clock: systemClock,
+    random: systemRandom,
+    typical: NO_TYPICAL_DURATIONS,
+    publish: () => undefined,
+    isRetryable: () => false,
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     onError: (error) => {
       throw error;
     },
   });
   const request: ScheduleRequest = {
-    ...{ namespace, target: { kind: "inline", definition: workflow({ a: {} }) }, input: null },
-    ...{ key: "order 1", priority: 5, labels: {}, notify: null, startAt: null, concurrency: null },
+    namespace,
+    target: { kind: "inline", definition: workflow({ a: {} }) },
+    input: null,
+    key: "order 1",
+    priority: 5,
+    labels: {},
+    notify: null,
+    startAt: null,
+    concurrency: null,
     digest: "",
   };
   return { store, namespace, schedule, request };
@@ -46,7 +58,9 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
   const { runId, created } = await schedule(request);
   expect(created).toBe(true);
   const detail = await store.reads.runDetail(runId, {
-    ...{ attempts: false, interventions: false, escalations: false },
+    attempts: false,
+    interventions: false,
+    escalations: false,
   });
   expect(await store.definition(detail?.run.definitionId ?? 0)).toMatchObject({ steps: [{}] });
   const [lane] = await store.lanesOfQueues(namespace.id, ["default"]);

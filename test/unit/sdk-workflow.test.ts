@@ -110,7 +110,9 @@ test.each<readonly [string, MapSpec]>([
   [
     "concurrency: 3, tolerate_percent: 5, waves: { size: 2, gate: { task: look, input: [1] } }",
     {
-      ...{ ...map, concurrency: 3, toleratePercent: 5 },
+      ...map,
+      concurrency: 3,
+      toleratePercent: 5,
       waves: { size: 2, gate: { task: "look", input: [1] } },
     },
   ],

@@ -10,7 +10,11 @@ import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
 
 const NOTHING: DueScan = {
-  ...{ now: 1_000, outside: [], due: [], schedules: [], nextAt: null },
+  now: 1_000,
+  outside: [],
+  due: [],
+  schedules: [],
+  nextAt: null,
   foundTo: 1_000,
 };
 
@@ -208,7 +212,8 @@ describe("the supervisor's loop", () => {
   });
 
   it("lets a row rest that failed while a look which finds it was under way", async () => {
-    const [held, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
     const due = { ...NOTHING, due: [backoff("bad")] };
     const found = () => gate.promise.then(() => due);
     const { clock, timers, looks, submitted } = watchesOver(

@@ -15,12 +15,16 @@ test("five agents are killed although the bank does much between two looks", asy
   for (const seed of [1, 2, 3, 4, 5]) {
     const facts: Fact[] = [];
     const killed: number[] = [];
-    let [started, looks] = [0, 0];
+    let started = 0;
+    let looks = 0;
     const stage = {
-      ...{ seed, signal, act: () => undefined },
+      seed,
+      signal,
+      act: () => undefined,
       start() {
         const pid = started++;
-        const [name, nothing] = [`transfer-${pid}`, () => undefined];
+        const name = `transfer-${pid}`;
+        const nothing = () => undefined;
         const ends = { stop: async () => undefined, kill: async () => void killed.push(pid) };
         return { name, pid, suspend: nothing, resume: nothing, ...ends };
       },

@@ -10,7 +10,10 @@ const tokens = fc.stringMatching(/^[!-~]{16,40}$/);
 const bodies = fc.uint8Array({ maxLength: 200 });
 const NOW_S = 1_767_225_600;
 const plain = {
-  ...{ kind: "hmac", header: "x-sign", prefix: "sha256=", timestampHeader: null },
+  kind: "hmac",
+  header: "x-sign",
+  prefix: "sha256=",
+  timestampHeader: null,
   toleranceMs: 300_000,
 } satisfies TriggerAuth;
 const timed = { ...plain, timestampHeader: "x-time" };
@@ -22,7 +25,9 @@ const hmac = (secret: string, ...parts: readonly (string | Uint8Array)[]) => {
   return `sha256=${made.digest("hex")}`;
 };
 const call = (headers: Readonly<Record<string, string>>, body: Uint8Array) => ({
-  ...{ headers, body, nowMs: NOW_S * 1_000 },
+  headers,
+  body,
+  nowMs: NOW_S * 1_000,
 });
 
 describe("a signature", () => {

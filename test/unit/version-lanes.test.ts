@@ -7,7 +7,11 @@ import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { Pinned, VersionLane } from "../../server/store/pins.ts";
 
 const lane = (base: number, task: string, agentVersion: string): VersionLane => ({
-  ...{ lane: base + 10 * Number(agentVersion), base, namespaceId: 1, queue: "q", task },
+  lane: base + 10 * Number(agentVersion),
+  base,
+  namespaceId: 1,
+  queue: "q",
+  task,
   agentVersion,
 });
 const LANES = [lane(1, "a", "1"), lane(2, "b", "1"), lane(1, "a", "2"), lane(2, "b", "2")];
@@ -28,7 +32,10 @@ async function known() {
   const versions = createVersionLanes();
   const lanes = createLanes(store, versions);
   const asks = (agentVersion: string, tasks: readonly string[], queue = "q") => ({
-    ...{ namespaceId: 1, queues: [{ name: queue, weight: 3 }], tasks, agentVersion },
+    namespaceId: 1,
+    queues: [{ name: queue, weight: 3 }],
+    tasks,
+    agentVersion,
   });
   const of = async (...asked: Parameters<typeof asks>) =>
     (await lanes.of(asks(...asked))).map((one) => one.lane);
@@ -51,13 +58,14 @@ describe("a poll", () => {
     const { versions, lanes, asks } = await known();
     const waiters = createWaiters();
     const { waiter } = waiters.park({
-      ...{
-        agent: { id: "x", session: "x", version: "2" },
-        pollSeq: 1,
-        isCarried: false,
-        places: 1,
-      },
-      ...{ namespace: "d", namespaceId: 1, asks: asks("2", ["b"]), lanes: [] },
+      agent: { id: "x", session: "x", version: "2" },
+      pollSeq: 1,
+      isCarried: false,
+      places: 1,
+      namespace: "d",
+      namespaceId: 1,
+      asks: asks("2", ["b"]),
+      lanes: [],
     });
     expect(lanes.mayGrow(waiter.asks)).toBe(false);
     versions.learn(PINNED);

@@ -95,7 +95,8 @@ function killNote({ details, killed }: Outcome): string {
   const lost = all.filter(({ rule, saw }) => rule === "lease" && saw.includes(killed.agent));
   if (lost.length === 0) return "";
   const after = lost.map(({ actedTime }) => msBetween(killed.at, actedTime));
-  const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
+  const first = seconds(Math.min(...after));
+  const last = seconds(Math.max(...after));
   const when = first === last ? first : `${first} to ${last}`;
   const leases = `${after.length} ${after.length === 1 ? "lease" : "leases"}`;
   return (

@@ -48,9 +48,14 @@ export function createKnownTokens(
   let incarnation = 0;
 
   const reads = createBatcher<string, HeldToken | null>({
-    ...{ name: "tokens", clock, fullAt: READ_MAX, itemsMax: READ_MAX },
+    name: "tokens",
+    clock,
+    fullAt: READ_MAX,
+    itemsMax: READ_MAX,
     bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
-    ...{ outMax: 1, waitingMax: WAITING_MAX, isRetryable: () => false },
+    outMax: 1,
+    waitingMax: WAITING_MAX,
+    isRetryable: () => false,
     flush: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
   });
 
@@ -59,7 +64,8 @@ export function createKnownTokens(
   ): Promise<readonly ItemResult<HeldToken | null>[]> {
     // Taken before the query: a change during the query makes the entry look older than it is,
     // never newer.
-    const [readAt, asked] = [clock.monotonicMs(), incarnation];
+    const readAt = clock.monotonicMs();
+    const asked = incarnation;
     const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
     const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
     // Times of use are coarse and for people: one that is lost is written at the next read.

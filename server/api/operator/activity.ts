@@ -96,8 +96,11 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
     ...(typical === undefined ? {} : { detectTypical: durationFromMs(typical) }),
     ...(slow === undefined ? {} : { detectSlow: durationFromMs(slow) }),
     unsuccessfulWorkflows: seen.unsuccessful.map(({ workflow, ends }) => ({
-      ...{ workflow, completed: ends.COMPLETED, failed: ends.FAILED },
-      ...{ compensated: ends.COMPENSATED, cancelled: ends.CANCELLED },
+      workflow,
+      completed: ends.COMPLETED,
+      failed: ends.FAILED,
+      compensated: ends.COMPENSATED,
+      cancelled: ends.CANCELLED,
     })),
   };
 }
@@ -118,14 +121,16 @@ function minutesOf(counts: readonly RunCount[]) {
     ([start, of]): MessageInitShape<typeof ActivityMinuteSchema> => {
       const count = (wanted: RunCount["event"]) =>
         of.reduce((sum, { event, runs }) => sum + (event === wanted ? runs : 0), 0);
-      const [failed, compensated, cancelled] = [
-        count("FAILED"),
-        count("COMPENSATED"),
-        count("CANCELLED"),
-      ];
+      const failed = count("FAILED");
+      const compensated = count("COMPENSATED");
+      const cancelled = count("CANCELLED");
       return {
-        ...{ startTime: timestampFromMs(start), accepted: count("ACCEPTED") },
-        ...{ completed: count("COMPLETED"), failed, compensated, cancelled },
+        startTime: timestampFromMs(start),
+        accepted: count("ACCEPTED"),
+        completed: count("COMPLETED"),
+        failed,
+        compensated,
+        cancelled,
         notCompleted: failed + compensated + cancelled,
       };
     },

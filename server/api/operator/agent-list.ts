@@ -151,7 +151,13 @@ function agentMessage(
 function heldMessage(task: HeldTask, plan: Plan): MessageInitShape<typeof HeldTaskSchema> {
   const { runId, workflow, queue, fence, attempt, cancelling, progress } = task;
   return {
-    ...{ runId, workflow, queue, task: task.task, fence, attempt, cancelling },
+    runId,
+    workflow,
+    queue,
+    task: task.task,
+    fence,
+    attempt,
+    cancelling,
     stepId: nameAt(plan, task.step),
     kind: KINDS[task.kind],
     grantedTime: timestampFromMs(task.since),

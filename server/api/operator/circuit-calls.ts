@@ -123,7 +123,11 @@ export function circuitMessage({
   saw,
 }: CircuitRecord): MessageInitShape<typeof CircuitSchema> {
   return {
-    ...{ queue, task, agentId, saw, state: STATES[state.kind] },
+    queue,
+    task,
+    agentId,
+    saw,
+    state: STATES[state.kind],
     agentVersion: agentVersion ?? "",
     cooldowns: state.kind === "closed" ? 0 : state.cooldowns,
     ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
@@ -144,8 +148,12 @@ export function laneCircuitMessage(
   { since, until, trying, override, saw }: LaneCircuit,
 ): MessageInitShape<typeof CircuitSchema> {
   return {
-    ...{ queue, task, saw, state: trying ? CircuitState.TRYING : CircuitState.OPEN },
-    ...{ sinceTime: timestampFromMs(since), ...timeField("tryTime", until) },
+    queue,
+    task,
+    saw,
+    state: trying ? CircuitState.TRYING : CircuitState.OPEN,
+    sinceTime: timestampFromMs(since),
+    ...timeField("tryTime", until),
     ...(override && { setting: CircuitSetting.OPEN, setBy: override.by, why: override.why }),
     ...(override && { setTime: timestampFromMs(since) }),
   };
@@ -160,6 +168,8 @@ export function cordonMessage({
 }: Cordon): MessageInitShape<typeof CordonSchema> {
   return {
     of: { case: kind === "version" ? "version" : "agentId", value: name },
-    ...{ cordonedBy: by, why, cordonedTime: timestampFromMs(at) },
+    cordonedBy: by,
+    why,
+    cordonedTime: timestampFromMs(at),
   };
 }

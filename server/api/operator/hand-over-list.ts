@@ -57,8 +57,12 @@ function handOverMessage({
   leftAt,
 }: HandOverRecord): MessageInitShape<typeof HandOverSchema> {
   return {
-    ...{ partition, epoch: BigInt(epoch), supervisor: node, address: address ?? "" },
-    ...{ reason: REASONS[why], takenTime: timestampFromMs(takenAt) },
+    partition,
+    epoch: BigInt(epoch),
+    supervisor: node,
+    address: address ?? "",
+    reason: REASONS[why],
+    takenTime: timestampFromMs(takenAt),
     ...timeField("leftTime", leftAt),
   };
 }

@@ -111,7 +111,10 @@ function deliveryPageFrom(
 function hookMessage(hook: HookRecord) {
   const { name, url, events, secretDigest, createdAt, changedAt } = hook;
   return {
-    ...{ name, url, events: [...events], secretDigest },
+    name,
+    url,
+    events: [...events],
+    secretDigest,
     createdTime: timestampFromMs(createdAt),
     changedTime: timestampFromMs(changedAt),
   };
@@ -120,8 +123,17 @@ function hookMessage(hook: HookRecord) {
 function deliveryMessage(record: DeliveryRecord) {
   const { id, hook, url, kind, count, runId, n, state, tries, error, createdAt } = record;
   return {
-    ...{ id, hook, url: url ?? "", kind, count, runId, escalationId: n === 0 ? "" : String(n) },
-    ...{ state, tries, error: error ?? "", createdTime: timestampFromMs(createdAt) },
+    id,
+    hook,
+    url: url ?? "",
+    kind,
+    count,
+    runId,
+    escalationId: n === 0 ? "" : String(n),
+    state,
+    tries,
+    error: error ?? "",
+    createdTime: timestampFromMs(createdAt),
     ...timeField("endedTime", record.endedAt),
     ...timeField("nextTryTime", record.nextTryAt),
   };

@@ -14,10 +14,27 @@ import { createPlans, type OperatorCallDeps } from "./agent-list.ts";
 
 /** All rules. */
 const RULES: Readonly<Record<Rule, true>> = Object.freeze({
-  ...{ start: true, lease: true, delivery: true, attempt: true, stall: true, pickup: true },
-  ...{ total: true, backoff: true, settle: true, timer: true, signal: true, approval: true },
-  ...{ callback: true, deadline: true, "late-effect": true, forgotten: true, slow: true },
-  ...{ "agent-circuit": true, "queue-circuit": true, integrity: true, failing: true },
+  start: true,
+  lease: true,
+  delivery: true,
+  attempt: true,
+  stall: true,
+  pickup: true,
+  total: true,
+  backoff: true,
+  settle: true,
+  timer: true,
+  signal: true,
+  approval: true,
+  callback: true,
+  deadline: true,
+  "late-effect": true,
+  forgotten: true,
+  slow: true,
+  "agent-circuit": true,
+  "queue-circuit": true,
+  integrity: true,
+  failing: true,
 });
 export const EVERY_RULE: readonly Rule[] = Object.keys(RULES).filter(isRule);
 

@@ -99,7 +99,9 @@ function namespaceMessage({
   limits,
 }: NamespaceRecord): MessageInitShape<typeof NamespaceSchema> {
   return {
-    ...{ name, region, createTime: timestampFromMs(createdAt) },
+    name,
+    region,
+    createTime: timestampFromMs(createdAt),
     ...(retentionMs === null ? {} : { retention: durationFromMs(retentionMs) }),
     ...(Object.values(limits).every((limit) => limit === null)
       ? {}

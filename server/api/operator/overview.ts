@@ -84,7 +84,10 @@ export function createOverviewCalls(
     async listSupervisors() {
       const rows = await store.operators.supervisors();
       const supervisors = rows.map(({ node, address, alive, partitions, ...row }) => ({
-        ...{ id: node, address, alive, partitions },
+        id: node,
+        address,
+        alive,
+        partitions,
         startedTime: timestampFromMs(row.startedAt),
         lastSeenTime: timestampFromMs(row.lastSeenAt),
       }));
@@ -188,7 +191,11 @@ function partitionMessage(
   const { partition, region, epoch, takenAt, owner, watched, overdueAt } = record;
   const late = isLate(record, now, overdueMs);
   return {
-    ...{ partition, region, watched, late, epoch: BigInt(epoch) },
+    partition,
+    region,
+    watched,
+    late,
+    epoch: BigInt(epoch),
     supervisor: owner?.node ?? "",
     address: owner?.address ?? "",
     ...timeField("lastSeenTime", owner?.lastSeenAt ?? null),
@@ -199,7 +206,9 @@ function partitionMessage(
 
 function unservedMessage({ queue, task, agentVersion, oldestAt, polledAt }: OrphanLane) {
   return {
-    ...{ queue, task, agentVersion: agentVersion ?? "" },
+    queue,
+    task,
+    agentVersion: agentVersion ?? "",
     ...timeField("oldestTime", oldestAt),
     ...timeField("polledTime", polledAt),
   };

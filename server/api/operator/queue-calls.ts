@@ -196,7 +196,10 @@ function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
 function queueMessage(record: QueueRecord, activity: QueueActivity | undefined) {
   const { name, ready, leased, pause, limits } = record;
   return {
-    ...{ name, depth: ready, leased, agents: activity?.agents ?? 0 },
+    name,
+    depth: ready,
+    leased,
+    agents: activity?.agents ?? 0,
     ...timeField("oldestTime", activity?.oldestAt ?? null),
     ...timeField("polledTime", activity?.polledAt ?? null),
     ...(pause ? { pause: pauseMessage(pause) } : {}),
@@ -207,7 +210,11 @@ function queueMessage(record: QueueRecord, activity: QueueActivity | undefined) 
 function taskMessage(of: QueueTask) {
   const { task, agentVersion, ready, leased, oldestAt, polledAt, agents } = of;
   return {
-    ...{ task, depth: ready, leased, agents, agentVersion: agentVersion ?? "" },
+    task,
+    depth: ready,
+    leased,
+    agents,
+    agentVersion: agentVersion ?? "",
     ...timeField("oldestTime", oldestAt),
     ...timeField("polledTime", polledAt),
   };

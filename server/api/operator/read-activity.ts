@@ -18,7 +18,9 @@ import { createPlans, type OperatorCallDeps } from "./agent-list.ts";
 import { EVERY_RULE } from "./intervention-list.ts";
 
 const NEWEST: Omit<InterventionPage, "rules" | "from" | "limit"> = {
-  ...{ runId: null, until: null, after: null },
+  runId: null,
+  until: null,
+  after: null,
 };
 const NO_RETRY = EVERY_RULE.filter((rule) => rule !== "backoff");
 
@@ -34,7 +36,10 @@ export async function readActivity(
     unsuccessful: await operators.unsuccessfulWorkflows(namespaceId, from, WORKFLOWS_NAMED_MAX),
     interventions: await operators.countInterventions(namespaceId, from),
     sampled: await operators.interventions(namespaceId, {
-      ...{ ...NEWEST, rules: NO_RETRY, from, limit: INTERVENTIONS_SAMPLED },
+      ...NEWEST,
+      rules: NO_RETRY,
+      from,
+      limit: INTERVENTIONS_SAMPLED,
     }),
     ...(await retriesOf(deps, namespaceId, from)),
   });
@@ -50,7 +55,10 @@ async function retriesOf(
   from: EpochMs,
 ): Promise<Pick<ActivityRows, "retriesSampled" | "retriedSteps">> {
   const waits = await deps.store.operators.interventions(namespaceId, {
-    ...{ ...NEWEST, rules: ["backoff"], from, limit: RETRIES_SAMPLED },
+    ...NEWEST,
+    rules: ["backoff"],
+    from,
+    limit: RETRIES_SAMPLED,
   });
   const planOf = createPlans(deps)();
   const named = retriedSteps(waits).map(async (one) => {

@@ -132,7 +132,12 @@ function unknownToken(id: string, namespace: string | null): DroverError {
 function tokenMessage(token: TokenRecord): MessageInitShape<typeof TokenSchema> {
   const { id, name, role, namespace, queues, madeBy, madeAt, revokedBy } = token;
   return {
-    ...{ id, name, role: ROLES[role], namespace: namespace ?? "", queues: [...queues], madeBy },
+    id,
+    name,
+    role: ROLES[role],
+    namespace: namespace ?? "",
+    queues: [...queues],
+    madeBy,
     makeTime: timestampFromMs(madeAt),
     ...timeField("expireTime", token.expiresAt),
     ...timeField("lastUseTime", token.usedAt),

@@ -243,7 +243,9 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
   switch (action.kind) {
     case "start-agent":
       return {
-        ...{ kind: ActionKind.START_AGENT, queue: action.queue, task: action.taskName },
+        kind: ActionKind.START_AGENT,
+        queue: action.queue,
+        task: action.taskName,
         agentVersion: action.agentVersion ?? "",
       };
     case "answer":

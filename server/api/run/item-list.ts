@@ -39,7 +39,9 @@ export async function listItems(
   const page = pageOf(list, request.pageSize);
   const after = last === null ? 0 : Number(last);
   const items = await store.reads.runItems(runId, {
-    ...{ map, after, limit: page.limit + 1 },
+    map,
+    after,
+    limit: page.limit + 1,
     forwards: states.size === 0 ? null : forwardsOf(states),
   });
   const detail = { ...(await runs.detail(found, STATE_ALONE)), ...items };

@@ -16,7 +16,10 @@ const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
  * Takes the bytes of one JSON text in pieces of any size; true from the piece on that is too deep.
  */
 export function createDepthMeter(most = JSON_DEPTH_MAX): (bytes: Uint8Array) => boolean {
-  let [depth, isText, isEscaped, isTooDeep] = [0, false, false, false];
+  let depth = 0;
+  let isText = false;
+  let isEscaped = false;
+  let isTooDeep = false;
   return (bytes) => {
     for (const byte of bytes) {
       if (isTooDeep) break;

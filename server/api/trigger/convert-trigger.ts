@@ -178,7 +178,11 @@ function outcomeJson(outcome: CallbackOutcome): object {
 export function refusalMessage(record: RefusalRecord): MessageInitShape<typeof RefusalSchema> {
   const { trigger, reason, message, runId, count, firstAt, lastAt } = record;
   return {
-    ...{ trigger, reason, message, runId: runId ?? "", count: BigInt(count) },
+    trigger,
+    reason,
+    message,
+    runId: runId ?? "",
+    count: BigInt(count),
     firstTime: timestampFromMs(firstAt),
     lastTime: timestampFromMs(lastAt),
   };

@@ -147,7 +147,11 @@ async function backfill(
   const { occurrences, next, count } = await scheduler.backfillSchedule(asked);
   return {
     occurrences: occurrences.map(({ at, text, runId, created, message }) => ({
-      ...{ time: timestampFromMs(at), nominalTime: text, runId: runId ?? "", created, message },
+      time: timestampFromMs(at),
+      nominalTime: text,
+      runId: runId ?? "",
+      created,
+      message,
     })),
     ...timeField("nextStartTime", next),
     count,
@@ -177,12 +181,15 @@ function specFrom(message: SpecMessage | undefined): ScheduleSpec {
     throw refusal("INVALID_REQUEST", [{ path: "spec.concurrency", message: problem }]);
   }
   return {
-    ...{ calendar: calendarFrom(spec.calendar), workflow: spec.workflow, version: spec.version },
+    calendar: calendarFrom(spec.calendar),
+    workflow: spec.workflow,
+    version: spec.version,
     input: payloadFrom(spec.input),
     priority: spec.priority === 0 ? PRIORITY_DEFAULT : spec.priority,
     labels: { ...spec.labels },
     notify: spec.notifyHook === "" ? null : { hook: spec.notifyHook, url: null },
-    ...{ concurrency, overlap },
+    concurrency,
+    overlap,
     catchUpMs: spec.catchUp ? durationMs(spec.catchUp) : CATCH_UP_MS_DEFAULT,
     jitterMs: spec.jitter ? durationMs(spec.jitter) : 0,
   };
@@ -196,7 +203,8 @@ function calendarFrom(calendar: SpecMessage["calendar"]): Calendar {
     }
     case "interval": {
       const { every, offset } = calendar.value;
-      const [everyMs, offsetMs] = [every, offset].map((one) => (one ? durationMs(one) : 0));
+      const everyMs = every ? durationMs(every) : 0;
+      const offsetMs = offset ? durationMs(offset) : 0;
       if (everyMs === undefined || offsetMs === undefined) break;
       if (!Number.isInteger(everyMs) || !Number.isInteger(offsetMs))
         throw interval("every", "must be whole milliseconds");
@@ -225,7 +233,11 @@ function specMessage(spec: ScheduleSpec): MessageInitShape<typeof ScheduleSpecSc
               offset: durationFromMs(calendar.offsetMs),
             },
           },
-    ...{ workflow, version, priority, labels: { ...labels }, notifyHook: notify?.hook ?? "" },
+    workflow,
+    version,
+    priority,
+    labels: { ...labels },
+    notifyHook: notify?.hook ?? "",
     ...payloadField("input", spec.input),
     overlap: OVERLAPS[spec.overlap],
     ...(concurrency && { concurrency: concurrencyMessage(concurrency) }),
@@ -253,7 +265,8 @@ async function messagesOf(
     const { id, name, spec, pause } = record;
     const next = pause ? [] : scheduler.timesToCome(record, most.next);
     return {
-      ...{ name, spec: specMessage(spec) },
+      name,
+      spec: specMessage(spec),
       ...(pause && {
         pause: { sinceTime: timestampFromMs(pause.since), reason: pause.reason },
       }),
@@ -292,7 +305,10 @@ function occurrenceMessage(
     time: timestampFromMs(at),
     nominalTime: isOfCalendar ? text : new Date(at).toISOString(),
     handledTime: timestampFromMs(handledAt),
-    ...{ cause: CAUSES[cause], outcome: OUTCOMES[outcome], runId: runId ?? "", message },
+    cause: CAUSES[cause],
+    outcome: OUTCOMES[outcome],
+    runId: runId ?? "",
+    message,
     ...(runState && { runState: RUN_STATES[runState] }),
     missed: missed?.count ?? 0,
     ...timeField("missedBeforeTime", missed?.until ?? null),

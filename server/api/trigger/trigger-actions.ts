@@ -45,8 +45,15 @@ export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
   async function schedule(namespace: Namespace, trigger: string, asked: Of<"schedule">) {
     const { workflow: name, version, input, key, labels, priority } = asked;
     return await scheduler.schedule({
-      ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
-      ...{ notify: null, startAt: null, concurrency: null },
+      namespace,
+      target: { kind: "named", name, version },
+      input,
+      key,
+      labels,
+      priority,
+      notify: null,
+      startAt: null,
+      concurrency: null,
       // Covers the key only: a repeat may be signed or worded differently.
       digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
       keyKeptMs: REPEAT_KNOWN_MS,
@@ -60,7 +67,10 @@ export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
         ? { case: "key" as const, value: run.key }
         : { case: "runId" as const, value: run.runId };
     const message = create(SignalRequestSchema, {
-      ...{ namespace, run: { ref }, name, signalId },
+      namespace,
+      run: { ref },
+      name,
+      signalId,
       ...payloadField("payload", payload),
     });
     const { record } = await runs.find(namespace, checked(SignalRequestSchema, message).run);

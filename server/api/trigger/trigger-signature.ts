@@ -66,7 +66,8 @@ function timeOf(
 function bearerProblem(secretDigest: string, { headers }: SignedCall): string | null {
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   if (given === undefined) return "there is no header Authorization: Bearer ...";
-  const [claimed, known] = [digestOf(given), Buffer.from(secretDigest, "hex")];
+  const claimed = digestOf(given);
+  const known = Buffer.from(secretDigest, "hex");
   const right = claimed.length === known.length && timingSafeEqual(claimed, known);
   return right ? null : "the token is another one";
 }

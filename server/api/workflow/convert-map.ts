@@ -50,7 +50,9 @@ function gateFrom(message: Gate): GateDefinition {
 export function mapMessage(work: MapWork): MessageInitShape<typeof MapStepSchema> {
   const { over, task, queue = "", tolerate, toleratePercent, waves } = work;
   return {
-    ...{ over, task, queue },
+    over,
+    task,
+    queue,
     ...given("concurrency", work.concurrency),
     ...(tolerate === undefined
       ? {}

@@ -50,7 +50,9 @@ function namedBy(step: StepDefinition, no: number): readonly Named[] {
         : [
             {
               path: `${at}.fallback[${index}].run.workflow`,
-              ...{ id, workflow: way.workflow, version: way.version ?? 0 },
+              id,
+              workflow: way.workflow,
+              version: way.version ?? 0,
             },
           ],
     ),

@@ -146,8 +146,12 @@ function durationsMessage(
   const { step, samples, p50Ms, p90Ms, p99Ms, slowAfterMs } = learned;
   const no = numberOf(step);
   const message: MessageInitShape<typeof StepDurationsSchema> = {
-    ...{ stepId: steps[no]?.id ?? "", ofItems: itemOf(step) > 0, samples },
-    ...{ p50: durationFromMs(p50Ms), p90: durationFromMs(p90Ms), p99: durationFromMs(p99Ms) },
+    stepId: steps[no]?.id ?? "",
+    ofItems: itemOf(step) > 0,
+    samples,
+    p50: durationFromMs(p50Ms),
+    p90: durationFromMs(p90Ms),
+    p99: durationFromMs(p99Ms),
     ...(slowAfterMs === null ? {} : { slowAfter: durationFromMs(slowAfterMs) }),
   };
   return { no, message };

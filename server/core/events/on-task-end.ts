@@ -133,8 +133,12 @@ export function evaluated(pass: Pass, no: number, outcome: Outcome): Outcome {
 
 function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcome {
   return {
-    ...{ kind: "failure", class: "permanent", code, message },
-    ...{ retryAfterMs: null, noEffect: false },
+    kind: "failure",
+    class: "permanent",
+    code,
+    message,
+    retryAfterMs: null,
+    noEffect: false,
   };
 }
 

@@ -77,8 +77,15 @@ function inQueue({ planned, step, seen }: StepSide, ready: Ready): Found {
   const agentVersion = seen.liveness.agentVersions.get(step.no) ?? null;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",
-    ...{ task, queue, taskName, lastPolledAt, polled, silent },
-    ...{ alarms, cordoned, agentVersion },
+    task,
+    queue,
+    taskName,
+    lastPolledAt,
+    polled,
+    silent,
+    alarms,
+    cordoned,
+    agentVersion,
   };
   return {
     waitsFor,
@@ -145,7 +152,14 @@ function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
   return {
     waitsFor: {
       kind: "agent-working",
-      ...{ task, queue, taskName, agentId, attemptBy, lastHeartbeatAt, progress, suspectAt },
+      task,
+      queue,
+      taskName,
+      agentId,
+      attemptBy,
+      lastHeartbeatAt,
+      progress,
+      suspectAt,
     },
     since: lease.grantedAt,
     next: { what: wakeAt < attemptBy ? "check-lease" : "tell-to-stop", at: wakeAt },

@@ -54,7 +54,8 @@ function foundOf(planned: PlanStep, seen: WarnedRun): Found | null {
   );
   const found = (code: string, message: string): Found => ({
     warning: { step: no, code, message },
-    ...{ always, at },
+    always,
+    at,
   });
   if (planned.work.kind === "map" && step.items && step.forward.kind === "SUCCEEDED")
     return found(TOO_MANY_FAILED, itemsFailed(step.items, planned.work));

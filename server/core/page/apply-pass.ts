@@ -167,7 +167,8 @@ interface Writing {
 /** Refuses to write a pass that was decided on an outdated state. */
 function expectSameTask(seen: Step | undefined, stored: Step): void {
   if (!seen || seen === stored) return;
-  const [expected, found] = [taskText(seen), taskText(stored)];
+  const expected = taskText(seen);
+  const found = taskText(stored);
   if (expected !== found)
     throw new Error(`step ${seen.no} is ${found}, and a pass that expects ${expected} is written`);
 }

@@ -116,8 +116,12 @@ function encodeOutcome(outcome: StoredOutcome): string | null {
     }
     case "failure":
       return JSON.stringify([
-        ...["failure", outcome.class, outcome.code, outcome.message],
-        ...[outcome.retryAfterMs, outcome.noEffect ? 1 : 0],
+        "failure",
+        outcome.class,
+        outcome.code,
+        outcome.message,
+        outcome.retryAfterMs,
+        outcome.noEffect ? 1 : 0,
       ]);
     case "unknown":
       return JSON.stringify(["unknown", outcome.code, outcome.message]);

@@ -82,14 +82,16 @@ export function derivedChanges(before: Page | null, after: Page): DerivedChanges
   for (const [place, is] of after.steps) {
     const was = before?.steps.get(place);
     if (was === is) continue;
-    const [readyWas, readyIs] = [was ? readyOf(was) : null, readyOf(is)];
+    const readyWas = was ? readyOf(was) : null;
+    const readyIs = readyOf(is);
     if (readyWas && readyIs && isSameReady(readyWas, readyIs)) {
       if (readyWas.ready.until !== readyIs.ready.until) changes.readyMoved.push(readyIs);
     } else {
       if (readyWas) changes.readyGone.push(readyWas);
       if (readyIs) changes.readyNew.push(readyIs);
     }
-    const [leaseWas, leaseIs] = [was ? leaseOf(was) : null, leaseOf(is)];
+    const leaseWas = was ? leaseOf(was) : null;
+    const leaseIs = leaseOf(is);
     if (leaseWas && leaseIs && leaseWas.lease.secret === leaseIs.lease.secret) {
       if (leaseWas.lease.cancel.kind !== leaseIs.lease.cancel.kind)
         changes.leasesCancelled.push(leaseIs);
@@ -150,7 +152,8 @@ export function timersOf(page: Page): readonly PageTimer[] {
       timers.push({
         ...of,
         kind: state.kind === "WAITING" ? state.on : "backoff",
-        ...{ fence: 0, lane: null },
+        fence: 0,
+        lane: null,
       });
   }
   return timers;

@@ -49,9 +49,22 @@ function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: EpochMs): Lea
         : Number.POSITIVE_INFINITY;
   const { secret, session, agentId, pollSeq } = to;
   return {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
-    ...{ cancel: { kind: "none" }, suspectAt: null },
+    kind: "LEASED",
+    task,
+    fence,
+    attempt,
+    secret,
+    session,
+    agentId,
+    pollSeq,
+    grantedAt: now,
+    attemptBy,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    progressAt: now,
+    cancel: { kind: "none" },
+    suspectAt: null,
     // Silence is found by session, since heartbeats write no page.
     wakeAt: Math.min(attemptBy, stalledAt, slowAt),
   };

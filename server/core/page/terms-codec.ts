@@ -12,8 +12,13 @@ export type RawTerms = readonly [
 ];
 
 const STANDARD_TERMS = Object.freeze([
-  ...[null, null, 1, TIMEOUTS_DEFAULT.attemptMs, TIMEOUTS_DEFAULT.heartbeatMs],
-  ...[TIMEOUTS_DEFAULT.cancelMs, TIMEOUTS_DEFAULT.stallMs],
+  null,
+  null,
+  1,
+  TIMEOUTS_DEFAULT.attemptMs,
+  TIMEOUTS_DEFAULT.heartbeatMs,
+  TIMEOUTS_DEFAULT.cancelMs,
+  TIMEOUTS_DEFAULT.stallMs,
 ]);
 
 export function encodeTerms(terms: TaskTerms): string {

@@ -263,7 +263,12 @@ function planMap(step: StepRules & MapWork, task: PlanStep): PlanStep {
   const escalates = task.onFailure === "escalate";
   const item: PlanStep = {
     ...task,
-    ...{ needs: [], successors: [], reach: [], when: null, runIf: "ended", pivot: false },
+    needs: [],
+    successors: [],
+    reach: [],
+    when: null,
+    runIf: "ended",
+    pivot: false,
     onFailure: escalates ? "escalate" : null,
   };
   const { waves } = step;
@@ -282,7 +287,10 @@ function planMap(step: StepRules & MapWork, task: PlanStep): PlanStep {
       item,
     },
     timeouts: gate?.timeouts ?? task.timeouts,
-    ...{ effects: "idempotent", verify: null, compensate: null, onPickup: "alarm" },
+    effects: "idempotent",
+    verify: null,
+    compensate: null,
+    onPickup: "alarm",
     onFailure: escalates ? null : task.onFailure,
     outputSchema: null,
   };

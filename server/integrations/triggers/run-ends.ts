@@ -147,8 +147,15 @@ async function schedule(
   const { workflow: name, version, input, labels, priority } = asked;
   const key = keyOfEnd(trigger, runId);
   const { runId: began } = await options.schedule({
-    ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
-    ...{ notify: null, startAt: null, concurrency: null },
+    namespace,
+    target: { kind: "named", name, version },
+    input,
+    key,
+    labels,
+    priority,
+    notify: null,
+    startAt: null,
+    concurrency: null,
     // Of the key alone, not of the content: the trigger may change before a repetition.
     digest: createHash("sha256").update(key).digest("hex"),
     triggered: { trigger, ofRun: runId, depth: depth + 1 },

@@ -120,14 +120,22 @@ function zoneOf(name: string): WallOf {
   const kept = zones.get(name);
   if (kept) return kept;
   const format = new Intl.DateTimeFormat("en-US", {
-    ...{ timeZone: name, calendar: "gregory", hourCycle: "h23" },
-    ...{ year: "numeric", month: "numeric", day: "numeric" },
-    ...{ hour: "numeric", minute: "numeric", second: "numeric" },
+    timeZone: name,
+    calendar: "gregory",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
   });
   const wallOf: WallOf = (at) => {
     const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-    const [year, month, day] = [part("year"), part("month") - 1, part("day")];
+    const year = part("year");
+    const month = part("month") - 1;
+    const day = part("day");
     return Date.UTC(year, month, day, part("hour"), part("minute"), part("second"));
   };
   if (zones.size >= ZONES_KEPT_MAX) zones.clear();
@@ -144,7 +152,8 @@ function instantOf(wallOf: WallOf, nominalTime: number): EpochMs {
   if (wallOf(first) === nominalTime) return first;
   if (wallOf(second) === nominalTime) return second;
   // Skipped: the local time at `first` is before the gap, at `second` after it.
-  let [low, high] = [first, second];
+  let low = first;
+  let high = second;
   while (high - low > SECOND_MS) {
     const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
     if (wallOf(middle) < nominalTime) low = middle;

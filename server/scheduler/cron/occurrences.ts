@@ -115,8 +115,16 @@ export async function templateOf(
   const { workflow: name, version, input, priority, labels, notify, concurrency } = spec;
   try {
     const begins = await find({
-      ...{ namespace, target: { kind: "named", name, version }, input, key: null, priority },
-      ...{ labels, notify, startAt: null, concurrency, digest: "" },
+      namespace,
+      target: { kind: "named", name, version },
+      input,
+      key: null,
+      priority,
+      labels,
+      notify,
+      startAt: null,
+      concurrency,
+      digest: "",
     });
     return { revision, begins };
   } catch (error) {
@@ -190,7 +198,12 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
   const wanted = all.flatMap(({ record, template, actor, due }) =>
     (due?.occurrences ?? []).map(
       ({ nominalTime, at }): Wanted => ({
-        ...{ record, template, at, actor, cause: "calendar", reserved: null },
+        record,
+        template,
+        at,
+        actor,
+        cause: "calendar",
+        reserved: null,
         key: { scheduleId: record.id, series: record.series, nominalTime },
         text: nominalTimeText(record.spec.calendar, nominalTime),
         concurrency: concurrencyOf(record),
@@ -309,7 +322,9 @@ function itemOf(wanted: Wanted): WantedItem | null {
   const { request } = template.begins;
   const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [NOMINAL_TIME_LABEL]: text };
   return {
-    ...{ ...template.begins, of: wanted, reserved },
+    ...template.begins,
+    of: wanted,
+    reserved,
     request: { ...request, labels, concurrency, digest: NO_DIGEST },
   };
 }

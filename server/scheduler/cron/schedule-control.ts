@@ -287,7 +287,11 @@ async function trigger(
       await lockAsRead(tx, of, record);
       const nominalTime = await freeTime(tx, id);
       const wanted: Wanted = {
-        ...{ record, template, at: tx.now, cause: "trigger", actor: null },
+        record,
+        template,
+        at: tx.now,
+        cause: "trigger",
+        actor: null,
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
@@ -295,7 +299,8 @@ async function trigger(
         reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
       };
       const begun = await beginOccurrences(options, tx, [wanted]);
-      const [run, error] = [begun.runs[0], begun.errors[0]];
+      const run = begun.runs[0];
+      const error = begun.errors[0];
       if (error) throw error;
       if (begun.rows.length > 0) await tx.writeOccurrences(begun.rows);
       return { ...begun, run };
@@ -322,7 +327,12 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
     ({ nominalTime, at }): Wanted => ({
-      ...{ record, template, at, cause: "backfill", actor: null, reserved: null },
+      record,
+      template,
+      at,
+      cause: "backfill",
+      actor: null,
+      reserved: null,
       key: { scheduleId, series, nominalTime },
       text: nominalTimeText(spec.calendar, nominalTime),
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
@@ -364,7 +374,8 @@ function refuseFuture(until: EpochMs, now: EpochMs): void {
 
 function timesBetween(times: CalendarTimes, from: EpochMs, until: EpochMs) {
   const page: NominalTime[] = [];
-  let [next, count]: [EpochMs | null, number] = [null, 0];
+  let next: EpochMs | null = null;
+  let count = 0;
   let one = times.firstAfter(from - 1);
   while (one && one.at < until && count <= BACKFILL_COUNTED_MAX) {
     if (page.length < BACKFILL_PAGE) page.push(one);

@@ -21,7 +21,10 @@ export function markAgents(tables: Tables, now: EpochMs, seen: readonly AgentSee
     const calledAt = now - one.calledAgoMs;
     const silentSince = before?.silentSince ?? null;
     tables.agent.put({
-      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion },
+      session,
+      namespaceId,
+      agentId: before?.agentId ?? agentId,
+      agentVersion,
       poll: one.poll ?? before?.poll ?? null,
       seenAt: Math.max(before?.seenAt ?? 0, now - one.agoMs),
       calledAt: Math.max(before?.calledAt ?? 0, calledAt),

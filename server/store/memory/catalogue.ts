@@ -68,13 +68,17 @@ export function createCatalogue(
   { beside }: Pick<Transactions, "beside">,
 ): Catalogue {
   const world = { tables, now, beside };
-  const [named, defined] = [namespaces(world), definitions(world)];
+  const named = namespaces(world);
+  const defined = definitions(world);
   const { makeClass, ...laned } = lanes(world);
   const registered = workflows(world);
   const definitionOf: PinWorld["definitionOf"] = ({ namespaceId, workflow }, version) =>
     tables.workflow.get(workflowRowKey(namespaceId, workflow))?.definitions[version - 1] ?? null;
   return Object.freeze({
-    ...{ ...named, ...defined, ...registered, ...laned },
+    ...named,
+    ...defined,
+    ...registered,
+    ...laned,
     calls: { ...named.calls, ...defined.calls, ...registered.calls, ...laned.calls },
     ofPins: { makeClass, definitionOf },
   });
@@ -200,7 +204,9 @@ function workflows({
           const all = [...(known?.definitions ?? []), definitionId];
           const version = all.length;
           tables.workflow.put({
-            ...{ namespaceId, name, definitions: all },
+            namespaceId,
+            name,
+            definitions: all,
             defaultVersion: known && keepDefault ? known.defaultVersion : version,
             createdAts: [...(known?.createdAts ?? []), now()],
           });

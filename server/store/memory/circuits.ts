@@ -128,8 +128,14 @@ function setOverrideOf(
   const known = tables.circuit.get(circuitKey(of));
   if ((known?.override?.forced ?? null) === (override?.forced ?? null)) return;
   const row: CircuitRow = known ?? {
-    ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", probe: null },
-    ...{ override: null, version: 0, changedAt: 0 },
+    lane: of.lane,
+    agentId: of.agentId,
+    state: CLOSED,
+    saw: "",
+    probe: null,
+    override: null,
+    version: 0,
+    changedAt: 0,
   };
   const moved = { version: tables.circuit.next(), changedAt: now() };
   tables.circuit.put(
@@ -152,7 +158,10 @@ function countOne(tables: Tables, now: EpochMs, { agoMs, ...ends }: CountedOutco
   const known = tables.circuitEnd.get(endKey({ ...ends, at }));
   const runs = [...new Set([...(known?.runs ?? []), ...ends.runs])].slice(0, 2);
   tables.circuitEnd.put({
-    ...{ lane: ends.lane, agentId: ends.agentId, at, runs },
+    lane: ends.lane,
+    agentId: ends.agentId,
+    at,
+    runs,
     good: (known?.good ?? 0) + ends.good,
     bad: (known?.bad ?? 0) + ends.bad,
     lastAt: Math.max(known?.lastAt ?? 0, lastAt),
@@ -205,17 +214,31 @@ function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, 
   if ((known?.version ?? 0) !== before || known?.override) return false;
   const version = tables.circuit.next();
   tables.circuit.put({
-    ...{ lane, agentId, state, saw, version },
-    ...{ override: null, probe: null, changedAt: now() },
+    lane,
+    agentId,
+    state,
+    saw,
+    version,
+    override: null,
+    probe: null,
+    changedAt: now(),
   });
   settleOutage({ tables, now, lanes }, change);
   const run = about && tables.run.get(about.runId);
   if (!run) return true;
   const row = {
-    ...{ runId: about.runId, partition: run.partition, fence: about.fence, n: version },
+    runId: about.runId,
+    partition: run.partition,
+    fence: about.fence,
+    n: version,
     step: about.step === -1 ? null : about.step,
     rule: agentId === "" ? ("queue-circuit" as const) : ("agent-circuit" as const),
-    ...{ saw, did, dueAt, actedAt: now(), node: actor.node, epoch: actor.epoch },
+    saw,
+    did,
+    dueAt,
+    actedAt: now(),
+    node: actor.node,
+    epoch: actor.epoch,
   };
   if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
   return true;

@@ -125,7 +125,9 @@ export function dueRows(
     .filter(({ id, wakeAt }) => wakeAt <= now && !isSuspended({ kind: "schedule", id, place: -1 }))
     .slice(0, limit);
   return dueScan({
-    ...{ now, due, schedules: dueSchedules },
+    now,
+    due,
+    schedules: dueSchedules,
     outside: outsideOf(tables, now, partitions),
     isMore: due.length + dueSchedules.length >= limit,
     foundTo: [due, dueSchedules].reduce(
@@ -286,9 +288,15 @@ export function runLiveness(
     return row ? [[no, laneOf(Math.abs(row.lane)).queue] as const] : [];
   });
   return {
-    ...{ now, polledMs, leases: new Map(leases), polls: new Map(polls) },
-    ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
-    ...{ cordoned: new Map(cordoned), agentVersions: new Map(agentVersions) },
+    now,
+    polledMs,
+    leases: new Map(leases),
+    polls: new Map(polls),
+    pauses: new Map(pauses),
+    queues: new Map(queues),
+    circuits: new Map(circuits),
+    cordoned: new Map(cordoned),
+    agentVersions: new Map(agentVersions),
     silent: new Set(silent),
     unwatched: row ? unwatchedOf(regions, row.partition) : null,
   };

@@ -25,9 +25,17 @@ export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[
   const attempts = attemptsOf(tables, runId, of);
   const payloadOf = payloadReader(tables, runId);
   const facts: TaskFacts = {
-    ...{ runId, step, definitionId, version, labels, input, trace },
+    runId,
+    step,
+    definitionId,
+    version,
+    labels,
+    input,
+    trace,
     lastDetails: lastDetailsIn(step, attempts, detailsWanted(granted), payloadOf),
-    ...{ items, strategy, planned },
+    items,
+    strategy,
+    planned,
     changedInput: override ? { payload: override.input } : null,
     output: made ? outputIn(of, attempts, payloadOf) : null,
     effectOf: task === "compensate" ? (tables.kept.get(stepKey(runId, step))?.of ?? null) : null,

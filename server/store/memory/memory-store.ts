@@ -167,7 +167,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     outside: (of) => run(() => outsideOf(tables, now(), of)),
     overdue: (of, byMs, since = null) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
-    ...{ begin, loseTail, keepTail, ready: () => run(() => undefined) },
+    begin,
+    loseTail,
+    keepTail,
+    ready: () => run(() => undefined),
     close: async () => {
       partitions.close();
       await transactions.close();

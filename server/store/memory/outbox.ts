@@ -130,9 +130,16 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
     const no = tables.delivery.next();
     const text = String(no).padStart(12, "0");
     tables.delivery.insert({
-      ...{ ...about, id: `00000000-0000-4000-8000-${text}`, no, count: group.length },
-      ...{ state: "pending", tries: 0, error: null },
-      ...{ createdAt: now(), endedAt: null, nextTryAt: now() },
+      ...about,
+      id: `00000000-0000-4000-8000-${text}`,
+      no,
+      count: group.length,
+      state: "pending",
+      tries: 0,
+      error: null,
+      createdAt: now(),
+      endedAt: null,
+      nextTryAt: now(),
     });
   }
 }

@@ -38,7 +38,9 @@ export function overdue(
     regionOf,
   );
   return {
-    ...{ now, rows, oldestAt },
+    now,
+    rows,
+    oldestAt,
     unowned: [...unowned]
       .filter(([region]) => isUsed(world, region))
       .sort(([a], [b]) => a - b)

@@ -65,8 +65,17 @@ export function insertLease(
 ): void {
   const { session, fence, secret, pollSeq, grantedAt, heartbeatMs } = lease;
   tables.lease.insert({
-    ...{ runId, partition, step, lane: terms.lane, session, fence, secret, pollSeq },
-    ...{ grantedAt, heartbeatMs, cancel: lease.cancel.kind },
+    runId,
+    partition,
+    step,
+    lane: terms.lane,
+    session,
+    fence,
+    secret,
+    pollSeq,
+    grantedAt,
+    heartbeatMs,
+    cancel: lease.cancel.kind,
   });
 }
 
@@ -83,7 +92,12 @@ export function insertReady(
   const pinned = pinnedLane(writing.world, terms.lane, of);
   const isPaused = tables.pausedWorkflow.get(workflowKey(of)) !== undefined;
   tables.ready.insert({
-    ...{ runId, partition, step, priority, transaction, number: writing.nextNumber() },
+    runId,
+    partition,
+    step,
+    priority,
+    transaction,
+    number: writing.nextNumber(),
     lane: isPaused ? -pinned : pinned,
     until: ready.until,
   });

@@ -77,9 +77,14 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
-    ...{ node, state: "live", calledAtMs: world.elapsedMs() },
-    ...{ info: { node, regions, standby }, locks: new Set() },
-    ...{ laneListeners: [], dueTimeListeners: [], lossListeners: [] },
+    node,
+    state: "live",
+    calledAtMs: world.elapsedMs(),
+    info: { node, regions, standby },
+    locks: new Set(),
+    laneListeners: [],
+    dueTimeListeners: [],
+    lossListeners: [],
   };
   world.sessions.set(node, session);
   return Object.freeze({

@@ -59,7 +59,9 @@ export function createTable<Row, Index extends string>(
     journal.note(
       () => replace(at, before),
       () => ({
-        ...{ table: name, key: at, isNew: before === undefined },
+        table: name,
+        key: at,
+        isNew: before === undefined,
         indexed: changed === undefined ? [] : indexed(changed),
         runId: runOf(changed),
       }),

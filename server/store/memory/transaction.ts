@@ -92,7 +92,12 @@ export function openTransaction(
     reached = at;
   };
   const open: Open = {
-    ...{ name, tables, now, transaction, enter, world },
+    name,
+    tables,
+    now,
+    transaction,
+    enter,
+    world,
     locked: new Set(),
     filled: new Set(),
     nextNumber: () => number++,
@@ -370,7 +375,21 @@ function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
   const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = terms;
   const { task, fence, attempt, readyAt, until, avoid } = ready;
   return {
-    ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
-    ...{ attemptMs, heartbeatMs, cancelMs, stallMs, plain },
+    runId,
+    partition,
+    step,
+    lane,
+    priority,
+    task,
+    fence,
+    attempt,
+    readyAt,
+    until,
+    avoid,
+    attemptMs,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    plain,
   };
 }

@@ -136,7 +136,8 @@ export function createTransactions(): Transactions {
   }
 
   return Object.freeze({
-    ...{ begin, beside },
+    begin,
+    beside,
     oldest: () => Math.min(...begunBefore),
     incarnation: () => incarnation,
     loseTail,

@@ -155,7 +155,13 @@ function endedFor({ tables, namespaceOf }: TriggerWorld, row: TriggerEndRow): En
   const { kind: state, reason } = end;
   const known = tables.trigger.get(triggerKey(namespaceId, trigger));
   return {
-    ...{ id, trigger, definition: known?.definition ?? null, runId, definitionId, state, reason },
+    id,
+    trigger,
+    definition: known?.definition ?? null,
+    runId,
+    definitionId,
+    state,
+    reason,
     namespace: namespaceOf(namespaceId),
     depth: depthOf(tables, runId),
   };

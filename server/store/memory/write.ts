@@ -81,7 +81,8 @@ export function recordIntervention(
   intervention: Intervention,
   actor: Actor | null,
 ): void {
-  const [node, epoch] = [actor?.node ?? null, actor?.epoch ?? null];
+  const node = actor?.node ?? null;
+  const epoch = actor?.epoch ?? null;
   const row = { ...intervention, runId, partition, node, epoch };
   if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
 }
@@ -110,7 +111,11 @@ function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): voi
   }
   for (const { closing, wakeAt, ...asked } of changes.escalations) {
     tables.escalation.insert({
-      ...{ ...asked, runId, partition, namespaceId, openedAt: now },
+      ...asked,
+      runId,
+      partition,
+      namespaceId,
+      openedAt: now,
       wakeAt: closing ? null : wakeAt,
       closedAt: closing ? now : null,
       closedBy: closing?.closedBy ?? null,

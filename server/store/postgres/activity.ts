@@ -38,8 +38,10 @@ export function createActivity(query: Query): Activity {
       return rows.map(({ workflow, completed, failed, compensated, cancelled }) => ({
         workflow,
         ends: {
-          ...{ COMPLETED: completed, FAILED: failed },
-          ...{ COMPENSATED: compensated, CANCELLED: cancelled },
+          COMPLETED: completed,
+          FAILED: failed,
+          COMPENSATED: compensated,
+          CANCELLED: cancelled,
         },
       }));
     },

@@ -37,10 +37,8 @@ export async function markAgents(
 
 export async function markSilent(query: Query, silent: readonly SilentSession[]): Promise<void> {
   if (silent.length === 0) return;
-  const [lost, gone] = [
-    silent.filter((one) => one.kind === "lost"),
-    silent.filter((one) => one.kind === "gone"),
-  ];
+  const lost = silent.filter((one) => one.kind === "lost");
+  const gone = silent.filter((one) => one.kind === "gone");
   await query("mark_silent", {
     ...columns(lost, {
       session: (one) => one.session,
@@ -126,8 +124,19 @@ export async function heldTasks(query: Query, session: string): Promise<readonly
       throw new Error(`step ${step} of run ${runId} has a lease that its page does not know`);
     const { fence, attempt, attemptBy, progressAt } = lease;
     return {
-      ...{ runId, workflow, definitionId: row.definition_id, step, kind: lease.task, queue, task },
-      ...{ fence, attempt, since: lease.grantedAt, attemptBy, progress: of.progress, progressAt },
+      runId,
+      workflow,
+      definitionId: row.definition_id,
+      step,
+      kind: lease.task,
+      queue,
+      task,
+      fence,
+      attempt,
+      since: lease.grantedAt,
+      attemptBy,
+      progress: of.progress,
+      progressAt,
       cancelling: lease.cancel.kind !== "none",
     };
   });

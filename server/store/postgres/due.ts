@@ -74,7 +74,9 @@ export async function dueRows(
   const toCome = times.flatMap((at) => (at !== null && at > now && at <= latest ? at : []));
   const isFull = all.length >= limit || found.length >= limit;
   return dueScan({
-    ...{ now, outside, due: rows },
+    now,
+    outside,
+    due: rows,
     foundTo: isFull ? Math.min(foundTo, rows.at(-1)?.wakeAt ?? foundTo) : foundTo,
     schedules: found.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
       kind === "schedule" ? [{ id, partition, wakeAt }] : [],

@@ -61,8 +61,12 @@ export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "region
     async namespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
       const rows = await query<NamespaceRow>("list_namespaces", { names, after, limit });
       return rows.map((row) => ({
-        ...{ id: row.id, name: row.name, region: row.region, createdAt: row.created_at },
-        ...{ retentionMs: row.retention_ms, limits: limitsOf(row) },
+        id: row.id,
+        name: row.name,
+        region: row.region,
+        createdAt: row.created_at,
+        retentionMs: row.retention_ms,
+        limits: limitsOf(row),
       }));
     },
     regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", {}),

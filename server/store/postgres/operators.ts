@@ -234,7 +234,9 @@ async function listInterventions(
     const inPage = of?.attempts.find(({ fence }) => fence === row.fence);
     const about = row.logged === null ? inPage : attemptIn(row.logged);
     return {
-      ...{ runId: row.run_id, workflow: row.workflow, definitionId: row.definition_id },
+      runId: row.run_id,
+      workflow: row.workflow,
+      definitionId: row.definition_id,
       ...interventionOf(row),
       attempt: about?.attempt ?? 0,
     };

@@ -164,7 +164,9 @@ async function takeOver(
     await query("lock_partition_leases", { partitions });
     await query("fence_former_owners", { partitions, node });
     return query<{ partition: number; epoch: number }>("take_partitions", {
-      ...{ partitions, node, hand_overs_max: HAND_OVERS_MAX },
+      partitions,
+      node,
+      hand_overs_max: HAND_OVERS_MAX,
     });
   });
 }

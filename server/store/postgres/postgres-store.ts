@@ -88,7 +88,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const transact = createTransact(hot, clock, schema, time);
   const query = guarded(queryOn(hot, schema));
   const statistics = createStatistics(query, hot, clock, log);
-  const [cache, emptyLanes] = [createPageCache(), createEmptyLanes(clock)];
+  const cache = createPageCache();
+  const emptyLanes = createEmptyLanes(clock);
   for (const { forget } of [cache, emptyLanes, time]) incarnations.listen(forget);
 
   return Object.freeze({

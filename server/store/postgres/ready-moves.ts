@@ -110,7 +110,8 @@ async function* openRunsOf(
   namespaceId: number,
   definitions: readonly number[],
 ): AsyncGenerator<readonly RunId[]> {
-  let [left, after] = [definitions, FIRST_RUN];
+  let left = definitions;
+  let after = FIRST_RUN;
   while (left.length > 0) {
     const asked = { namespace_id: namespaceId, definition_ids: left, after, limit: RUNS_MAX };
     const rows = await query<{ place: number; run_id: RunId }>("open_runs_of_definitions", asked);

@@ -133,8 +133,17 @@ function taskOf({ step, terms }: PageStep) {
   const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = terms;
   const { task, fence, attempt, readyAt, until, avoid } = ready;
   return {
-    ...{ task, fence, attempt, readyAt, until, avoid },
-    ...{ attemptMs, heartbeatMs, cancelMs, stallMs, plain },
+    task,
+    fence,
+    attempt,
+    readyAt,
+    until,
+    avoid,
+    attemptMs,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    plain,
   };
 }
 

@@ -34,10 +34,8 @@ export function runIds(search: Search): Ids {
 
 function partsOf(search: Search): readonly Ids[] {
   const states = [...new Set(search.filter.states)];
-  const [open, ended] = [
-    states.filter((kind) => !isEndKind(kind)).map(runStates.code),
-    states.filter(isEndKind),
-  ];
+  const open = states.filter((kind) => !isEndKind(kind)).map(runStates.code);
+  const ended = states.filter(isEndKind);
   const times = timesOf(search.filter);
   if (states.length === 0) return times.map((time) => partOf(search, time, {}));
   if (ended.includes("COMPLETED"))

@@ -120,7 +120,11 @@ function createdColumns({
   pauseReason,
 }: NewSchedule): Values {
   return {
-    ...{ id, namespace_id: namespaceId, name, partition, spec: specText(spec) },
+    id,
+    namespace_id: namespaceId,
+    name,
+    partition,
+    spec: specText(spec),
     next_nominal_time: next?.nominalTime ?? null,
     next_at: next?.at ?? null,
     wake_at: pauseReason === null ? (next?.wakeAt ?? null) : null,
@@ -158,10 +162,14 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
   const spec = specFromText(row.spec);
   const next = nextOf(row);
   return {
-    ...{ id: row.id, partition: row.partition, name: row.name },
+    id: row.id,
+    partition: row.partition,
+    name: row.name,
     namespace: { id: row.namespace_id, name: row.namespace, region: row.region },
-    ...{ series: row.series, revision: row.revision },
-    ...{ spec, next },
+    series: row.series,
+    revision: row.revision,
+    spec,
+    next,
     pause: since === null ? null : { since, reason: reason ?? "" },
     createdAt: row.created_at,
     changedAt: row.changed_at,
@@ -192,14 +200,14 @@ interface OccurrenceRow {
 function occurrenceOf(row: OccurrenceRow): Occurrence {
   const { missed_count: count, missed_until: until, node, epoch } = row;
   return {
-    ...{
-      scheduleId: row.schedule_id,
-      series: row.series,
-      nominalTime: row.nominal_time,
-      at: row.at,
-    },
-    ...{ cause: occurrenceCauses.name(row.cause), outcome: occurrenceOutcomes.name(row.outcome) },
-    ...{ runId: row.run_id, message: row.message },
+    scheduleId: row.schedule_id,
+    series: row.series,
+    nominalTime: row.nominal_time,
+    at: row.at,
+    cause: occurrenceCauses.name(row.cause),
+    outcome: occurrenceOutcomes.name(row.outcome),
+    runId: row.run_id,
+    message: row.message,
     missed: count === null || until === null ? null : { count, until },
     actor: node === null || epoch === null ? null : { node, epoch },
   };

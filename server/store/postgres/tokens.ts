@@ -85,9 +85,16 @@ interface TokenRow {
 
 function recordOf(row: TokenRow): TokenRecord {
   return {
-    ...{ id: row.id, name: row.name, role: row.role, namespace: row.namespace },
-    ...{ queues: row.queues, madeBy: row.made_by, madeAt: row.made_at },
-    ...{ expiresAt: row.expires_at, usedAt: row.used_at },
-    ...{ revokedAt: row.revoked_at, revokedBy: row.revoked_by },
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    namespace: row.namespace,
+    queues: row.queues,
+    madeBy: row.made_by,
+    madeAt: row.made_at,
+    expiresAt: row.expires_at,
+    usedAt: row.used_at,
+    revokedAt: row.revoked_at,
+    revokedBy: row.revoked_by,
   };
 }

@@ -127,7 +127,11 @@ function pageToWrite(
   now: EpochMs,
 ): PageToWrite {
   return {
-    ...{ runId, partition, no, head: page.head, text: encoded.text },
+    runId,
+    partition,
+    no,
+    head: page.head,
+    text: encoded.text,
     version: stored?.version ?? 0,
     wakeAt: storedWakeAt(stored?.wakeAt ?? null, page, now),
     settled: isItemPage(no) && [...page.steps.values()].every(({ step }) => isSettled(step)),

@@ -31,7 +31,9 @@ const ANY_RUN = { parent: null, states: [], workflow: null, labels: {}, createdB
 export async function expectCounted(store: Store, namespaceId: number): Promise<void> {
   const runs = await store.lists.runs(namespaceId, {
     filter: { ...ANY_RUN, createdAfter: null },
-    ...{ order: "created-desc", limit: RUNS_MAX, after: null },
+    order: "created-desc",
+    limit: RUNS_MAX,
+    after: null,
   });
   expect(await countedRuns(store, namespaceId)).toEqual(scannedRuns(runs));
   while (await store.forgetOld(RUNS_MAX));
@@ -62,7 +64,10 @@ export function describeActivity(opened: Opened<Store>): void {
     const sums = new Map<string, number>();
     for (const { event, runs } of ended) sums.set(event, (sums.get(event) ?? 0) + runs);
     expect(Object.fromEntries(sums)).toEqual({
-      ...{ ACCEPTED: 5, COMPLETED: 2, FAILED: 1, CANCELLED: 1 },
+      ACCEPTED: 5,
+      COMPLETED: 2,
+      FAILED: 1,
+      CANCELLED: 1,
     });
   });
 

@@ -18,8 +18,14 @@ const AGENTS: AgentPage = { agentId: null, session: null, after: null, limit: 10
 
 function seen(namespaceId: number, agentId: string, more: Partial<AgentSeen> = {}): AgentSeen {
   return {
-    ...{ session: newSession(), namespaceId, agentId, agentVersion: "1.2", labels: {} },
-    ...{ poll: { queues: ["default"], tasks: [] }, agoMs: 0, calledAgoMs: 0 },
+    session: newSession(),
+    namespaceId,
+    agentId,
+    agentVersion: "1.2",
+    labels: {},
+    poll: { queues: ["default"], tasks: [] },
+    agoMs: 0,
+    calledAgoMs: 0,
     succeededAgoMs: null,
     ...more,
   };
@@ -37,8 +43,15 @@ export function describeAgents(opened: Opened<Store>): void {
     await store.markAgents("here:1", [one]);
     const [listed] = await agents(namespaceId);
     expect(listed).toMatchObject({
-      ...{ session: one.session, agentId: "hotel", agentVersion: "1.2", labels: { zone: "b" } },
-      ...{ poll, server: "here:1", lastHeartbeatAt: null, succeededAt: null, held: 0 },
+      session: one.session,
+      agentId: "hotel",
+      agentVersion: "1.2",
+      labels: { zone: "b" },
+      poll,
+      server: "here:1",
+      lastHeartbeatAt: null,
+      succeededAt: null,
+      held: 0,
     });
     expect(listed?.seenAt).toBe(listed?.firstSeenAt);
   });
@@ -61,7 +74,8 @@ export function describeAgents(opened: Opened<Store>): void {
 
   test("a session is of the namespace that it was first seen in", async () => {
     const { store } = opened();
-    const [mine, other] = [await newNamespace(store), await newNamespace(store)];
+    const mine = await newNamespace(store);
+    const other = await newNamespace(store);
     const one = seen(mine, "hotel");
     await store.markAgents("here:1", [one]);
     await store.markAgents("there:2", [{ ...one, namespaceId: other, agentVersion: "9" }]);
@@ -107,9 +121,19 @@ export function describeAgents(opened: Opened<Store>): void {
     expect(listed?.lastHeartbeatAt).toBeGreaterThanOrEqual(granted.grantedAt);
     expect(await store.operators.held(session)).toMatchObject([
       {
-        ...{ runId, workflow: "holiday", definitionId, step, kind: "perform", fence, attempt: 1 },
-        ...{ queue: "travel", task: "book", since: granted.grantedAt },
-        ...{ attemptBy: granted.attemptBy, progress: "counter 7", cancelling: false },
+        runId,
+        workflow: "holiday",
+        definitionId,
+        step,
+        kind: "perform",
+        fence,
+        attempt: 1,
+        queue: "travel",
+        task: "book",
+        since: granted.grantedAt,
+        attemptBy: granted.attemptBy,
+        progress: "counter 7",
+        cancelling: false,
       },
     ]);
     expect(await store.operators.held(newSession())).toEqual([]);

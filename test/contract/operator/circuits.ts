@@ -46,7 +46,8 @@ export function describeCircuitLists(opened: Opened<Store>): void {
 
   test("cordons of agents and versions are listed by namespace, with the first word", async () => {
     const { store } = opened();
-    const [namespaceId, other] = [await newNamespace(store), await newNamespace(store)];
+    const namespaceId = await newNamespace(store);
+    const other = await newNamespace(store);
     const cordon = { namespaceId, kind: "agent", name: "one", by: "ada", why: "slow" } as const;
     const first = await store.circuits.cordon(cordon);
     expect(first).toMatchObject(cordon);

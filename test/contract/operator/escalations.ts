@@ -26,18 +26,26 @@ export function describeEscalationLists(opened: Opened<Store>): void {
     const { namespaceId, older, newer } = await makeRuns(store);
     const found = await store.lists.escalations(namespaceId, all);
     expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
-      ...["newer 1", "newer 2", "older 1", "older 2"],
+      "newer 1",
+      "newer 2",
+      "older 1",
+      "older 2",
     ]);
     expect(found[1]).toEqual({
-      ...{ runId: newer.ref.runId, workflow: "newer", definitionId: newer.definitionId },
-      ...{ n: 2, step: 1, reason: "expired", code: "broken", message: "question 2", answer: null },
-      ...{
-        openedAt: expect.any(Number),
-        closedAt: null,
-        closedBy: null,
-        claim: null,
-        deadlineAt: null,
-      },
+      runId: newer.ref.runId,
+      workflow: "newer",
+      definitionId: newer.definitionId,
+      n: 2,
+      step: 1,
+      reason: "expired",
+      code: "broken",
+      message: "question 2",
+      answer: null,
+      openedAt: expect.any(Number),
+      closedAt: null,
+      closedBy: null,
+      claim: null,
+      deadlineAt: null,
     });
     expect(found[2]).toMatchObject({ runId: older.ref.runId, closedBy: "a late report" });
   });
@@ -47,7 +55,9 @@ export function describeEscalationLists(opened: Opened<Store>): void {
     const { namespaceId } = await makeRuns(store);
     const found = await store.lists.escalations(namespaceId, { ...all, openOnly: true });
     expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
-      ...["newer 1", "newer 2", "older 2"],
+      "newer 1",
+      "newer 2",
+      "older 2",
     ]);
   });
 
@@ -56,7 +66,9 @@ export function describeEscalationLists(opened: Opened<Store>): void {
     const { namespaceId, newer, older } = await makeRuns(store);
     const page = async (runId: string, n: number) => {
       const found = await store.lists.escalations(namespaceId, {
-        ...{ openOnly: false, limit: 2, after: { runId, n } },
+        openOnly: false,
+        limit: 2,
+        after: { runId, n },
       });
       return found.map((one) => `${one.workflow} ${one.n}`);
     };

@@ -15,7 +15,9 @@ export function describeHandOvers(opened: Opened<Store>): void {
     opened().store.partitions.join({ node: newUuid(), address });
   const handOvers = (page: Partial<HandOverPage> = {}): Promise<readonly HandOverRecord[]> =>
     opened().store.operators.handOvers({
-      ...{ partition: null, after: null, limit: 9_999 },
+      partition: null,
+      after: null,
+      limit: 9_999,
       ...page,
     });
 
@@ -25,13 +27,19 @@ export function describeHandOvers(opened: Opened<Store>): void {
   }
 
   test("a partition tells who had it from when to when, and how each came to it, newest first", async () => {
-    const [one, two] = [await join("here:1"), await join("there:2")];
+    const one = await join("here:1");
+    const two = await join("there:2");
     const partition = nextPartition();
     expect(await handOvers({ partition })).toEqual([]);
     await take(one, partition);
     const [first] = await handOvers({ partition });
     expect(first).toMatchObject({
-      ...{ partition, epoch: 1, node: one.node, address: "here:1", why: "first", leftAt: null },
+      partition,
+      epoch: 1,
+      node: one.node,
+      address: "here:1",
+      why: "first",
+      leftAt: null,
     });
     await one.unlock([partition]);
     const [given] = await handOvers({ partition });
@@ -47,7 +55,8 @@ export function describeHandOvers(opened: Opened<Store>): void {
   });
 
   test("one that was taken from an owner who was gone says so, and when it was taken from him", async () => {
-    const [gone, next] = [await join("here:1"), await join("there:2")];
+    const gone = await join("here:1");
+    const next = await join("there:2");
     const partition = nextPartition();
     await take(gone, partition);
     await vi.waitFor(
@@ -67,7 +76,8 @@ export function describeHandOvers(opened: Opened<Store>): void {
 
   test("of each partition the last ones are kept", async () => {
     const session = await join("here:1");
-    const [partition, other] = [nextPartition(), nextPartition()];
+    const partition = nextPartition();
+    const other = nextPartition();
     await take(session, other);
     await session.tryLock([partition]);
     for (let n = 0; n < HAND_OVERS_MAX + 3; n++) await session.takeOver([partition]);

@@ -25,7 +25,12 @@ import { describeSilentAgents, ENGINE_READERS, type LaneReaders } from "../silen
 import { describeAgents, describeQueueLooks } from "./agents.ts";
 
 const INTERVENTIONS: InterventionPage = {
-  ...{ rules: null, runId: null, from: null, until: null, after: null, limit: 100 },
+  rules: null,
+  runId: null,
+  from: null,
+  until: null,
+  after: null,
+  limit: 100,
 };
 
 /** The engine's, and everything that operators look at. */
@@ -46,7 +51,9 @@ const OPERATOR_READERS: LaneReaders<Store> = {
   },
   polledBy: (agents) => ({
     ...ENGINE_READERS.polledBy(agents),
-    ...{ agents: [agents, agents], isServed: agents > 0, silent: 2 - agents },
+    agents: [agents, agents],
+    isServed: agents > 0,
+    silent: 2 - agents,
   }),
   othersSilent: { ...ENGINE_READERS.othersSilent, agents: [2, 2], isServed: true },
 };
@@ -103,7 +110,8 @@ function describeWatchers(opened: Opened<Store>): void {
     await session.takeOver([partition]);
     const taken = await one(partition);
     expect(taken).toMatchObject({
-      ...{ epoch: before.epoch + 1, watched: true },
+      epoch: before.epoch + 1,
+      watched: true,
       owner: { node, address: "there:7", lastSeenAt: expect.any(Number) },
     });
     expect(taken.takenAt).toBeLessThanOrEqual(taken.now);
@@ -111,7 +119,10 @@ function describeWatchers(opened: Opened<Store>): void {
     expect(mine).toMatchObject({ address: "there:7", alive: true, partitions: 1 });
     await session.unlock([partition]);
     expect(await one(partition)).toMatchObject({
-      ...{ owner: null, watched: false, epoch: taken.epoch, takenAt: taken.takenAt },
+      owner: null,
+      watched: false,
+      epoch: taken.epoch,
+      takenAt: taken.takenAt,
     });
     await session.leave();
     const left = await store.operators.supervisors();
@@ -150,7 +161,9 @@ function describeInterventions(opened: Opened<Store>): void {
   async function lostRun(namespaceId: number, agoMs: number): Promise<Scheduled> {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { effects: "once" } }), {
-      ...{ namespaceId, workflow: "holiday", agoMs },
+      namespaceId,
+      workflow: "holiday",
+      agoMs,
     });
     await pass(store, run, silence(await claimOne(store, run)), { agoMs: agoMs - 3_600_000 });
     return run;
@@ -158,13 +171,12 @@ function describeInterventions(opened: Opened<Store>): void {
 
   test("interventions of a namespace come newest first, with their run, in pages", async () => {
     const { store } = opened();
-    const [namespaceId, other] = [await newNamespace(store), await newNamespace(store)];
+    const namespaceId = await newNamespace(store);
+    const other = await newNamespace(store);
     await lostRun(other, 0);
-    const [old, young, middle] = [
-      await lostRun(namespaceId, 3_000_000),
-      await lostRun(namespaceId, 1_000_000),
-      await lostRun(namespaceId, 2_000_000),
-    ];
+    const old = await lostRun(namespaceId, 3_000_000);
+    const young = await lostRun(namespaceId, 1_000_000);
+    const middle = await lostRun(namespaceId, 2_000_000);
     const all = await list(namespaceId);
     expect(all.map(({ runId, rule, workflow: of }) => [runId, rule, of])).toEqual(
       [young, middle, old].map(({ ref }) => [ref.runId, "lease", "holiday"]),
@@ -216,8 +228,11 @@ function describeAttention(opened: Opened<Store>): void {
     const run = await schedule(store, workflow({ a: {} }));
     await store.markPolled(newUuid(), run.lanes);
     expect(await attention(run)).toEqual({
-      ...{ escalations: 0, orphans: [], namespacePause: null },
-      ...{ pausedQueues: [], pausedWorkflows: [] },
+      escalations: 0,
+      orphans: [],
+      namespacePause: null,
+      pausedQueues: [],
+      pausedWorkflows: [],
     });
   });
 
@@ -244,7 +259,9 @@ function describeAttention(opened: Opened<Store>): void {
     const b = await store.queues.pause({ namespaceId, queue: "b" }, "mending");
     const a = await store.queues.pause({ namespaceId, queue: "a" }, "");
     expect(await attention(run)).toMatchObject({
-      ...{ escalations: 1, namespacePause: all, pausedWorkflows: [] },
+      escalations: 1,
+      namespacePause: all,
+      pausedWorkflows: [],
       pausedQueues: [
         { name: "a", pause: a },
         { name: "b", pause: b },

@@ -7,8 +7,12 @@ import type { Opened } from "../fixture.ts";
 import { type Listed, makeRuns } from "./runs.ts";
 
 const ANY: RunFilter = {
-  ...{ states: [], workflow: null, parent: null, labels: {} },
-  ...{ createdAfter: null, createdBefore: null },
+  states: [],
+  workflow: null,
+  parent: null,
+  labels: {},
+  createdAfter: null,
+  createdBefore: null,
 };
 const FILTERS: readonly Partial<RunFilter>[] = [
   { states: ["RUNNING"] },
@@ -41,7 +45,8 @@ export function describeRunFilters(opened: Opened<Store>): void {
         const isOther = !Object.keys(other).some((field) => field in one);
         if (!isOther) continue;
         const both = { ...one, ...other };
-        const [first, also] = [await list(one), await list(other)];
+        const first = await list(one);
+        const also = await list(other);
         const found = first.filter((run) => also.includes(run));
         expect(await list(both), JSON.stringify(both)).toEqual(found);
         const newest = await list(both, { order: "created-desc", limit: 1 });

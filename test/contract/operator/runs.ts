@@ -20,8 +20,12 @@ import {
 import { beginAs } from "../hand-made.ts";
 
 const all: RunFilter = {
-  ...{ states: [], workflow: null, parent: null, labels: {} },
-  ...{ createdAfter: null, createdBefore: null },
+  states: [],
+  workflow: null,
+  parent: null,
+  labels: {},
+  createdAfter: null,
+  createdBefore: null,
 };
 
 export interface Listed {
@@ -44,7 +48,11 @@ export function describeRunLists(opened: Opened<Store>): void {
   async function list(page: Partial<RunPage>, filter: Partial<RunFilter> = {}): Promise<number[]> {
     const { namespaceId, runs } = made();
     const found = await opened().store.lists.runs(namespaceId, {
-      ...{ filter: { ...all, ...filter }, order: "created-asc", limit: 100, after: null, ...page },
+      filter: { ...all, ...filter },
+      order: "created-asc",
+      limit: 100,
+      after: null,
+      ...page,
     });
     return found.map(({ runId }) => runs.findIndex(({ ref }) => ref.runId === runId));
   }
@@ -112,7 +120,10 @@ export function describeRunLists(opened: Opened<Store>): void {
     const { count, now } = await store.lists.countRuns(namespaceId, all, 10);
     expect(count).toBe(3);
     const [newest] = await store.lists.runs(namespaceId, {
-      ...{ filter: all, order: "created-desc", limit: 1, after: null },
+      filter: all,
+      order: "created-desc",
+      limit: 1,
+      after: null,
     });
     expect(now).toBeGreaterThanOrEqual(newest?.createdAt ?? Number.NaN);
     expect(Number.isInteger(now)).toBe(true);
@@ -132,7 +143,10 @@ export function describeRunLists(opened: Opened<Store>): void {
       ["b", 2],
     ] as const) {
       const run = await schedule(store, workflow({ [name]: {} }), {
-        ...{ namespaceId, workflow: name, version, labels: { name } },
+        namespaceId,
+        workflow: name,
+        version,
+        labels: { name },
       });
       seen.push({ workflow: name, version, definitionId: run.definitionId });
     }
@@ -154,8 +168,12 @@ export function describeRunLists(opened: Opened<Store>): void {
     const child = await childOf(store, parent);
     await childOf(store, await beginAs(store, []));
     const filter = {
-      ...{ states: [], workflow: null, parent: parent.ref.runId, labels: {} },
-      ...{ createdAfter: null, createdBefore: null },
+      states: [],
+      workflow: null,
+      parent: parent.ref.runId,
+      labels: {},
+      createdAfter: null,
+      createdBefore: null,
     };
     const page = { filter, order: "created-asc", limit: 10, after: null } as const;
     const listed = await store.lists.runs(parent.namespaceId, page);
@@ -192,7 +210,9 @@ export async function makeRuns(store: EngineStore): Promise<Listed> {
   for (const at of [0, 1, 2, 3, 4, 5])
     runs.push(
       await schedule(store, workflow({ a: { task: `t${at}` } }), {
-        ...{ namespaceId, partition, agoMs: (6 - at) * 60_000 },
+        namespaceId,
+        partition,
+        agoMs: (6 - at) * 60_000,
         workflow: at % 2 === 1 ? "odd" : "even",
         labels: { city: at < 3 ? "Bern" : "Thun", half: String(at % 2) },
       }),

@@ -9,8 +9,13 @@ export function describeScheduleLists(opened: Opened<Store>): void {
   const make = ({ namespaceId, name }: { namespaceId: number; name: string }) =>
     store().transact({ name: "create" }, (tx) =>
       tx.insertSchedule({
-        ...{ id: newUuid(), namespaceId, name, partition: 255, spec: SPEC },
-        ...{ next: NEXT, pauseReason: null },
+        id: newUuid(),
+        namespaceId,
+        name,
+        partition: 255,
+        spec: SPEC,
+        next: NEXT,
+        pauseReason: null,
       }),
     );
 

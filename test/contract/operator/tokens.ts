@@ -28,8 +28,15 @@ export function describeTokens(opened: Opened<Store>): void {
     const { id, digest, name } = token;
     expect(await store().tokens.find([digest, "00".repeat(32)])).toEqual([
       {
-        ...{ digest, id, name, role: "agent", queues: ["travel", "cars"] },
-        ...{ namespace: record.namespace, leftMs: null, revoked: false, useUnnoted: true },
+        digest,
+        id,
+        name,
+        role: "agent",
+        queues: ["travel", "cars"],
+        namespace: record.namespace,
+        leftMs: null,
+        revoked: false,
+        useUnnoted: true,
       },
     ]);
     expect(record).toMatchObject({ id, name, madeBy: "ada", expiresAt: null, usedAt: null });

@@ -29,7 +29,9 @@ function ofBytes(queue: string): MessageInitShape<typeof WorkflowDefinitionSchem
 async function inputHandedOut(queue: string) {
   const { answer, message } = await grpc.unary(AgentService.method.pollTask, {
     agent: { id: "painter", session: new Uint8Array(16).fill(7), version: "1" },
-    ...{ pollSeq: BigInt(queue.length), queues: [{ name: queue, weight: 1 }], maxTasks: 1 },
+    pollSeq: BigInt(queue.length),
+    queues: [{ name: queue, weight: 1 }],
+    maxTasks: 1,
     wait: { seconds: 20n },
   });
   expect(message).toBe("");

@@ -81,9 +81,19 @@ describe("a hook", () => {
 
 function delivery(no: number): DeliveryRecord {
   return {
-    ...{ id: `00000000-0000-4000-8000-00000000000${no}`, hook: "ops", url: null, count: 40 },
-    ...{ kind: "escalation-opened", runId: RUN_ID, n: 2, state: "pending", tries: 3 },
-    ...{ error: "answered 500", createdAt: 1_000, endedAt: null, nextTryAt: 61_000 },
+    id: `00000000-0000-4000-8000-00000000000${no}`,
+    hook: "ops",
+    url: null,
+    count: 40,
+    kind: "escalation-opened",
+    runId: RUN_ID,
+    n: 2,
+    state: "pending",
+    tries: 3,
+    error: "answered 500",
+    createdAt: 1_000,
+    endedAt: null,
+    nextTryAt: 61_000,
   };
 }
 
@@ -98,9 +108,18 @@ describe("webhooks", () => {
     const first = await answerTo(listDeliveries, list);
     expect(first.deliveries).toMatchObject([
       {
-        ...{ id: delivery(3).id, hook: "ops", url: "", kind: "escalation-opened", count: 40 },
-        ...{ runId: RUN_ID, escalationId: "2", state: "pending", tries: 3, error: "answered 500" },
-        ...{ createdTime: { seconds: 1n }, nextTryTime: { seconds: 61n } },
+        id: delivery(3).id,
+        hook: "ops",
+        url: "",
+        kind: "escalation-opened",
+        count: 40,
+        runId: RUN_ID,
+        escalationId: "2",
+        state: "pending",
+        tries: 3,
+        error: "answered 500",
+        createdTime: { seconds: 1n },
+        nextTryTime: { seconds: 61n },
       },
     ]);
     expect(first.deliveries[0]?.endedTime).toBeUndefined();

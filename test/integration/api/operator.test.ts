@@ -150,8 +150,11 @@ describe("GetEscalation", () => {
 
 describe("ResolveEscalation", () => {
   const request = {
-    ...{ run, escalationId: "2", answer: "succeed" },
-    ...{ by: "ann", why: "the airline says so" },
+    run,
+    escalationId: "2",
+    answer: "succeed",
+    by: "ann",
+    why: "the airline says so",
   };
   let told: RunCommand[];
   const takes = (answer: Answer) => {

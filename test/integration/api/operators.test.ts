@@ -61,10 +61,15 @@ const sessionOf = (n: number) => [String(tests).padStart(30, "0"), n, n].join(""
 const bytesOf = (n: number) => Uint8Array.from(Buffer.from(sessionOf(n), "hex"));
 
 const seen = (n: number) => ({
-  ...{ session: sessionOf(n), namespaceId: kept.namespaceId },
-  ...{ agentId: "hotel", agentVersion: "1" },
-  ...{ labels: { zone: "b" }, poll: { queues: ["travel"], tasks: ["book"] }, agoMs: 0 },
-  ...{ calledAgoMs: 0, succeededAgoMs: 1_000 },
+  session: sessionOf(n),
+  namespaceId: kept.namespaceId,
+  agentId: "hotel",
+  agentVersion: "1",
+  labels: { zone: "b" },
+  poll: { queues: ["travel"], tasks: ["book"] },
+  agoMs: 0,
+  calledAgoMs: 0,
+  succeededAgoMs: 1_000,
 });
 
 describe("agents", () => {
@@ -245,9 +250,21 @@ describe("hand-overs", () => {
 
 describe("interventions", () => {
   const listed = (n: number): ListedIntervention => ({
-    ...{ runId: RUN_ID, step: 0, fence: n, rule: "lease", n: 0, saw: "silence", did: "retry" },
-    ...{ dueAt: NOW, actedAt: NOW + 250, node: "n1", partition: 42, epoch: 3 },
-    ...{ workflow: "holiday", definitionId: 9, attempt: n },
+    runId: RUN_ID,
+    step: 0,
+    fence: n,
+    rule: "lease",
+    n: 0,
+    saw: "silence",
+    did: "retry",
+    dueAt: NOW,
+    actedAt: NOW + 250,
+    node: "n1",
+    partition: 42,
+    epoch: 3,
+    workflow: "holiday",
+    definitionId: 9,
+    attempt: n,
   });
 
   test("are told with their run and step, and the next page begins behind the last", async () => {
@@ -261,12 +278,20 @@ describe("interventions", () => {
     };
     const filter = { rules: ["stall", "lease"], runId: RUN_ID, actedAfter: timestampFromMs(NOW) };
     const { interventions, nextPageToken } = await answerTo(listInterventions, {
-      ...{ ...filter, pageSize: 1 },
+      ...filter,
+      pageSize: 1,
     });
     expect(interventions).toMatchObject([
       {
-        ...{ runId: RUN_ID, workflow: "holiday", stepId: "flight", rule: "lease", fence: 2 },
-        ...{ attempt: 2, supervisor: "n1", partition: 42, epoch: 3n },
+        runId: RUN_ID,
+        workflow: "holiday",
+        stepId: "flight",
+        rule: "lease",
+        fence: 2,
+        attempt: 2,
+        supervisor: "n1",
+        partition: 42,
+        epoch: 3n,
       },
     ]);
     const again = { ...filter, rules: ["lease", "stall"], pageSize: 1, pageToken: nextPageToken };

@@ -53,7 +53,10 @@ async function startMany(workflow: string, count: number): Promise<void> {
 
 test("runs that failed do not vanish behind a thousand younger ones that completed", async () => {
   const agent = createAgent({
-    ...{ address: server.address, id: "bad-1", slots: 20, graceMs: 0, log: silentLog },
+    address: server.address,
+    id: "bad-1",
+    slots: 20,
+    log: silentLog,
     handlers: {
       fail: async () => {
         throw new PermanentError("broken", "it is broken");

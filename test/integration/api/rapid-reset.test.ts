@@ -46,7 +46,8 @@ async function othersAreServed(): Promise<void> {
 
 test("its connection is closed while calls of others go on, over gRPC and over HTTP/1.1", async () => {
   await othersAreServed();
-  const [one, other] = [attack(MANY), attack(MANY)];
+  const one = attack(MANY);
+  const other = attack(MANY);
   const closed = Promise.all([once(one, "close"), once(other, "close")]);
   await othersAreServed();
   await closed;

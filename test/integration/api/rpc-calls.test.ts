@@ -151,7 +151,7 @@ describe("over native gRPC", () => {
   });
 
   test("GetWorkflow and ListWorkflows tell versions and their open runs when they are asked", async () => {
-    const [seven] = [{ version: 3, openRuns: 7 }];
+    const seven = { version: 3, openRuns: 7 };
     const plain = await grpc.unary(scheduler.getWorkflow, { name: "holiday" });
     expect(plain.answer?.versions).toEqual([]);
     const asked = { name: "holiday", includeVersions: true };

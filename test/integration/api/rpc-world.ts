@@ -260,7 +260,10 @@ async function register({ store, namespaceId }: Kept): Promise<void> {
 
 function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
   return createScheduleControl({
-    ...{ store, clock, random: systemRandom, plans: createPlans(store, evaluatorOf) },
+    store,
+    clock,
+    random: systemRandom,
+    plans: createPlans(store, evaluatorOf),
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
@@ -273,7 +276,10 @@ function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
 }
 
 const HOLIDAY = {
-  ...{ name: "holiday", defaultVersion: 2, latestVersion: 3, createdAt: 1_700_000_000_000 },
+  name: "holiday",
+  defaultVersion: 2,
+  latestVersion: 3,
+  createdAt: 1_700_000_000_000,
 };
 
 export async function startWorld({
@@ -298,9 +304,17 @@ export async function startWorld({
     changedInputs: async () => [],
     tracedRuns: async () => new Map(),
     runLiveness: async () => ({
-      ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
-      ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
-      ...{ agentVersions: new Map(), silent: new Set(), unwatched: null },
+      now: 1_700_000_060_000,
+      polledMs: 60_000,
+      leases: new Map(),
+      polls: new Map(),
+      pauses: new Map(),
+      queues: new Map(),
+      circuits: new Map(),
+      cordoned: new Map(),
+      agentVersions: new Map(),
+      silent: new Set(),
+      unwatched: null,
     }),
   };
   const lists: Mutable<Lists> = {
@@ -328,7 +342,8 @@ export async function startWorld({
     }),
   };
   const store: Mutable<RpcServerDeps["store"]> = {
-    ...{ reads, lists },
+    reads,
+    lists,
     namespace: async (name) => (name === "default" ? { id: defaultId, name, region: 0 } : null),
     createNamespace: async (name) => ({ id: 2, name, region: 0 }),
     definition: async () => DEFINITION,
@@ -336,7 +351,12 @@ export async function startWorld({
       name === "holiday" && version !== "newest" && version <= 3
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
-    ...{ outbox, schedules, triggers, operators, tokens, namespaces },
+    outbox,
+    schedules,
+    triggers,
+    operators,
+    tokens,
+    namespaces,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     incarnation: () => 0,

@@ -149,8 +149,11 @@ describe("Decide", () => {
     world.reads.findRun = async () => runRecord({ labels: { requester: "bob" } });
     const form = { body: { case: "json" as const, value: "{}" } };
     const { code } = await grpc.unary(decide, {
-      ...{ ...request, roles: ["finance"], decision: DecisionKind.REJECT },
-      ...{ comment: "too dear", form },
+      ...request,
+      roles: ["finance"],
+      decision: DecisionKind.REJECT,
+      comment: "too dear",
+      form,
     });
     world.reads.findRun = findRun;
     expect(code).toBe(0);

@@ -46,12 +46,16 @@ describe("a schedule", () => {
     expect(first.created).toBe(true);
     const occurrences = first.schedule?.next.map(({ nominalTime }) => nominalTime);
     expect(occurrences?.slice(0, 2)).toEqual([
-      ...["2026-01-01T02:30:00[Europe/Berlin]", "2026-01-02T02:30:00[Europe/Berlin]"],
+      "2026-01-01T02:30:00[Europe/Berlin]",
+      "2026-01-02T02:30:00[Europe/Berlin]",
     ]);
     expect(occurrences).toHaveLength(10);
     expect(first.schedule?.spec).toMatchObject({
-      ...{ workflow: "holiday", priority: 5, overlap: OverlapPolicy.SKIP },
-      ...{ catchUp: { seconds: 3_600n }, jitter: { seconds: 0n } },
+      workflow: "holiday",
+      priority: 5,
+      overlap: OverlapPolicy.SKIP,
+      catchUp: { seconds: 3_600n },
+      jitter: { seconds: 0n },
     });
     expect((await ask(rpc.createSchedule, { name: "nightly", spec: NIGHTLY })).created).toBe(false);
     const other = await create({ ...NIGHTLY, priority: 1 });

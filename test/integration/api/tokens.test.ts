@@ -131,7 +131,9 @@ describe("what a role may", () => {
     const refused = await call(await tokenOf("viewer"), cancelRun, { run });
     expect(refused).toMatchObject({ code: Code.PERMISSION_DENIED, reason: "NOT_ALLOWED" });
     expect(refused.details).toEqual({
-      ...{ token: "viewer-1", role: "viewer", needs: "one of the roles client, operator, admin" },
+      token: "viewer-1",
+      role: "viewer",
+      needs: "one of the roles client, operator, admin",
     });
     expect(refused.message).toMatch(/has the role "viewer", and CancelRun takes one of the roles/);
   });
@@ -139,11 +141,14 @@ describe("what a role may", () => {
   test("an agent polls the queues of its token and no other, also with Complete", async () => {
     const secret = await tokenOf("agent", { queues: ["travel"] });
     const poll = (...queues: string[]) => ({
-      ...{ agent: AGENT, pollSeq: 1n, queues: queues.map((name) => ({ name })) },
+      agent: AGENT,
+      pollSeq: 1n,
+      queues: queues.map((name) => ({ name })),
     });
     expect(await call(secret, pollTask, poll("travel"))).toMatchObject({ code: Code.OK });
     expect(await call(secret, pollTask, poll("travel", "cars"))).toMatchObject({
-      ...{ reason: "NOT_ALLOWED", details: { needs: "a token for the queue cars" } },
+      reason: "NOT_ALLOWED",
+      details: { needs: "a token for the queue cars" },
     });
     expect(await call(secret, pollTask, poll())).toMatchObject({
       details: { needs: "a token for the queue default" },
@@ -206,7 +211,10 @@ describe("tokens", () => {
     const { json } = await postJson(world.port, createToken, made, headers);
     expect(json.secret).toMatch(/^drover_[A-Za-z0-9_-]{43}$/);
     expect(json.token).toMatchObject({
-      ...{ name: "booking", role: "ROLE_AGENT", namespace: "default", queues: ["travel"] },
+      name: "booking",
+      role: "ROLE_AGENT",
+      namespace: "default",
+      queues: ["travel"],
       madeBy: "ada, with the token admin-1",
     });
     const listed = await postJson(world.port, listTokens, { pageSize: 1_000 }, headers);

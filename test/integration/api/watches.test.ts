@@ -154,12 +154,19 @@ test("activity has the runs of each minute, and says how late supervisors were",
     return { event, runs, minute: at };
   };
   const counts = [
-    ...[count("ACCEPTED", 7), count("COMPLETED", 2), count("FAILED", 1)],
-    ...[count("COMPENSATED", 3, minute + 60_000), count("CANCELLED", 4, minute + 60_000)],
+    count("ACCEPTED", 7),
+    count("COMPLETED", 2),
+    count("FAILED", 1),
+    count("COMPENSATED", 3, minute + 60_000),
+    count("CANCELLED", 4, minute + 60_000),
   ];
   const sampled = Array.from({ length: 100 }, (_, n) => ({ dueAt: 0, actedAt: (n + 1) * 10 }));
   const counted = activityOf({
-    ...{ counts, sampled, unsuccessful: [], retriesSampled: 0, retriedSteps: [] },
+    counts,
+    sampled,
+    unsuccessful: [],
+    retriesSampled: 0,
+    retriedSteps: [],
     open: { openRuns: new Map([["ESCALATED", 5]]), allCounted: true },
     interventions: new Map([
       ["lease", 100],
@@ -178,8 +185,12 @@ test("activity has the runs of each minute, and says how late supervisors were",
     { state: RunState.CANCELLED, count: 4 },
   ]);
   expect(counted).toMatchObject({
-    ...{ moreRuns: false, interventions: 10_100, moreInterventions: true, retries: 10_000 },
-    ...{ moreRetries: true, detectSampled: 100 },
+    moreRuns: false,
+    interventions: 10_100,
+    moreInterventions: true,
+    retries: 10_000,
+    moreRetries: true,
+    detectSampled: 100,
     detectTypical: { seconds: 0n, nanos: 500_000_000 },
     detectSlow: { seconds: 0n, nanos: 950_000_000 },
   });
@@ -188,9 +199,21 @@ test("activity has the runs of each minute, and says how late supervisors were",
 test("the overview counts all retries of late, and names the steps with most of the newest", async () => {
   const known = world.store.operators;
   const retried = (step: number, n: number): ListedIntervention => ({
-    ...{ runId: RUN_ID, step, fence: n, rule: "backoff", n, saw: "", did: "", node: null },
-    ...{ partition: 0, epoch: null, workflow: "book-holiday", definitionId: 1, attempt: n },
-    ...{ dueAt: 1_700_000_000_000, actedAt: 1_700_000_000_000 - n },
+    runId: RUN_ID,
+    step,
+    fence: n,
+    rule: "backoff",
+    n,
+    saw: "",
+    did: "",
+    node: null,
+    partition: 0,
+    epoch: null,
+    workflow: "book-holiday",
+    definitionId: 1,
+    attempt: n,
+    dueAt: 1_700_000_000_000,
+    actedAt: 1_700_000_000_000 - n,
   });
   const asked: InterventionPage[] = [];
   world.store.operators = {
@@ -218,8 +241,21 @@ test("the overview counts all retries of late, and names the steps with most of 
 
 test("items of a map, and tries in several runs, are tries of one step", () => {
   const tried = (step: number, runId: string, actedAt: number): ListedIntervention => ({
-    ...{ runId, step, fence: 1, rule: "backoff", n: 0, saw: "", did: "", node: null },
-    ...{ partition: 0, epoch: null, workflow: "w", definitionId: 1, attempt: 1, dueAt: 0, actedAt },
+    runId,
+    step,
+    fence: 1,
+    rule: "backoff",
+    n: 0,
+    saw: "",
+    did: "",
+    node: null,
+    partition: 0,
+    epoch: null,
+    workflow: "w",
+    definitionId: 1,
+    attempt: 1,
+    dueAt: 0,
+    actedAt,
   });
   const items = [
     tried(stepKeyOf(3, 2), "b", 30),
@@ -236,7 +272,9 @@ test("a caller that goes in the middle of a message is no defect of the server",
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
   const mount = createMount({
-    ...{ check: createRequestCheck(RPC_DEFAULTS), drain: createDrain(), ...RPC_DEFAULTS },
+    check: createRequestCheck(RPC_DEFAULTS),
+    drain: createDrain(),
+    ...RPC_DEFAULTS,
     clock: systemClock,
     log: { info: say, warn: say, error: say },
   });

@@ -80,7 +80,10 @@ test("circuits are listed with what was seen and when one task tries", async () 
     listCircuits: () => ({
       circuits: [
         {
-          ...{ queue: "bank", task: "pay", state: CircuitState.OPEN, tryTime: AT },
+          queue: "bank",
+          task: "pay",
+          state: CircuitState.OPEN,
+          tryTime: AT,
           saw: "20 of 20 tasks failed",
         },
         { queue: "mail", task: "send", agentId: "a1", state: CircuitState.TRYING },

@@ -12,27 +12,52 @@ import { startDroverServer, type TestServer } from "../../support/drover-server.
 
 /** They start something, or work without a server; each has tests of its own. */
 const offline: ReadonlySet<string> = new Set([
-  ...["init", "dev", "server", "supervisor", "migrate", "db url", "completion", "complete"],
-  ...["config show", "workflow check", "workflow graph", "workflow test"],
+  "init",
+  "dev",
+  "server",
+  "supervisor",
+  "migrate",
+  "db url",
+  "completion",
+  "complete",
+  "config show",
+  "workflow check",
+  "workflow graph",
+  "workflow test",
 ]);
 /** What they tell belongs to no namespace. */
 const ofAll: ReadonlySet<string> = new Set([
-  ...["supervisor list", "partition list", "partition history"],
-  ...["namespace create", "namespace list", "bench", "token revoke"],
+  "supervisor list",
+  "partition list",
+  "partition history",
+  "namespace create",
+  "namespace list",
+  "bench",
+  "token revoke",
 ]);
 /** They name what need not be there: it is made, said ahead of its time, or filters a list. */
 const needNothing: ReadonlySet<string> = new Set([
-  ...["workflow apply", "namespace create", "hook put", "trigger put", "run bulk"],
-  ...["queue pause", "queue resume", "queue drain", "queue limit", "queue pin", "queue unpin"],
-  ...["queue show", "queue circuit open", "queue circuit close", "queue circuit release"],
-  ...[
-    "token create",
-    "agent cordon",
-    "agent uncordon",
-    "workflow pause",
-    "workflow resume",
-    "trigger refusals",
-  ],
+  "workflow apply",
+  "namespace create",
+  "hook put",
+  "trigger put",
+  "run bulk",
+  "queue pause",
+  "queue resume",
+  "queue drain",
+  "queue limit",
+  "queue pin",
+  "queue unpin",
+  "queue show",
+  "queue circuit open",
+  "queue circuit close",
+  "queue circuit release",
+  "token create",
+  "agent cordon",
+  "agent uncordon",
+  "workflow pause",
+  "workflow resume",
+  "trigger refusals",
 ]);
 
 const nobody = "0198c0de-0000-7000-8000-00000000002a";
@@ -81,8 +106,13 @@ const options: Readonly<Record<string, readonly string[]>> = {
 };
 
 const values: Readonly<Record<string, string>> = {
-  ...{ run: nobody, escalation: `${nobody}/1`, partition: "1", version: "1", duration: "30d" },
-  ...{ url: "https://example.com/drover", token: "0123456789abcdef" },
+  run: nobody,
+  escalation: `${nobody}/1`,
+  partition: "1",
+  version: "1",
+  duration: "30d",
+  url: "https://example.com/drover",
+  token: "0123456789abcdef",
 };
 
 interface Verb {

@@ -91,7 +91,8 @@ describe("a run", () => {
   ])("%s", async (_what, workflowVersion, title) => {
     server.play({
       getRun: ({ includeDefinition }) => ({
-        ...{ run: { ...run, workflowVersion }, steps: states },
+        run: { ...run, workflowVersion },
+        steps: states,
         ...(includeDefinition ? { definition: { workflow: "w", steps } } : {}),
       }),
     });

@@ -35,8 +35,11 @@ test("a hook is put with what it hears of, and a secret out of a file", async ()
   const { code, stdout, asked } = await put(...events, "--secret-file", "secret");
   expect({ code, stdout }).toEqual({ code: 0, stdout: "hook ops made\n" });
   expect(asked).toMatchObject({
-    ...{ namespace: "default", name: "ops", url: "https://there.com/in" },
-    ...{ events: ["run-ended", "escalation-opened"], secret: "a secret of sixteen" },
+    namespace: "default",
+    name: "ops",
+    url: "https://there.com/in",
+    events: ["run-ended", "escalation-opened"],
+    secret: "a secret of sixteen",
   });
 });
 
@@ -58,8 +61,12 @@ test("hooks are listed by name, with the beginning of their secret's digest", as
     listHooks: () => ({
       hooks: [
         {
-          ...{ name: "ops", url: "https://there.com/in", events: [] },
-          ...{ secretDigest: "0123456789abcdef", createdTime: AT, changedTime: AT },
+          name: "ops",
+          url: "https://there.com/in",
+          events: [],
+          secretDigest: "0123456789abcdef",
+          createdTime: AT,
+          changedTime: AT,
         },
       ],
     }),
@@ -96,16 +103,31 @@ test("webhooks are listed with their error and their next try", async () => {
     listDeliveries: ({ hook: of, states }) => ({
       deliveries: [
         {
-          ...{ id: "d", hook: of, kind: "escalation-opened", count: 40, runId: "r1", url: "" },
-          ...{ escalationId: "2", state: states[0] ?? "", tries: 3, error: "answered\u001b500" },
-          ...{ createdTime: AT, nextTryTime: { seconds: AT.seconds + 60n } },
+          id: "d",
+          hook: of,
+          kind: "escalation-opened",
+          count: 40,
+          runId: "r1",
+          url: "",
+          escalationId: "2",
+          state: states[0] ?? "",
+          tries: 3,
+          error: "answered\u001b500",
+          createdTime: AT,
+          nextTryTime: { seconds: AT.seconds + 60n },
         },
       ],
       nextPageToken: "more",
     }),
   });
   const { stdout, stderr } = await hook(
-    ...["deliveries", "--hook", "ops", "--state", "pending", "--limit", "1"],
+    "deliveries",
+    "--hook",
+    "ops",
+    "--state",
+    "pending",
+    "--limit",
+    "1",
   );
   expect(stdout).toContain("ops   escalation-opened  40     r1/2   pending  3");
   expect(stdout).toContain("2026-01-01 00:01:00Z  answered\\u001b500");

@@ -54,8 +54,12 @@ function holdingAgent(id: string, queue: string) {
   const letGo = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const agent = createAgent({
-    ...{ address: server.address, id, version: "1.2", labels: { zone: "b" } },
-    ...{ queues: [queue], log: silentLog },
+    address: server.address,
+    id,
+    version: "1.2",
+    labels: { zone: "b" },
+    queues: [queue],
+    log: silentLog,
     handlers: {
       async charge(_task, { progress }) {
         progress({ counter: 7 });
@@ -195,7 +199,10 @@ test("what the supervisor did is listed, of a rule, a run and a time", async () 
 
 test("the status says what needs a person, and the command that helps", async () => {
   const agent = createAgent({
-    ...{ address: server.address, id: "wire", queues: ["wire"], log: silentLog },
+    address: server.address,
+    id: "wire",
+    queues: ["wire"],
+    log: silentLog,
     handlers: {
       transfer: () => {
         throw new UnknownError("no-answer", "the bank did not answer");

@@ -46,7 +46,11 @@ test("queues are listed with what waits, and a paused namespace is said", async 
     listQueues: () => ({
       queues: [
         {
-          ...{ name: "bank", depth: 10_000, leased: 3, agents: 2, oldestTime: AT },
+          name: "bank",
+          depth: 10_000,
+          leased: 3,
+          agents: 2,
+          oldestTime: AT,
           pause: { sinceTime: AT, reason: "" },
         },
         { name: "mail" },
@@ -127,7 +131,8 @@ test.for([
 test("a queue is shown with its pins, and with what waits for a version beside the rest", async () => {
   server.play({
     getQueue: () => ({
-      ...{ queue: { name: "bank", depth: 5 }, pins: PINS },
+      queue: { name: "bank", depth: 5 },
+      pins: PINS,
       tasks: [
         { task: "charge", depth: 3, agents: 4 },
         { task: "charge", agentVersion: "2.1", depth: 2, agents: 1 },

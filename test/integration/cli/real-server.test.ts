@@ -138,7 +138,10 @@ test("queues, a workflow and the namespace are paused, explained, limited and re
 
 test("the items of a map are listed, and those alone that are in a state", async () => {
   const agent = createAgent({
-    ...{ address: server.address, id: "courier", queues: ["parcels"], log: silentLog },
+    address: server.address,
+    id: "courier",
+    queues: ["parcels"],
+    log: silentLog,
     handlers: {
       ship: (task) => {
         if (task.item === 1) throw new PermanentError("no-such-street", "not on the map");

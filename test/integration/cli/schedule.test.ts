@@ -99,7 +99,9 @@ describe("a schedule", () => {
     const { schedules } = client;
     const spec = {
       calendar: { every: "1h", offset: "5m" },
-      ...{ workflow: "cache", input: { shop: 7 }, overlap: "buffer-one" as const },
+      workflow: "cache",
+      input: { shop: 7 },
+      overlap: "buffer-one" as const,
     };
     const made = await schedules.create("hourly", spec);
     expect(made).toMatchObject({
@@ -109,7 +111,8 @@ describe("a schedule", () => {
     expect((await schedules.create("hourly", spec)).created).toBe(false);
     const first = await schedules.trigger("hourly", { requestId: "r1" });
     expect(await schedules.trigger("hourly", { requestId: "r1" })).toEqual({
-      ...{ runId: first.runId, created: false },
+      runId: first.runId,
+      created: false,
     });
     const second = await schedules.trigger("hourly");
     await expect(schedules.trigger("hourly")).rejects.toMatchObject({

@@ -115,7 +115,9 @@ describe("how it ends", () => {
       passed: false,
       scenarios: [
         {
-          ...{ scenario: "it is thought to fail", passed: false, run: "COMPLETED" },
+          scenario: "it is thought to fail",
+          passed: false,
+          run: "COMPLETED",
           differences: [{ what: "run", expected: "FAILED", was: "COMPLETED (DONE)", line: 3 }],
           steps: { pay: "SUCCEEDED", ship: "SUCCEEDED" },
         },
@@ -140,7 +142,8 @@ describe("a workflow that another one begins", () => {
       "  - { scenario: s, agents: { charge-card: [fail: busy, succeed] }, expect: { run: COMPLETED, calls: { charge-card: 2 } } }\n",
     )}`;
     const cwd = folderWith({
-      ...{ "order.yaml": WORKFLOW, "payment.yaml": payment },
+      "order.yaml": WORKFLOW,
+      "payment.yaml": payment,
       "order.scenarios.yaml": text,
     });
     expect(await callDrover(["workflow", "test"], { cwd })).toMatchObject({ code: 0 });

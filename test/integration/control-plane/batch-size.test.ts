@@ -36,7 +36,8 @@ afterAll(async () => {
 });
 
 it("reports that each open a map of a thousand items finish in several batches", async () => {
-  const [first, item] = [newTask(), newTask()];
+  const first = newTask();
+  const item = newTask();
   const definition: Definition = {
     workflow: "opens",
     steps: [
@@ -44,7 +45,10 @@ it("reports that each open a map of a thousand items finish in several batches",
       {
         id: "m",
         kind: "map",
-        ...{ needs: ["first"], task: item, over: String(ITEMS), concurrency: ITEMS },
+        needs: ["first"],
+        task: item,
+        over: String(ITEMS),
+        concurrency: ITEMS,
       },
     ],
   };

@@ -64,7 +64,8 @@ async function begun(label: string): Promise<number> {
   const filter = { labels: { of: label }, states: [], workflow: null, parent: null };
   const times = { createdAfter: null, createdBefore: null };
   const runs = await plane.store.lists.runs(plane.namespace.id, {
-    ...{ ...page, filter: { ...filter, ...times } },
+    ...page,
+    filter: { ...filter, ...times },
   });
   return runs.filter(({ rerunOf }) => rerunOf !== null).length;
 }
@@ -86,15 +87,22 @@ it("each run is done again from the step, with one input and the newest version"
   const runs = await failed("newest", workflowOf("newest", task, 2), 2, { target });
   await scheduler.registerWorkflow(namespace, workflowOf("newest", task, 3), false);
   const { answer } = await world.bulk({
-    ...{ ...by("newest"), ...rerun, requestId: "newest", expectedCount: 2 },
-    ...{ stepId: "s1", version: RerunVersion.NEWEST, input: json('{"to":"Oslo"}') },
+    ...by("newest"),
+    ...rerun,
+    requestId: "newest",
+    expectedCount: 2,
+    stepId: "s1",
+    version: RerunVersion.NEWEST,
+    input: json('{"to":"Oslo"}'),
   });
   expect(reasonsOf(answer?.results)).toEqual(["", ""]);
   for (const [at, run] of runs.entries()) {
     const { runId, newRunId } = answer?.results[at] ?? { runId: "", newRunId: "" };
     expect(runId).toBe(run.runId);
     expect(await recordOf(newRunId)).toMatchObject({
-      ...{ state: "RUNNING", version: 2, rerunOf: { runId, from: "s1" } },
+      state: "RUNNING",
+      version: 2,
+      rerunOf: { runId, from: "s1" },
       input: { kind: "json", json: '{"to":"Oslo"}' },
     });
     expect(await stateOf(plane, run)).toBe("FAILED");
@@ -107,7 +115,9 @@ it("without a step runs are done again from the start, each with its own input",
   const { answer } = await world.bulk({ ...by("start"), ...rerun, requestId: "start" });
   const [result] = answer?.results ?? [];
   expect(await recordOf(result?.newRunId ?? "")).toMatchObject({
-    ...{ input, version: 0, rerunOf: { from: "" } },
+    input,
+    version: 0,
+    rerunOf: { from: "" },
   });
 });
 

@@ -36,7 +36,9 @@ export async function openBulkWorld(): Promise<BulkWorld> {
   const plane = await openQuietPlane(database.connectionString);
   const scheduler = { ...plane.scheduler };
   const server = createRpcServer({
-    ...{ scheduler, dispatcher: plane.dispatcher, store: plane.store },
+    scheduler,
+    dispatcher: plane.dispatcher,
+    store: plane.store,
     definitionCheck: () => [],
     triggers: plane.triggers,
     clock: systemClock,
@@ -48,7 +50,10 @@ export async function openBulkWorld(): Promise<BulkWorld> {
   const grpc = grpcClient((await server.start()).port);
   const bulk = (asked: Asked) => grpc.unary(bulkAction, asked);
   return {
-    ...{ plane, scheduler, bulk, connectionString: database.connectionString },
+    plane,
+    scheduler,
+    bulk,
+    connectionString: database.connectionString,
     async count(label, state) {
       const filter = { labels: { of: label }, states: [state] };
       return (await bulk({ kind: BulkKind.CANCEL, dryRun: true, filter })).answer?.count;

@@ -36,8 +36,12 @@ afterAll(async () => {
 });
 
 const failed: Reported = {
-  ...{ kind: "failure", class: "permanent", code: "declined", message: "no money" },
-  ...{ retryAfterMs: null, noEffect: true },
+  kind: "failure",
+  class: "permanent",
+  code: "declined",
+  message: "no money",
+  retryAfterMs: null,
+  noEffect: true,
 };
 
 async function register(definition: Definition): Promise<string> {
@@ -48,7 +52,8 @@ async function register(definition: Definition): Promise<string> {
 /** A registered workflow of one step, which performs the task. */
 const child = (task: string, more: Partial<StepRules> = {}, input?: Definition["inputSchema"]) =>
   register({
-    ...{ ...chain(task, 1, more), workflow: `child-${task}` },
+    ...chain(task, 1, more),
+    workflow: `child-${task}`,
     ...(input ? { inputSchema: input } : {}),
   });
 
@@ -74,10 +79,13 @@ async function errorOf(parent: RunRef, step = 0) {
 
 describe("a run step", () => {
   it("begins a child at once, with its input, labels and priority, and takes its output", async () => {
-    const [work, after] = [newTask(), newTask()];
+    const work = newTask();
+    const after = newTask();
     const input = { kind: "json", json: '{"n":"$\u007binput.n + 1}"}' } as const;
     const parent = await schedule(plane, parentOf(await child(work), after, { input }), {
-      ...{ input: { kind: "json", json: '{"n":4}' }, labels: { city: "Bern" }, priority: 2 },
+      input: { kind: "json", json: '{"n":4}' },
+      labels: { city: "Bern" },
+      priority: 2,
     });
     const agent = newAgent(plane);
     const task = await agent.take(work);
@@ -85,8 +93,12 @@ describe("a run step", () => {
     expect(task.input).toEqual({ kind: "json", json: '{"n":5}' });
     const record = await plane.store.reads.findRun(plane.namespace.id, first(parent));
     expect(record).toMatchObject({
-      ...{ parent: { runId: parent.runId, stepId: "a" }, priority: 2, workflow: `child-${work}` },
-      ...{ version: 1, state: "RUNNING", key: null },
+      parent: { runId: parent.runId, stepId: "a" },
+      priority: 2,
+      workflow: `child-${work}`,
+      version: 1,
+      state: "RUNNING",
+      key: null,
     });
     await agent.report(task, success);
     const next = await agent.take(after);
@@ -110,7 +122,9 @@ describe("a run step", () => {
   });
 
   it("is undone with the child's output: what the child did is final", async () => {
-    const [work, after, undo] = [newTask(), newTask(), newTask()];
+    const work = newTask();
+    const after = newTask();
+    const undo = newTask();
     const definition = parentOf(await child(work), after, { compensate: { task: undo } });
     const parent = await schedule(plane, definition);
     const agent = newAgent(plane);
@@ -127,7 +141,8 @@ describe("a run step", () => {
     const missing = await schedule(plane, parentOf("nowhere", newTask()));
     await endOf(plane, missing.runId);
     expect(await errorOf(missing)).toMatchObject({
-      ...{ code: "drover.child-refused", message: 'the workflow "nowhere" is not registered' },
+      code: "drover.child-refused",
+      message: 'the workflow "nowhere" is not registered',
     });
     const schema = { kind: "json", json: '{"type":"object","required":["sum"]}' } as const;
     const parent = await schedule(plane, parentOf(await child(newTask(), {}, schema), newTask()));
@@ -143,9 +158,16 @@ describe("a run step", () => {
     const workflow = "matryoshka";
     await register({ workflow, steps: [{ id: "a", needs: [], kind: "run", workflow }] });
     const { runId } = await plane.scheduler.schedule({
-      ...{ namespace: plane.namespace, target: { kind: "named", name: workflow, version: 0 } },
-      ...{ input: null, key: null, priority: 5, labels: {}, notify: null, startAt: null },
-      ...{ concurrency: null, digest: "00" },
+      namespace: plane.namespace,
+      target: { kind: "named", name: workflow, version: 0 },
+      input: null,
+      key: null,
+      priority: 5,
+      labels: {},
+      notify: null,
+      startAt: null,
+      concurrency: null,
+      digest: "00",
     });
     const top = { runId, partition: Number.parseInt(runId.slice(-2), 16) };
     expect((await endOf(plane, runId)).state).toBe("FAILED");
@@ -159,7 +181,8 @@ describe("a run step", () => {
 
 describe("what happens to a parent happens to its child", () => {
   it("a cancel undoes what the child did, and the parent ends after it", async () => {
-    const [work, undo] = [newTask(), newTask()];
+    const work = newTask();
+    const undo = newTask();
     const definition = {
       ...chain(work, 2, { compensate: { task: undo } }),
       workflow: `child-${work}`,
@@ -183,7 +206,7 @@ describe("what happens to a parent happens to its child", () => {
   it("a pause and a resume, through all that it has begun", async () => {
     const work = newTask();
     const middle = await register({
-      ...{ workflow: `middle-${work}` },
+      workflow: `middle-${work}`,
       steps: [{ id: "in", needs: [], kind: "run", workflow: await child(work) }],
     });
     const parent = await schedule(plane, parentOf(middle, newTask()));
@@ -258,7 +281,8 @@ describe("a process that dies", () => {
   });
 
   it("when a child has ended leaves what follows to the owner of the parent's partition", async () => {
-    const [work, after] = [newTask(), newTask()];
+    const work = newTask();
+    const after = newTask();
     const dying = await openDying(2);
     const parent = await schedule(dying, parentOf(await child(work), after));
     const agent = newAgent(dying);

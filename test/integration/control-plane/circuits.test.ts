@@ -50,7 +50,10 @@ async function own({ ownership }: TestPlane): Promise<void> {
 function many(count: number, more: Partial<StepRules> = {}): Definition {
   const retry = [{ attempts: 1_000, initialMs: 1, factor: 1, maxMs: 1, jitter: 0 }];
   const steps = Array.from({ length: count }, (_, no) => ({
-    ...{ id: `s${no}`, needs: [], task, retry },
+    id: `s${no}`,
+    needs: [],
+    task,
+    retry,
     ...more,
   }));
   return { workflow: "many", steps };
@@ -102,7 +105,8 @@ const rested = () =>
 async function outage(): Promise<readonly [RunRef, Agent, Agent]> {
   const run = await schedule(here, many(12));
   await schedule(here, many(12));
-  const [one, two] = [newAgent(here), newAgent(there)];
+  const one = newAgent(here);
+  const two = newAgent(there);
   await ends(one, 12, busy);
   await ends(two, 8, busy);
   await second();
@@ -266,7 +270,8 @@ describe("the circuit of a queue's task", () => {
     const run = await schedule(here, many(2));
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     const said = { forced: "open", by: "ada", why: "" } as const;
-    const [near, far] = [newAgent(here), newAgent(there)];
+    const near = newAgent(here);
+    const far = newAgent(there);
     await here.scheduler.setCircuit(of, "", said);
     await there.circuits.runOnce();
     expect([...(await snapshot(near)), ...(await snapshot(far))]).toEqual([]);

@@ -41,7 +41,9 @@ const IDLE_MAX = 10;
 
 let made = 0;
 const newKey = (more: Partial<Concurrency> = {}): Concurrency => ({
-  ...{ key: `key-${++made}`, limit: 1, policy: "queue" },
+  key: `key-${++made}`,
+  limit: 1,
+  policy: "queue",
   ...more,
 });
 
@@ -130,12 +132,11 @@ describe("a slot that comes free", () => {
       await schedule(here, chain(name, 1), { concurrency }),
       await schedule(here, chain(name, 1), { concurrency }),
     ];
-    const [late, early, urgent] = [
-      await schedule(here, chain(name, 1), { concurrency, priority: 9 }),
-      await schedule(here, chain(name, 1), { concurrency }),
-      await schedule(here, chain(name, 1), { concurrency, priority: 1 }),
-    ];
-    const [one, two] = [newAgent(here), newAgent(there)];
+    const late = await schedule(here, chain(name, 1), { concurrency, priority: 9 });
+    const early = await schedule(here, chain(name, 1), { concurrency });
+    const urgent = await schedule(here, chain(name, 1), { concurrency, priority: 1 });
+    const one = newAgent(here);
+    const two = newAgent(there);
     const tasks = [await one.take(name), await two.take(name)];
     expect(tasks.map(({ runId }) => runId)).toEqual(holding.map(({ runId }) => runId));
     const gate = gates.stopNext("advance");
@@ -309,7 +310,8 @@ describe("the policy refuse", () => {
 
 describe("the policy cancel-oldest", () => {
   it("has the oldest run cancelled and undone, and begins when that has ended", async () => {
-    const [name, undo] = [newTask(), newTask()];
+    const name = newTask();
+    const undo = newTask();
     const concurrency = newKey({ policy: "cancel-oldest" });
     const definition = chain(name, 2, { compensate: { task: undo } });
     const first = await schedule(here, definition, { concurrency });

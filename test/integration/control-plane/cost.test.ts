@@ -255,8 +255,13 @@ describe("a step of a plain chain", () => {
     await reportAndTake(plane, agent, taken(second), { name, pollSeq: 3 });
     expect(exchanges).toEqual([
       [
-        ...["begin", "hold_known_runs", "end_leases", "hold_empty_lanes"],
-        ...["update_pages", "insert_leases", "commit"],
+        "begin",
+        "hold_known_runs",
+        "end_leases",
+        "hold_empty_lanes",
+        "update_pages",
+        "insert_leases",
+        "commit",
       ],
     ]);
   });
@@ -277,7 +282,11 @@ describe("a step of a plain chain", () => {
       ["update_pages", "insert_leases", "commit"],
     ]);
     expect(exchanges.slice(0, -3).flat()).toEqual([
-      ...["begin", "hold_known_runs", "end_leases", "lock_ready", "rollback"],
+      "begin",
+      "hold_known_runs",
+      "end_leases",
+      "lock_ready",
+      "rollback",
     ]);
   });
 

@@ -87,7 +87,9 @@ test("nobody polls: the queue and the task that an agent is needed for, and when
   const runId = await schedule({ id: "a", task }, { id: "b", task, needs: ["a"] });
   const { wait, steps } = await explain(runId);
   expect(wait).toMatchObject({
-    ...{ stepId: "", waitingFor: WaitKind.AGENT_TO_POLL, waitsOn: ["a"] },
+    stepId: "",
+    waitingFor: WaitKind.AGENT_TO_POLL,
+    waitsOn: ["a"],
     actions: [
       { kind: ActionKind.PAUSE },
       { kind: ActionKind.CANCEL, choices: ["compensate", "leave"] },
@@ -95,7 +97,9 @@ test("nobody polls: the queue and the task that an agent is needed for, and when
   });
   expect(steps).toMatchObject([
     {
-      ...{ stepId: "a", next: NextKind.ALARM, taskKind: TaskKind.PERFORM },
+      stepId: "a",
+      next: NextKind.ALARM,
+      taskKind: TaskKind.PERFORM,
       detail: { case: "lane", value: { queue: "default", task, polled: false } },
       actions: [{ kind: ActionKind.START_AGENT, queue: "default", task }],
     },
@@ -112,11 +116,13 @@ test("an agent works: which, its last beat, how far it came, and when its time i
   await beat(token, { case: "fraction", value: 0.47 });
   const [step] = (await explain(runId)).steps;
   expect(step).toMatchObject({
-    ...{ waitingFor: WaitKind.AGENT_WORKING, next: NextKind.CHECK_LEASE },
+    waitingFor: WaitKind.AGENT_WORKING,
+    next: NextKind.CHECK_LEASE,
     detail: {
       case: "agent",
       value: {
-        ...{ agentId: "agent-1", stopCause: StopCause.UNSPECIFIED },
+        agentId: "agent-1",
+        stopCause: StopCause.UNSPECIFIED,
         progress: { kind: { case: "fraction", value: 0.47 } },
         lastHeartbeatTime: { nanos: expect.any(Number) },
         progressTime: { nanos: expect.any(Number) },
@@ -133,12 +139,14 @@ test("an agent works: which, its last beat, how far it came, and when its time i
 });
 
 test("a verify is pending: an agent is needed that finds out, and what was tried is told", async () => {
-  const [task, find] = [newTask(), newTask()];
+  const task = newTask();
+  const find = newTask();
   const runId = await schedule({ id: "a", task, effects: "verifiable", verify: { task: find } });
   await report(await take(task), unknown);
   expect((await explain(runId)).steps).toMatchObject([
     {
-      ...{ waitingFor: WaitKind.AGENT_TO_POLL, taskKind: TaskKind.VERIFY },
+      waitingFor: WaitKind.AGENT_TO_POLL,
+      taskKind: TaskKind.VERIFY,
       detail: { case: "lane", value: { task: find, polled: false } },
       tried: { attempts: 1, lastFailure: { code: "lost-answer" }, lastAgentId: "agent-1" },
     },
@@ -169,7 +177,8 @@ test("a signal that no step has taken is told of, with the step that takes it la
   await client.signal(runId, "paid", { id: "p1" });
   expect((await explain(runId)).untakenSignals).toMatchObject([
     {
-      ...{ name: "paid", signalId: "p1" },
+      name: "paid",
+      signalId: "p1",
       sentence: expect.stringMatching(/^The signal "paid" came .* ago, and "b" takes it as soon/),
     },
   ]);
@@ -192,7 +201,9 @@ test("a person is asked: the question and the answers that it takes", async () =
       detail: { case: "escalation", value: { id: "1", reason: "unknown" } },
       actions: [
         {
-          ...{ kind: ActionKind.ANSWER, stepId: "a", escalationId: "1" },
+          kind: ActionKind.ANSWER,
+          stepId: "a",
+          escalationId: "1",
           choices: escalations[0]?.answers,
         },
       ],

@@ -67,8 +67,12 @@ async function overdue(): Promise<RunRef> {
   const run = await schedule(plane, chain(name, 1));
   const agent = newAgent(plane);
   await agent.report(await agent.take(name), {
-    ...{ kind: "failure", class: "transient", code: "busy", message: "later" },
-    ...{ retryAfterMs: null, noEffect: true },
+    kind: "failure",
+    class: "transient",
+    code: "busy",
+    message: "later",
+    retryAfterMs: null,
+    noEffect: true,
   });
   await moveTimers(hand, run.runId);
   return run;

@@ -43,7 +43,8 @@ export async function openQuietPlane(
 ): Promise<TestPlane> {
   const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
   const plane: ControlPlane = createControlPlane({
-    ...{ store, inbox: store.inbox },
+    store,
+    inbox: store.inbox,
     clock: systemClock,
     random: systemRandom,
     log: quietLog,
@@ -83,7 +84,10 @@ export async function openTwoServers(
   const here = await openQuietPlane(database.connectionString, wrap);
   const there = await openQuietPlane(database.connectionString, wrapThere);
   return {
-    ...{ database, hand, here, there },
+    database,
+    hand,
+    here,
+    there,
     async close() {
       await here.close();
       await there.close();

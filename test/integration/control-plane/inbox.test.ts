@@ -66,7 +66,10 @@ function look(
 ) {
   const { store } = plane;
   const inbox = createInbox({
-    ...{ rows: store.inbox, store, schedule, log: quietLog },
+    rows: store.inbox,
+    store,
+    schedule,
+    log: quietLog,
     isOwner: () => isOwner,
   });
   return inbox.takeOnce();
@@ -146,7 +149,11 @@ it("one key is one run, also after a crash between the run and its row", async (
   const forgetful = { ...store.inbox, settle: () => Promise.reject(new Error("crash")) };
   const { schedule } = plane.scheduler;
   const crashing = createInbox({
-    ...{ rows: forgetful, store, schedule, isOwner: () => true, log: quietLog },
+    rows: forgetful,
+    store,
+    schedule,
+    isOwner: () => true,
+    log: quietLog,
   });
   await expect(crashing.takeOnce()).rejects.toThrow("crash");
   const first = await runBy("once");
@@ -164,7 +171,10 @@ it("a row stays where the store has lost its run again, and begins it anew", asy
   await user.query("select drover.schedule('default', 'trip', '{}', 'lost')");
   const { schedule } = plane.scheduler;
   const losing = createInbox({
-    ...{ rows: plane.store.inbox, store: plane.store, isOwner: () => true, log: quietLog },
+    rows: plane.store.inbox,
+    store: plane.store,
+    isOwner: () => true,
+    log: quietLog,
     schedule: async (request) => ({ ...(await schedule(request)), runId: crypto.randomUUID() }),
   });
   await losing.takeOnce();

@@ -69,7 +69,8 @@ describe("a report of an attempt that was lost", () => {
   it("changes nothing once another task was handed out, and is kept as evidence", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 2));
-    const [lost, next] = [newAgent(here), newAgent(here)];
+    const lost = newAgent(here);
+    const next = newAgent(here);
     const task = await lost.take(name);
     await lose(here, hand, task);
     const again = await next.take(name);
@@ -88,7 +89,8 @@ describe("a report of an attempt that was lost", () => {
   it("of a final run is kept, with an intervention that says so", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
-    const [lost, next] = [newAgent(here), newAgent(here)];
+    const lost = newAgent(here);
+    const next = newAgent(here);
     const task = await lost.take(name);
     await lose(here, hand, task);
     await next.report(await next.take(name), success);

@@ -78,7 +78,8 @@ it("two servers that pass tasks between two queues with limits never deadlock", 
   ];
   await schedule(here, { workflow: "there", steps: steps("one", "two") });
   await schedule(here, { workflow: "back", steps: steps("two", "one") });
-  const [mine, theirs] = [newAgent(here), newAgent(there)];
+  const mine = newAgent(here);
+  const theirs = newAgent(there);
   const ended = [
     { agent: mine, task: await mine.take("t", { queue: "one" }) },
     { agent: theirs, task: await theirs.take("t", { queue: "two" }) },

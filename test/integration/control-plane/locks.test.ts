@@ -92,7 +92,8 @@ describe("a claim and a pass over the same run", () => {
   });
 
   it("hand over to each other crosswise without a deadlock", async () => {
-    const [one, two] = [newTask(), newTask()];
+    const one = newTask();
+    const two = newTask();
     const runs = await Promise.all([
       schedule(plane, chain(one, 2)),
       schedule(plane, chain(two, 2)),
@@ -245,7 +246,10 @@ describe("a heartbeat", () => {
     await gate.reached;
     const answer = await other.store.heartbeat([
       {
-        ...{ namespaceId: 1, session: agent.session, agentId: "a", agentVersion: "1" },
+        namespaceId: 1,
+        session: agent.session,
+        agentId: "a",
+        agentVersion: "1",
         reports: [{ runId, step, fence, secret, progress: "half", details: null }],
       },
     ]);
@@ -274,7 +278,10 @@ describe("a heartbeat", () => {
     await gate.reached;
     const beaten = other.store.heartbeat([
       {
-        ...{ namespaceId: 1, session: agent.session, agentId: "a", agentVersion: "1" },
+        namespaceId: 1,
+        session: agent.session,
+        agentId: "a",
+        agentVersion: "1",
         reports: [{ runId, step, fence, secret, progress: null, details: null }],
       },
     ]);

@@ -49,7 +49,8 @@ async function endLease(runId: string, step: number): Promise<void> {
     {
       namespace: there.namespace,
       agent: { id: "any", session: "ab".repeat(16), version: "1" },
-      ...{ results: [{ token, outcome, digest: digestOf(outcome) }], next: null },
+      results: [{ token, outcome, digest: digestOf(outcome) }],
+      next: null,
     },
     UNENDED.gone,
   );

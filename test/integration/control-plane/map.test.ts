@@ -130,7 +130,8 @@ describe("a map", () => {
   });
 
   it("asks a gate that a person has given another input under another key", async () => {
-    const [task, gate] = [newTask(), newTask()];
+    const task = newTask();
+    const gate = newTask();
     const runId = await scheduleInline(plane, {
       workflow: "gated",
       steps: [
@@ -172,7 +173,10 @@ describe("a map", () => {
     await agent.report(undoing, success);
     expect(await endOf(plane, runId)).toMatchObject({ state: "COMPENSATED" });
     const items = await plane.store.reads.runItems(runId, {
-      ...{ map: 0, after: 0, limit: 10, forwards: null },
+      map: 0,
+      after: 0,
+      limit: 10,
+      forwards: null,
     });
     expect([...items.steps.values()].map(({ forward, undo }) => [forward.kind, undo.kind])).toEqual(
       [
@@ -189,7 +193,10 @@ describe("a map", () => {
     expect(await endOf(plane, runId)).toMatchObject({ state: "COMPLETED" });
     expect(await outputOf(runId, 0)).toMatchObject({ counts: { total: 1_000, succeeded: 1_000 } });
     const page = await plane.store.reads.runItems(runId, {
-      ...{ map: 0, after: 990, limit: 100, forwards: null },
+      map: 0,
+      after: 990,
+      limit: 100,
+      forwards: null,
     });
     expect(page.steps.size).toBe(10);
     // What people see of it is the map, not a thousand items.
@@ -198,7 +205,8 @@ describe("a map", () => {
 
   it("of ten thousand items ends, having loaded as many pages for each as one of ten", async () => {
     for (const items of [10, ITEMS_MAX]) {
-      const [task, last] = [newTask(), newTask()];
+      const task = newTask();
+      const last = newTask();
       const steps = [mapOf(task, String(items)), { id: "z", needs: ["m"], task: last }];
       const runId = await scheduleInline(plane, { workflow: "cost", steps });
       const pages = await pagesLoaded(() => workOff(task, items));

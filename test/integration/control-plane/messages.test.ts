@@ -54,10 +54,8 @@ const waiting = async ({ runId }: RunRef) =>
 
 describe("a message whose sender died after its commit", () => {
   it("is brought to its run by the owner of the run's partition", async () => {
-    const [from, to] = [
-      await schedule(plane, chain(newTask(), 1)),
-      await schedule(plane, chain(newTask(), 1)),
-    ];
+    const from = await schedule(plane, chain(newTask(), 1));
+    const to = await schedule(plane, chain(newTask(), 1));
     await writeAndDie(from, to, { kind: "pause" });
     expect(await stateOf(plane, to)).toBe("RUNNING");
     const owner = await openPlane(database.connectionString);
@@ -69,10 +67,8 @@ describe("a message whose sender died after its commit", () => {
 
   it("is applied once, however many bring it at the same time", async () => {
     const name = newTask();
-    const [from, to] = [
-      await schedule(plane, chain(newTask(), 1)),
-      await schedule(plane, chain(name, 1)),
-    ];
+    const from = await schedule(plane, chain(newTask(), 1));
+    const to = await schedule(plane, chain(name, 1));
     const other = await openQuietPlane(database.connectionString);
     await writeAndDie(from, to, { kind: "pause" });
     await writeAndDie(from, to, { kind: "resume" });
@@ -90,10 +86,8 @@ describe("a message whose sender died after its commit", () => {
   });
 
   it("waits with its run while that is being changed, and is found by the next pass", async () => {
-    const [from, to] = [
-      await schedule(plane, chain(newTask(), 1)),
-      await schedule(plane, chain(newTask(), 1)),
-    ];
+    const from = await schedule(plane, chain(newTask(), 1));
+    const to = await schedule(plane, chain(newTask(), 1));
     const gate = gates.stopNext("advance");
     const paused = plane.scheduler.command(to, { kind: "pause", note: "" });
     await gate.reached;

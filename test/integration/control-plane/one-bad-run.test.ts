@@ -82,7 +82,12 @@ describe("timers that always fail, twelve times as many as can rest", () => {
       database.connectionString,
     );
     const timers = createTimerScan({
-      ...{ store, advance, beginDue, clock: systemClock, log: quietLog, failedRowsMax: BAD / 12 },
+      store,
+      advance,
+      beginDue,
+      clock: systemClock,
+      log: quietLog,
+      failedRowsMax: BAD / 12,
       settings: SUPERVISOR_DEFAULTS,
       owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
       onFenced: () => undefined,

@@ -97,7 +97,8 @@ async function untiring(agent: Agent, name: string, stop: AbortSignal): Promise<
 
 describe("a database that is away for some seconds", () => {
   it("costs no lease: who beats when it is back carries on, who stays silent is found", async () => {
-    const [heard, silent] = [newTask(), newTask()];
+    const heard = newTask();
+    const silent = newTask();
     const timeouts = { heartbeatMs: HEARTBEAT_MS };
     const runs = [
       await schedule(plane, chain(heard, 1, { timeouts })),

@@ -41,7 +41,9 @@ function steps(count: number): Definition {
   return {
     workflow,
     steps: Array.from({ length: count }, (_, no) => ({
-      ...{ id: `s${no}`, needs: no === 0 ? [] : [`s${no - 1}`], task },
+      id: `s${no}`,
+      needs: no === 0 ? [] : [`s${no - 1}`],
+      task,
     })),
   };
 }

@@ -77,10 +77,8 @@ describe("a run that is to start later", () => {
   it("is one run for its key, however often it is asked for", async () => {
     const definition = chain(newTask(), 1);
     const asked = { ...inMs(HOUR), key: `later-${newTask()}` };
-    const [first, second] = [
-      await schedule(plane, definition, asked),
-      await schedule(plane, definition, asked),
-    ];
+    const first = await schedule(plane, definition, asked);
+    const second = await schedule(plane, definition, asked);
     expect(second).toEqual(first);
   });
 });

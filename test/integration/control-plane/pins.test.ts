@@ -47,7 +47,10 @@ function steps(count: number, more: Partial<StepRules> = {}): Definition {
   return {
     workflow,
     steps: Array.from({ length: count }, (_, no) => ({
-      ...{ id: `s${no}`, needs: no === 0 ? [] : [`s${no - 1}`], task, queue },
+      id: `s${no}`,
+      needs: no === 0 ? [] : [`s${no - 1}`],
+      task,
+      queue,
       ...more,
     })),
   };
@@ -91,7 +94,8 @@ describe("a pin", () => {
     await begun();
     await pin(here, "2");
     const other = () => schedule(here, { ...steps(1), workflow: `${workflow}-other` });
-    const [one, two] = [await other(), await other()];
+    const one = await other();
+    const two = await other();
     expect((await take(newAgent(here))).runId).toBe(one.runId);
     const got = await look(ofVersion(here, "2"), true);
     expect(got.map(({ runId }) => runId)).toContain(two.runId);
@@ -115,11 +119,15 @@ describe("a pin", () => {
     const one = steps(1);
     const definitionId = await here.store.internDefinition(here.namespace.id, one);
     await here.store.registerWorkflow({
-      ...{ namespaceId: here.namespace.id, name: workflow, definitionId, keepDefault: false },
+      namespaceId: here.namespace.id,
+      name: workflow,
+      definitionId,
+      keepDefault: false,
     });
     await pin(here, "new");
     await pin(here, "old", 1);
-    const [first, second] = [await schedule(here, one), await schedule(here, steps(2))];
+    const first = await schedule(here, one);
+    const second = await schedule(here, steps(2));
     await here.circuits.runOnce();
     expect((await look(ofVersion(here, "old"))).map(({ runId }) => runId)).toEqual([first.runId]);
     expect((await look(ofVersion(here, "new"))).map(({ runId }) => runId)).toEqual([second.runId]);
@@ -198,7 +206,10 @@ describe("a pin that is taken back", () => {
   it("leaves to the pin of every version what that one keeps", async () => {
     const definitionId = await here.store.internDefinition(here.namespace.id, steps(1));
     await here.store.registerWorkflow({
-      ...{ namespaceId: here.namespace.id, name: workflow, definitionId, keepDefault: false },
+      namespaceId: here.namespace.id,
+      name: workflow,
+      definitionId,
+      keepDefault: false,
     });
     const { runId } = await begun();
     await pin(here, "new");

@@ -96,9 +96,14 @@ describe("a queue with ten places", () => {
     const queues = [queue, free].map((name) => ({ name, weight: 1 }));
     const { tasks: got } = await here.dispatcher.poll(
       {
-        ...{ namespace: here.namespace, pollSeq: 1, queues, tasks: ["work"], maxTasks: 5 },
+        namespace: here.namespace,
+        pollSeq: 1,
+        queues,
+        tasks: ["work"],
+        maxTasks: 5,
         agent: { id: "both", session: "ab".repeat(16), version: "1" },
-        ...{ waitMs: 0, lostPolls: [] },
+        waitMs: 0,
+        lostPolls: [],
       },
       UNENDED,
     );

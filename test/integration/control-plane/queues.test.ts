@@ -42,7 +42,10 @@ function steps(count: number, more = {}): Definition {
   return {
     workflow: "queued",
     steps: Array.from({ length: count }, (_, no) => ({
-      ...{ id: `s${no}`, needs: no === 0 ? [] : [`s${no - 1}`], task: "work", queue },
+      id: `s${no}`,
+      needs: no === 0 ? [] : [`s${no - 1}`],
+      task: "work",
+      queue,
       ...more,
     })),
   };

@@ -136,7 +136,9 @@ it("what a person said had succeeded, without an input, is kept and undone witho
   const old = await schedule(plane, definition, { input: json('{"list":[]}') });
   const answer = { answer: "succeed", by: "ann", why: "", n: 1 } as const;
   await plane.scheduler.command(old, {
-    ...{ kind: "answer", ...answer, payload: json('{"booking":7}') },
+    kind: "answer",
+    ...answer,
+    payload: json('{"booking":7}'),
   });
   const agent = newAgent(plane);
   await agent.report(await agent.take(`${task}-hotel`), broken);

@@ -67,7 +67,8 @@ async function rowsOf({ runId }: RunRef): Promise<readonly string[]> {
 async function endedWithLateReport() {
   const name = newTask();
   const run = await schedule(plane, chain(name, 1));
-  const [lost, next] = [newAgent(plane), newAgent(plane)];
+  const lost = newAgent(plane);
+  const next = newAgent(plane);
   const late = await lost.take(name);
   await lose(plane, hand, late);
   expect(await next.report(await next.take(name), success)).toBe("accepted");

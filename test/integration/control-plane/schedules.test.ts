@@ -58,8 +58,17 @@ async function make(late: number, more: Partial<ScheduleSpec> = {}): Promise<Mad
   await scheduler.registerWorkflow(namespace, { ...chain(task, 1), workflow: name }, false);
   const spec: ScheduleSpec = {
     calendar: { kind: "interval", everyMs: HOUR, offsetMs: (BEGAN + HOUR / 2) % HOUR },
-    ...{ workflow: name, version: 0, input: null, priority: 5, labels: {}, notify: null },
-    ...{ concurrency: null, overlap: "allow-all", catchUpMs: 100 * HOUR, jitterMs: 0, ...more },
+    workflow: name,
+    version: 0,
+    input: null,
+    priority: 5,
+    labels: {},
+    notify: null,
+    concurrency: null,
+    overlap: "allow-all",
+    catchUpMs: 100 * HOUR,
+    jitterMs: 0,
+    ...more,
   };
   await scheduler.createSchedule({ namespace, name }, spec, null);
   const { id } = await recordOf(name);
@@ -105,7 +114,11 @@ async function occurrencesOf({ id }: Made): Promise<readonly OccurrenceRecord[]>
 
 async function runsOf({ name }: Made) {
   const filter = {
-    ...{ parent: null, states: [], workflow: null, createdAfter: null, createdBefore: null },
+    parent: null,
+    states: [],
+    workflow: null,
+    createdAfter: null,
+    createdBefore: null,
     labels: { "drover.schedule": name },
   };
   const page = { filter, order: "created-asc", limit: 100, after: null } as const;
@@ -114,7 +127,8 @@ async function runsOf({ name }: Made) {
 
 /** One fire and one run for each of these moments, each run with the label of its own. */
 async function expectOnceEach(schedule: Made, count: number): Promise<void> {
-  const [occurrences, runs] = [await occurrencesOf(schedule), await runsOf(schedule)];
+  const occurrences = await occurrencesOf(schedule);
+  const runs = await runsOf(schedule);
   expect(occurrences.map(({ outcome }) => outcome)).toEqual(Array(count).fill("started"));
   expect(occurrences.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
   const times = occurrences.map(({ at }) => new Date(at).toISOString().replace(".000Z", "Z"));
@@ -204,7 +218,9 @@ describe("a moment that has come", () => {
   it("of a workflow that is gone is recorded with the reason", async () => {
     const schedule = await make(2);
     await hand.query("update drover.schedule set spec = replace(spec, $2, $3) where id = $1", [
-      ...[schedule.id, `"workflow":"${schedule.name}"`, `"workflow":"gone"`],
+      schedule.id,
+      `"workflow":"${schedule.name}"`,
+      `"workflow":"gone"`,
     ]);
     const { actor } = await ownerOf(schedule);
     expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", begun: 2 });
@@ -251,7 +267,7 @@ describe("moments that come late", () => {
     const states = async () => (await runsOf(schedule)).map(({ state }) => state);
     await expect
       .poll(states, { interval: 10, timeout: 5_000 })
-      .toEqual([...["CANCELLED", "CANCELLED", "RUNNING"]]);
+      .toEqual(["CANCELLED", "CANCELLED", "RUNNING"]);
   });
 
   it("with buffer-all get their turns in the order of the moments", async () => {

@@ -30,7 +30,9 @@ const cents = json({
   properties: { cents: { type: "integer" } },
 });
 const BROKEN = {
-  ...{ kind: "failure", class: "permanent", code: "drover.schema" },
+  kind: "failure",
+  class: "permanent",
+  code: "drover.schema",
   message: "cents must be integer",
 } as const;
 
@@ -89,7 +91,8 @@ describe("an approval with a form", () => {
     const before = await historyOf(plane, run);
     for (const form of [json({ cents: "5" }), json({}), null])
       expect(await plane.scheduler.command(run, { ...decision, form })).toEqual({
-        ...{ kind: "refused", run: "RUNNING" },
+        kind: "refused",
+        run: "RUNNING",
         why: expect.stringMatching(/cents must be integer|must have "cents"|must be object/),
       });
     expect(await historyOf(plane, run)).toEqual(before);

@@ -78,7 +78,8 @@ function workflowOf(queue: string, task: string) {
 }
 
 test("agents that are killed at work do not count as polling once their leases are lost", async () => {
-  const [queue, task] = [`q-${newTask()}`, newTask()];
+  const queue = `q-${newTask()}`;
+  const task = newTask();
   const workflow = workflowOf(queue, task);
   const working = [await client.schedule({ workflow }), await client.schedule({ workflow })];
   for (const _ of working) spawnAgent(queue, task);
@@ -101,7 +102,8 @@ test("agents that are killed at work do not count as polling once their leases a
 });
 
 test("an agent that is killed while its poll waits does not count as polling either", async () => {
-  const [queue, task] = [`q-${newTask()}`, newTask()];
+  const queue = `q-${newTask()}`;
+  const task = newTask();
   spawnAgent(queue, task);
   const agents = async () =>
     (await grpc.unary(OperatorService.method.getQueue, { queue })).answer?.queue?.agents ?? 0;
@@ -119,7 +121,8 @@ test("an agent that is killed while its poll waits does not count as polling eit
 });
 
 test("an agent that was frozen and goes on counts as polling again", async () => {
-  const [queue, task] = [`q-${newTask()}`, newTask()];
+  const queue = `q-${newTask()}`;
+  const task = newTask();
   const workflow = workflowOf(queue, task);
   const { runId } = await client.schedule({ workflow });
   const child = spawnAgent(queue, task);

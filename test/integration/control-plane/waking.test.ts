@@ -114,7 +114,8 @@ describe("a task that was lost", () => {
     await schedule(here, chain(name, 1));
     const loser = newAgent(here);
     const task = await loser.take(name);
-    const [again, other] = [loser.poll(name, { waitMs: 1_000 }), newAgent(here).take(name)];
+    const again = loser.poll(name, { waitMs: 1_000 });
+    const other = newAgent(here).take(name);
     await lose(here, hand, task);
     expect((await other).fence).toBe(2);
     expect(await again).toEqual([]);
@@ -133,7 +134,8 @@ describe("a task that was lost", () => {
 
 describe("an agent that a batch had reserved", () => {
   it("is looked for again when the batch has nothing for it", async () => {
-    const [first, second] = [newTask(), newTask()];
+    const first = newTask();
+    const second = newTask();
     const agent = newAgent(here);
     await schedule(here, chain(first, 2));
     const task = await agent.take(first);
@@ -142,7 +144,12 @@ describe("an agent that a batch had reserved", () => {
     const poll = (tasks: readonly string[]) =>
       here.dispatcher.poll(
         {
-          ...{ namespace: here.namespace, queues, tasks, pollSeq: 1, maxTasks: 1, waitMs: 5_000 },
+          namespace: here.namespace,
+          queues,
+          tasks,
+          pollSeq: 1,
+          maxTasks: 1,
+          waitMs: 5_000,
           agent: { id: "waits", session: "ab".repeat(16), version: "1" },
           lostPolls: [],
         },

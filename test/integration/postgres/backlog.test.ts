@@ -89,8 +89,14 @@ async function dueLeases(): Promise<number> {
 it("a look at a backlog reads its share of each partition", async () => {
   expect(await dueLeases()).toBeGreaterThan(PARTITIONS.length * SHARE);
   const read = await rowsRead("due_rows", "run_page_default_partition_wake_at_idx", {
-    ...{ partitions: PARTITIONS, limit: 500, of_partition_max: SHARE, since: null, ahead: 1_000 },
-    ...{ kind: [], id: [], place: [] },
+    partitions: PARTITIONS,
+    limit: 500,
+    of_partition_max: SHARE,
+    since: null,
+    ahead: 1_000,
+    kind: [],
+    id: [],
+    place: [],
   });
   expect(read).toBe(PARTITIONS.length * SHARE);
 });

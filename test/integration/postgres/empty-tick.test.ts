@@ -114,14 +114,28 @@ async function tickOver(runs: number): Promise<Ticked> {
     return {
       parked,
       pollQuery: await touchedBy(pool, "poll_query", {
-        ...{ lane: lanes, priority: of(0), first: of("0"), last: of(32_767) },
-        ...{ partition: "'{}'", run_id: "'{}'" },
-        ...{ mark_lane: lanes, mark_priority: of(1), mark: of("0") },
-        ...{ circuits: "null", silent_max: "1000", silent_within: "60000" },
+        lane: lanes,
+        priority: of(0),
+        first: of("0"),
+        last: of(32_767),
+        partition: "'{}'",
+        run_id: "'{}'",
+        mark_lane: lanes,
+        mark_priority: of(1),
+        mark: of("0"),
+        circuits: "null",
+        silent_max: "1000",
+        silent_within: "60000",
       }),
       due: await touchedBy(pool, "due_rows", {
-        ...{ partitions: ALL, limit: "500", of_partition_max: "64", since: "null", ahead: "1000" },
-        ...{ kind: "'{}'", id: "'{}'", place: "'{}'" },
+        partitions: ALL,
+        limit: "500",
+        of_partition_max: "64",
+        since: "null",
+        ahead: "1000",
+        kind: "'{}'",
+        id: "'{}'",
+        place: "'{}'",
       }),
     };
   } finally {
@@ -162,8 +176,14 @@ test("a tick does not walk what a held snapshot keeps of rows that have gone", a
     for (const table of TABLES) await hand.query(`delete from drover.${table}`);
     const tick = (since: string, aheadMs: string) =>
       touchedBy(pool, "due_rows", {
-        ...{ partitions: ALL, limit: "500", of_partition_max: "64", since, ahead: aheadMs },
-        ...{ kind: "'{}'", id: "'{}'", place: "'{}'" },
+        partitions: ALL,
+        limit: "500",
+        of_partition_max: "64",
+        since,
+        ahead: aheadMs,
+        kind: "'{}'",
+        id: "'{}'",
+        place: "'{}'",
       });
     const whole = await tick("null", "null");
     const ranged = await tick(String(Date.now() - 10_000), "1000");

@@ -61,7 +61,11 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
   const sessions = [...Map.groupBy(rows, ({ session }) => session)];
   const { answers, forgotten } = await store.heartbeat(
     sessions.map(([session, of]) => ({
-      ...{ namespaceId: 1, session, agentId: "agent", agentVersion: "1", listsAllTo: TASKS },
+      namespaceId: 1,
+      session,
+      agentId: "agent",
+      agentVersion: "1",
+      listsAllTo: TASKS,
       reports: of
         .filter((row) => row !== dropped)
         .map(({ run_id: runId, secret }) => {
@@ -76,11 +80,16 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
 });
 
 test("a beat that waited does not set back the last beat that another server has stored meanwhile", async () => {
-  const [held, session] = ["aa".repeat(16), "bb".repeat(16)];
+  const held = "aa".repeat(16);
+  const session = "bb".repeat(16);
   const beatOf = (...sessions: string[]) =>
     store.heartbeat(
       sessions.map((one) => ({
-        ...{ namespaceId: 1, session: one, agentId: "agent", agentVersion: "1", reports: [] },
+        namespaceId: 1,
+        session: one,
+        agentId: "agent",
+        agentVersion: "1",
+        reports: [],
       })),
     );
   const hand = new pg.Client({ connectionString: database.connectionString });

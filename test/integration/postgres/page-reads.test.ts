@@ -99,7 +99,12 @@ const done: Forward = { kind: "SUCCEEDED" };
 
 function logAttempt(runId: string, step: number, attempt: PageAttempt, n = attempt.n) {
   return db.query("insert into drover.attempt_log values ($1, $2, $3, $4, $5, $6)", [
-    ...[runId, step, attempt.fence, attempt.kind, n, encodeAttempt(attempt)],
+    runId,
+    step,
+    attempt.fence,
+    attempt.kind,
+    n,
+    encodeAttempt(attempt),
   ]);
 }
 
@@ -114,8 +119,16 @@ describe("a run", () => {
     ]);
     const run = await reads().findRun(1, { runId });
     expect(run).toMatchObject({
-      ...{ runId, state: "PENDING", reason: null, startAt: NOW, deadlineAt: null, stateVersion: 3 },
-      ...{ cancelNote: "no more", endedAt: null, workflow: "w", warnings: 0 },
+      runId,
+      state: "PENDING",
+      reason: null,
+      startAt: NOW,
+      deadlineAt: null,
+      stateVersion: 3,
+      cancelNote: "no more",
+      endedAt: null,
+      workflow: "w",
+      warnings: 0,
     });
     expect(await reads().findRun(1, { key: "the key" })).toEqual(run);
     expect(await reads().findRun(2, { runId })).toBeNull();
@@ -124,7 +137,9 @@ describe("a run", () => {
   it("has the steps of all its pages, with their attempts in the order of their ends", async () => {
     const row = { kind: "row" } as const;
     const late = attemptWith({
-      ...{ kind: "late", fence: 2, endedAt: NOW + 9_000 },
+      kind: "late",
+      fence: 2,
+      endedAt: NOW + 9_000,
       outcome: { kind: "success", output: row },
     });
     const first = attemptWith({ fence: 1, outcome: { kind: "success", output: row } });
@@ -244,8 +259,12 @@ describe("items of a map", () => {
 describe("lists and counts", () => {
   const NAMESPACE = 71;
   const filter: RunFilter = {
-    ...{ states: [], workflow: null, parent: null, labels: {} },
-    ...{ createdAfter: null, createdBefore: null },
+    states: [],
+    workflow: null,
+    parent: null,
+    labels: {},
+    createdAfter: null,
+    createdBefore: null,
   };
   const listed = async (states: RunFilter["states"]) => {
     const page = { filter: { ...filter, states }, limit: 10, after: null } as const;
@@ -303,7 +322,9 @@ describe("what an agent holds", () => {
   it("is told from the pages of its steps", async () => {
     const session = "77".repeat(16);
     const lease = leaseWith({
-      ...{ session, fence: 4, attempt: 2 },
+      session,
+      fence: 4,
+      attempt: 2,
       cancel: { kind: "asked", cause: "run", at: NOW },
     });
     const held = stepWith(
@@ -315,9 +336,20 @@ describe("what an agent holds", () => {
     await insertTask(db, runId, held);
     expect(await heldTasks(query, session)).toEqual([
       {
-        ...{ runId, workflow: "w", definitionId, step: 1, kind: "compensate", queue: "beds" },
-        ...{ task: "book", fence: 4, attempt: 2, since: NOW, attemptBy: NOW + 60_000 },
-        ...{ progress: "half", progressAt: NOW, cancelling: true },
+        runId,
+        workflow: "w",
+        definitionId,
+        step: 1,
+        kind: "compensate",
+        queue: "beds",
+        task: "book",
+        fence: 4,
+        attempt: 2,
+        since: NOW,
+        attemptBy: NOW + 60_000,
+        progress: "half",
+        progressAt: NOW,
+        cancelling: true,
       },
     ]);
   });
@@ -375,7 +407,8 @@ describe("what is late", () => {
     for (let n = 0; n < 25; n++) {
       const runId = await write(calm, [early], { partition: PARTITION });
       await db.query("update drover.run_page set wake_at = $2 where run_id = $1", [
-        ...[runId, new Date(lateAt - n)],
+        runId,
+        new Date(lateAt - n),
       ]);
     }
     expect(await lateOf()).toEqual({ lease: 0, due: 0, run: 0, oldestAt: null });
@@ -411,7 +444,11 @@ describe("a task that tries for a circuit", () => {
   };
   const outcome: StoredOutcome = {
     kind: "failure",
-    ...{ class: "transient", code: "busy", message: "", retryAfterMs: null, noEffect: true },
+    class: "transient",
+    code: "busy",
+    message: "",
+    retryAfterMs: null,
+    noEffect: true,
   };
   const tried = attemptWith({ secret, outcome });
   const other = attemptWith({ secret: "0b".repeat(16) });
@@ -422,7 +459,11 @@ describe("a task that tries for a circuit", () => {
     await logAttempt(inLog, 1, tried);
     for (const runId of [inPage, inLog])
       expect(await probeEnd(runId)).toEqual({
-        ...{ runId, step: 1, fence: 1, end: "bad", at: NOW + 1_500 },
+        runId,
+        step: 1,
+        fence: 1,
+        end: "bad",
+        at: NOW + 1_500,
       });
     const gone = await write(open(), [stepWith(1, {}, { attempts: [other] })]);
     expect(await probeEnd(gone)).toMatchObject({ end: "nothing" });

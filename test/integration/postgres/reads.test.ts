@@ -61,7 +61,9 @@ test("a list that takes longer than a statement may is no bug: the caller may as
   const filter = { states: [], workflow: null, parent: null, labels: {} };
   const reading = store.lists.runs(namespaceId, {
     filter: { ...filter, createdAfter: null, createdBefore: null },
-    ...{ order: "created-asc", after: null, limit: 1 },
+    order: "created-asc",
+    after: null,
+    limit: 1,
   });
   await expect(reading).rejects.toMatchObject({ reason: "OVERLOADED" });
   await hand.query("rollback");

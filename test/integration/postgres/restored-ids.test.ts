@@ -68,8 +68,13 @@ it("a server that lives on serves nobody else's runs, tasks and plans", async ()
   const agent = jsonAgent("globex-1");
   for (const pollSeq of ["1", "2"]) {
     const { body } = await callJson(first.address, "AgentService/PollTask", {
-      ...{ agent, pollSeq, namespace: "globex", tasks: ["ship-parcel"], maxTasks: 1 },
-      ...{ queues: [{ name: "default" }], wait: "20s" },
+      agent,
+      pollSeq,
+      namespace: "globex",
+      tasks: ["ship-parcel"],
+      maxTasks: 1,
+      queues: [{ name: "default" }],
+      wait: "20s",
     });
     got.set(textAt(body, "tasks", 0, "runId"), textAt(body, "tasks", 0, "stepId"));
   }

@@ -93,8 +93,12 @@ interface Explained {
 }
 
 const ANY: RunFilter = {
-  ...{ states: [], workflow: null, parent: null, labels: {} },
-  ...{ createdAfter: null, createdBefore: null },
+  states: [],
+  workflow: null,
+  parent: null,
+  labels: {},
+  createdAfter: null,
+  createdBefore: null,
 };
 const middle = NEWEST_MS - (RUNS / 2) * MINUTE_MS;
 const anHour = { createdAfter: middle, createdBefore: middle + 60 * MINUTE_MS };

@@ -41,7 +41,8 @@ test("a lane counts as polled for the time that is set", async () => {
 });
 
 test("the session of a silent node ends after the time that is set, and its partitions have no owner", async () => {
-  const [node, partition] = [newUuid(), ownPartition()];
+  const node = newUuid();
+  const partition = ownPartition();
   const session = await store.partitions.join({ node, address: "here" });
   const lost = new Promise<void>((resolve) => session.onLost(() => resolve()));
   await session.tryLock([partition]);

@@ -255,8 +255,14 @@ describe("statements that nobody waits for", () => {
       sendInsert(begun, "sent-second");
     });
     expect(wire).toEqual([
-      ...["begin", "= begin", "create_namespace", "create_namespace", "commit"],
-      ...["= create_namespace", "= create_namespace", "= commit"],
+      "begin",
+      "= begin",
+      "create_namespace",
+      "create_namespace",
+      "commit",
+      "= create_namespace",
+      "= create_namespace",
+      "= commit",
     ]);
     expect(await isStored("sent-second")).toBe(true);
   });
@@ -340,7 +346,12 @@ describe("a transaction that leads with a lock", () => {
       return begun.now;
     });
     expect(wire).toEqual([
-      ...["begin", "find_namespace", "= begin", "= find_namespace", "commit", "= commit"],
+      "begin",
+      "find_namespace",
+      "= begin",
+      "= find_namespace",
+      "commit",
+      "= commit",
     ]);
     expect(Math.abs(now - Date.now())).toBeLessThan(60_000);
   });
@@ -366,8 +377,11 @@ describe("an optimistic transaction", () => {
   /** `known`: of a run that is not there. */
   function hold({ now, send }: Begun, known: readonly number[] = []): void {
     void send("hold_known_runs", {
-      ...{ partition: known.map(() => 0), run_id: known.map(() => NO_RUN), known },
-      ...{ now, off_max: 2_000 },
+      partition: known.map(() => 0),
+      run_id: known.map(() => NO_RUN),
+      known,
+      now,
+      off_max: 2_000,
     });
   }
 

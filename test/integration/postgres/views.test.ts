@@ -150,11 +150,16 @@ describe("run_view", () => {
     const runId = await makeRun({ state, ...counts }, { endedAt, cancelNote: 'it "was" asked' });
     const [row] = await hand.query("select * from drover.run_view where run_id = $1", [runId]);
     expect(row).toMatchObject({
-      ...{ state: state.kind, namespace: "default", workflow: "w", partition: 7, ...shown },
+      state: state.kind,
+      namespace: "default",
+      workflow: "w",
+      partition: 7,
+      ...shown,
       ...(endedAt === null
         ? { ended_at: null, steps_left: 4, moving: 2, asking: 1 }
         : { ended_at: new Date(NOW), steps_left: null, moving: null, asking: null }),
-      ...{ warnings: 6, cancel_note: 'it "was" asked' },
+      warnings: 6,
+      cancel_note: 'it "was" asked',
     });
   });
 
@@ -299,8 +304,12 @@ describe("attempt_view", () => {
     ],
     [
       {
-        ...{ kind: "failure", class: "transient", code: "busy", message: "later" },
-        ...{ retryAfterMs: 7, noEffect: true },
+        kind: "failure",
+        class: "transient",
+        code: "busy",
+        message: "later",
+        retryAfterMs: 7,
+        noEffect: true,
       },
       { class: "transient", code: "busy", message: "later", retry_after_ms: "7", no_effect: true },
     ],
@@ -326,10 +335,22 @@ describe("attempt_view", () => {
     const runId = await makeStep({ forward: { kind: "SUCCEEDED" } }, { attempts: [attempt] });
     expect(await attemptsOf(runId)).toMatchObject([
       {
-        ...{ step: "hotel", item: null, no: 1, kind: "perform", fence: 2, n: 0, attempt: 1 },
-        ...{ agent_id: "anna", session: "05".repeat(16), started_at: new Date(NOW) },
-        ...{ ended_at: new Date(NOW + 1_500), progress: "half", outcome: outcome.kind },
-        ...{ counted: true, policy: 1, ...shown },
+        step: "hotel",
+        item: null,
+        no: 1,
+        kind: "perform",
+        fence: 2,
+        n: 0,
+        attempt: 1,
+        agent_id: "anna",
+        session: "05".repeat(16),
+        started_at: new Date(NOW),
+        ended_at: new Date(NOW + 1_500),
+        progress: "half",
+        outcome: outcome.kind,
+        counted: true,
+        policy: 1,
+        ...shown,
       },
     ]);
   });
@@ -339,8 +360,15 @@ describe("attempt_view", () => {
     const runId = await makeStep(of, { attempts: [attemptWith()] });
     expect(await attemptsOf(runId)).toMatchObject([
       {
-        ...{ kind: "perform", fence: 1, n: 0, attempt: 1, counted: true, policy: null },
-        ...{ started_at: new Date(NOW), ended_at: new Date(NOW + 1_500), outcome: "success" },
+        kind: "perform",
+        fence: 1,
+        n: 0,
+        attempt: 1,
+        counted: true,
+        policy: null,
+        started_at: new Date(NOW),
+        ended_at: new Date(NOW + 1_500),
+        outcome: "success",
         session: "05".repeat(16),
       },
     ]);
@@ -355,7 +383,8 @@ describe("attempt_view", () => {
       { attempts: [late], logged: 1 },
     );
     await hand.query("insert into drover.attempt_log values ($1, 1, 1, 'perform', 0, $2)", [
-      ...[runId, encodeAttempt(old)],
+      runId,
+      encodeAttempt(old),
     ]);
     for (const [fence, kind, n] of [
       [1, "perform", 0],
@@ -375,7 +404,8 @@ describe("attempt_view", () => {
     const message = "a\u0000b \ud83d c \\u0000 \u{1f600}";
     const outcome: StoredOutcome = { kind: "unknown", code: "lost", message };
     const escaped: StoredOutcome = {
-      ...{ kind: "success", output: { kind: "json", json: '"\\ud83d\\ude00"' } },
+      kind: "success",
+      output: { kind: "json", json: '"\\ud83d\\ude00"' },
     };
     const attempts = [outcome, escaped].map((one, at) =>
       attemptWith({ outcome: one, fence: at + 1 }),
@@ -403,16 +433,24 @@ describe("lease_view", () => {
     const runId = await makeStep({ forward: lease }, { progress: "50%" });
     expect(await leasesOf(runId)).toMatchObject([
       {
-        ...{ step: "hotel", item: null, no: 1, task_kind: "perform", fence: 4, attempt: 2 },
-        ...{ queue: "beds", task: "book", agent_id: "anna", session: lease.session },
-        ...{ granted_at: new Date(NOW), attempt_by: new Date(NOW + 60_000), progress: "50%" },
-        ...{
-          heartbeat_ms: 30_000,
-          last_heartbeat_at: null,
-          cancel: "asked",
-          partition: 7,
-          ...NEXT,
-        },
+        step: "hotel",
+        item: null,
+        no: 1,
+        task_kind: "perform",
+        fence: 4,
+        attempt: 2,
+        queue: "beds",
+        task: "book",
+        agent_id: "anna",
+        session: lease.session,
+        granted_at: new Date(NOW),
+        attempt_by: new Date(NOW + 60_000),
+        progress: "50%",
+        heartbeat_ms: 30_000,
+        last_heartbeat_at: null,
+        cancel: "asked",
+        partition: 7,
+        ...NEXT,
       },
     ]);
   });
@@ -425,7 +463,11 @@ describe("lease_view", () => {
     const runId = await makeStep({ ...step, forward: lease }, { terms });
     expect(await leasesOf(runId)).toMatchObject([
       {
-        ...{ task_kind: "perform", fence: 2, attempt: 2, session: lease.session, ...NEXT },
+        task_kind: "perform",
+        fence: 2,
+        attempt: 2,
+        session: lease.session,
+        ...NEXT,
         attempt_by: new Date(NOW + TIMEOUTS_DEFAULT.attemptMs),
       },
     ]);

@@ -112,7 +112,11 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
   await db.query("begin");
   await db.query(
     bind("reserve_keys", {
-      ...{ namespace_id: [1], key: [key], run_id: [of(1)], digest: ["02"], keep: [60_000] },
+      namespace_id: [1],
+      key: [key],
+      run_id: [of(1)],
+      digest: ["02"],
+      keep: [60_000],
     }),
   );
   const forgotten = store.forgetOld(PAGE);
@@ -163,7 +167,11 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
   await told("other", 1);
   expect(
     await pageOf("fold_outbox", {
-      ...{ partitions: [0], limit: 100, apart: 60_000, partition: 0, id: 0 },
+      partitions: [0],
+      limit: 100,
+      apart: 60_000,
+      partition: 0,
+      id: 0,
     }),
   ).toBe(100);
   const causes = async () => (await store.outbox.due([0], 10)).length;

@@ -58,11 +58,18 @@ async function grant(session: string, timeoutsMs: readonly number[], by = db): P
   const each = <Value>(of: (heartbeatMs: number) => Value) => timeoutsMs.map(of);
   await by.query(
     bind("insert_leases", {
-      ...{ run_id: each(() => randomUUID()), step_no: each(() => 0), partition: each(() => 7) },
-      ...{ lane: each(() => lane), fence: each(() => 1), session: each(() => session) },
-      ...{ secret: each(() => "cd".repeat(16)), poll_seq: each(() => 1) },
-      ...{ granted_at: each(() => Date.now() - 60_000), heartbeat_ms: timeoutsMs },
-      ...{ agent_id: each(() => "agent"), cancel: each(() => "none") },
+      run_id: each(() => randomUUID()),
+      step_no: each(() => 0),
+      partition: each(() => 7),
+      lane: each(() => lane),
+      fence: each(() => 1),
+      session: each(() => session),
+      secret: each(() => "cd".repeat(16)),
+      poll_seq: each(() => 1),
+      granted_at: each(() => Date.now() - 60_000),
+      heartbeat_ms: timeoutsMs,
+      agent_id: each(() => "agent"),
+      cancel: each(() => "none"),
     }),
   );
 }
@@ -218,7 +225,10 @@ it("heartbeats change no index", async () => {
   for (let count = 0; count < 10; count++)
     await beating.query(
       bind("store_heartbeats", {
-        ...{ session: [session], namespace_id: [1], agent_id: ["agent"], agent_version: ["1"] },
+        session: [session],
+        namespace_id: [1],
+        agent_id: ["agent"],
+        agent_version: ["1"],
       }),
     );
   const { rows } = await beating.query(
@@ -268,7 +278,8 @@ it("a lease that is granted while its session is forgotten is found", async () =
 });
 
 it("a session that holds nothing is forgotten, whether it has ever sent a heartbeat or not", async () => {
-  const [mute, heard] = ["af".repeat(16), "ba".repeat(16)];
+  const mute = "af".repeat(16);
+  const heard = "ba".repeat(16);
   const beat = { namespaceId: 1, session: heard, agentId: "agent", agentVersion: "1", reports: [] };
   for (const session of [mute, heard]) await grant(session, [2_000]);
   await store.heartbeat([beat]);

@@ -231,7 +231,8 @@ test("an idle agent has one poll, and a busy one another that rides with its rep
   const idle = await server.poll.next();
   expect(idle.request.maxTasks).toBe(10);
   idle.answer({ tasks: [aTask("t1"), aTask("t2")] });
-  const [own, report] = [await server.poll.next(), await server.complete.next()];
+  const own = await server.poll.next();
+  const report = await server.complete.next();
   expect([own.request.maxTasks, report.request.next?.maxTasks]).toEqual([8, 1]);
   // The one is answered, and the other waits.
   report.answer({ ...answered, tasks: [aTask("t3")] });
@@ -246,7 +247,8 @@ test("the poll of an agent's own has one of several slots that reports make free
   givenAgent(server, { slots: 3, handlers: { "book-flight": () => gate.ended } });
   (await server.poll.next()).answer({ tasks: [aTask("t1"), aTask("t2"), aTask("t3")] });
   gate.end(null);
-  const [own, report] = [await server.poll.next(), await server.complete.next()];
+  const own = await server.poll.next();
+  const report = await server.complete.next();
   expect(report.request.results).toHaveLength(3);
   expect([own.request.maxTasks, report.request.next?.maxTasks]).toEqual([1, 2]);
 });
@@ -254,7 +256,10 @@ test("the poll of an agent's own has one of several slots that reports make free
 test("polls under way never ask for more tasks together than there are free slots", async () => {
   const server = await givenServer();
   const slots = 4;
-  let [asked, taken, most, given] = [0, 0, 0, 0];
+  let asked = 0;
+  let taken = 0;
+  let most = 0;
+  let given = 0;
   const handler: Handler = async ({ stepId }) => {
     for (let turn = 0; turn < Number(stepId) % 4; turn++) await immediate();
     taken -= 1;

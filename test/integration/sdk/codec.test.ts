@@ -41,8 +41,12 @@ function givenClient(sealedBy?: Codec) {
 function givenSteps(queue: string, handlers: Readonly<Record<string, Handler>>, steps: StepSpec[]) {
   const { address } = server;
   const agent = createAgent({
-    ...{ address, codec, handlers },
-    ...{ id: queue, queues: [queue], log: silentLog },
+    address,
+    codec,
+    handlers,
+    id: queue,
+    queues: [queue],
+    log: silentLog,
   });
   agent.start();
   onTestFinished(() => agent.stop());

@@ -208,15 +208,22 @@ test("an escalation is claimed and given back, by whom, and although another has
   const claimed = client.escalations.claim("run-1", "2", { by: "ada" });
   const claim = await server.claimEscalation.next();
   expect(claim.request).toMatchObject({
-    ...{ namespace: "acme", run: { ref: { value: "run-1" } }, escalationId: "2" },
-    ...{ by: "ada", anyway: false },
+    namespace: "acme",
+    run: { ref: { value: "run-1" } },
+    escalationId: "2",
+    by: "ada",
+    anyway: false,
   });
-  const [claimedTime, deadlineTime] = [timestampFromMs(5_000), timestampFromMs(9_000)];
+  const claimedTime = timestampFromMs(5_000);
+  const deadlineTime = timestampFromMs(9_000);
   const about = { claimedBy: "ada", claimedTime, deadlineTime, code: "drover.lost" };
   claim.answer({ escalation: { ...escalation, ...about } });
   expect(await claimed).toMatchObject({
-    ...{ id: "2", claimedBy: "ada", code: "drover.lost" },
-    ...{ claimedTime: new Date(5_000), deadlineTime: new Date(9_000) },
+    id: "2",
+    claimedBy: "ada",
+    code: "drover.lost",
+    claimedTime: new Date(5_000),
+    deadlineTime: new Date(9_000),
   });
   const released = client.escalations.release("run-1", "2", { by: "bob", anyway: true });
   const release = await server.releaseEscalation.next();
@@ -274,7 +281,10 @@ test("a bulk action says what a signal carries, and from where runs are done aga
   );
   const signal = await server.bulkAction.next();
   expect(signal.request).toMatchObject({
-    ...{ kind: BulkKind.SIGNAL, signalName: "paid", payload: json({ amount: 7 }), stepId: "" },
+    kind: BulkKind.SIGNAL,
+    signalName: "paid",
+    payload: json({ amount: 7 }),
+    stepId: "",
   });
   expect(signal.request.input).toBeUndefined();
   signal.answer(done);

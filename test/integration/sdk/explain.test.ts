@@ -26,17 +26,16 @@ test("an explanation is read with what its kind of wait has, and without the res
     wait: { ...poll, waitsOn: ["hotel"], actions: [{ kind: ActionKind.PAUSE }] },
     steps: [
       {
-        ...{
-          ...poll,
-          stepId: "hotel",
-          next: NextKind.ALARM,
-          detail: { case: "lane", value: lane },
-        },
+        ...poll,
+        stepId: "hotel",
+        next: NextKind.ALARM,
+        detail: { case: "lane", value: lane },
         tried: { attempts: 1, lastOutcome: OutcomeKind.UNKNOWN, lastFailure: { code: "odd" } },
         sinceTime: timestampFromDate(noon),
       },
       {
-        ...{ stepId: "car", waitingFor: WaitKind.PERSON },
+        stepId: "car",
+        waitingFor: WaitKind.PERSON,
         detail: { case: "escalation", value: { id: "3", reason: "poison", message: "it kills" } },
         actions: [{ kind: ActionKind.ANSWER, escalationId: "3", choices: ["retry", "skip"] }],
       },
@@ -48,10 +47,17 @@ test("an explanation is read with what its kind of wait has, and without the res
   expect(wait).toMatchObject({ waitingFor: "AGENT_TO_POLL", waitsOn: ["hotel"], tried: null });
   expect(steps).toMatchObject([
     {
-      ...{ stepId: "hotel", taskKind: "VERIFY", next: "ALARM", nextTime: null, sinceTime: noon },
+      stepId: "hotel",
+      taskKind: "VERIFY",
+      next: "ALARM",
+      nextTime: null,
+      sinceTime: noon,
       lane: { queue: "eu", task: "book", polled: false, alarms: 2, lastPollTime: noon },
       tried: { attempts: 1, lastOutcome: "UNKNOWN", lastFailure: { code: "odd" } },
-      ...{ agent: null, approval: null, escalation: null, signalName: "" },
+      agent: null,
+      approval: null,
+      escalation: null,
+      signalName: "",
     },
     { stepId: "car", waitingFor: "PERSON", next: "UNSPECIFIED", lane: null },
   ]);

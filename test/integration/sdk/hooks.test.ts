@@ -18,7 +18,10 @@ test("a hook is put with what it hears of, and keeps its secret if none is given
   const put = hooks.put("ops", { url, events: ["run-ended"], secret: "a secret of sixteen" });
   const call = await server.putHook.next();
   expect(call.request).toMatchObject({
-    ...{ namespace: "acme", name: "ops", url, events: ["run-ended"] },
+    namespace: "acme",
+    name: "ops",
+    url,
+    events: ["run-ended"],
     secret: "a secret of sixteen",
   });
   call.answer({ created: true });
@@ -50,11 +53,23 @@ test("webhooks are listed page by page, with how their tries went", async () => 
   const listed = hooks.deliveries({ hook: "ops", states: ["pending"], pageSize: 1 });
   const call = await server.listDeliveries.next();
   expect(call.request).toMatchObject({
-    ...{ namespace: "acme", hook: "ops", states: ["pending"], pageSize: 1, pageToken: "" },
+    namespace: "acme",
+    hook: "ops",
+    states: ["pending"],
+    pageSize: 1,
+    pageToken: "",
   });
   const delivery = {
-    ...{ id: "d1", hook: "ops", url: "", kind: "escalation-opened", count: 40, runId: "run-1" },
-    ...{ escalationId: "2", state: "pending", tries: 3, error: "answered 500" },
+    id: "d1",
+    hook: "ops",
+    url: "",
+    kind: "escalation-opened",
+    count: 40,
+    runId: "run-1",
+    escalationId: "2",
+    state: "pending",
+    tries: 3,
+    error: "answered 500",
   };
   const times = { createdTime: timestampFromMs(1_000), nextTryTime: timestampFromMs(61_000) };
   call.answer({ deliveries: [{ ...delivery, ...times }], nextPageToken: "more" });

@@ -24,7 +24,11 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   const letGo = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const agent = createAgent({
-    ...{ address: server.address, id: "till", version: "1.2", queues: ["shop"], log: silentLog },
+    address: server.address,
+    id: "till",
+    version: "1.2",
+    queues: ["shop"],
+    log: silentLog,
     handlers: {
       async charge() {
         begun.resolve();
@@ -49,7 +53,8 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   });
   const { agent: seen, tasks } = await client.operations.agent(listed?.session ?? "");
   expect(seen).toMatchObject({
-    ...{ id: "till", circuits: [{ task: "charge", override: { by: "ada" } }] },
+    id: "till",
+    circuits: [{ task: "charge", override: { by: "ada" } }],
     cordons: [
       { agentId: "till", version: null, by: "ada" },
       { agentId: null, version: "1.2", why: "slow" },
@@ -72,7 +77,10 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
 
 test("a queue, a workflow and the namespace are paused, limited and resumed", async () => {
   expect(await client.queues.pause("mail", { reason: "mending" })).toMatchObject({
-    ...{ name: "mail", depth: 0, leased: 0, limits: {} },
+    name: "mail",
+    depth: 0,
+    leased: 0,
+    limits: {},
     pause: { sinceTime: TIME, reason: "mending" },
   });
   const limits = { leased: 3, perSecond: 0.5, burst: 2 };
@@ -90,14 +98,16 @@ test("a queue, a workflow and the namespace are paused, limited and resumed", as
   });
   const { pausedWorkflows, isNamespacePaused } = await client.operations.overview();
   expect({ pausedWorkflows, isNamespacePaused }).toEqual({
-    ...{ pausedWorkflows: ["refund"], isNamespacePaused: true },
+    pausedWorkflows: ["refund"],
+    isNamespacePaused: true,
   });
   const pin = { workflow: "refund", agentVersion: "2.1" };
   const [pinned] = await client.queues.pin("mail", pin);
   expect(pinned).toMatchObject({ ...pin, version: 0, pinnedTime: expect.any(Date) });
   expect((await client.queues.get("mail")).pins).toEqual([pinned]);
   await expect(client.queues.pin("mail", { ...pin, version: 9 })).rejects.toMatchObject({
-    ...{ code: "NOT_FOUND", reason: "WORKFLOW_NOT_FOUND" },
+    code: "NOT_FOUND",
+    reason: "WORKFLOW_NOT_FOUND",
   });
   expect(await client.queues.unpin("mail", { workflow: "refund" })).toEqual([]);
   await client.namespaces.resume();
@@ -123,13 +133,15 @@ test("a namespace says how long it keeps runs, and what it may take", async () =
   const workflow = { workflow: "payment", steps };
   for (const key of ["a", "b"]) await team.schedule({ workflow, key });
   await expect(team.schedule({ workflow, key: "c" })).rejects.toMatchObject({
-    ...{ code: "RESOURCE_EXHAUSTED", reason: "NAMESPACE_LIMIT" },
+    code: "RESOURCE_EXHAUSTED",
+    reason: "NAMESPACE_LIMIT",
   });
   expect(await team.schedule({ workflow, key: "a" })).toMatchObject({ created: false });
   const [third] = await team.scheduleBatch([{ workflow, key: "d" }]);
   expect(third).toMatchObject({ key: "d", error: { reason: "NAMESPACE_LIMIT" } });
   await expect(team.schedule({ workflow, input: "x".repeat(65) })).rejects.toMatchObject({
-    ...{ reason: "PAYLOAD_TOO_LARGE", metadata: { limit_bytes: "64" } },
+    reason: "PAYLOAD_TOO_LARGE",
+    metadata: { limit_bytes: "64" },
   });
   await client.schedule({ workflow, input: "x".repeat(65) });
   expect((await team.namespaces.setLimits({})).limits).toEqual({});

@@ -153,7 +153,8 @@ test("a signal ends its own call at once, and not those of the others", async ()
   const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const ending = new AbortController();
-  const [waiting, other] = [schedule("a", ending.signal), schedule("b")];
+  const waiting = schedule("a", ending.signal);
+  const other = schedule("b");
   const third = schedule("c", ending.signal);
   ending.abort(new Error("the shop has closed"));
   await expect(waiting).rejects.toThrow("the shop has closed");
@@ -164,7 +165,8 @@ test("a signal ends its own call at once, and not those of the others", async ()
   expect(await other).toMatchObject({ runId: "r-b" });
 
   const late = new AbortController();
-  const [under, way] = [schedule("d", late.signal), schedule("e")];
+  const under = schedule("d", late.signal);
+  const way = schedule("e");
   const call = await server.scheduleBatch.next();
   late.abort(new Error("too late"));
   await expect(under).rejects.toThrow("too late");

@@ -35,7 +35,10 @@ const charge = { workflow: "charge", steps: [{ id: "charge", task: "charge", que
 
 test("a client and an agent with tokens have a run done, and watch it by a stream", async () => {
   const agent = createAgent({
-    ...{ address: server.address, id: "till", queues: ["shop"], log: silentLog },
+    address: server.address,
+    id: "till",
+    queues: ["shop"],
+    log: silentLog,
     token: await tokenOf(Role.AGENT, ["shop"]),
     handlers: { charge: () => "paid" },
   });
@@ -50,11 +53,13 @@ test("a client and an agent with tokens have a run done, and watch it by a strea
 
 test("without a token, or with one that may not, a call is refused at once with the reason", async () => {
   await expect(clientWith().schedule({ workflow: charge })).rejects.toMatchObject({
-    ...{ code: "UNAUTHENTICATED", reason: "TOKEN_REQUIRED" },
+    code: "UNAUTHENTICATED",
+    reason: "TOKEN_REQUIRED",
   });
   const viewer = clientWith(await tokenOf(Role.VIEWER));
   await expect(viewer.schedule({ workflow: charge })).rejects.toMatchObject({
-    ...{ code: "PERMISSION_DENIED", reason: "NOT_ALLOWED" },
+    code: "PERMISSION_DENIED",
+    reason: "NOT_ALLOWED",
   });
 });
 

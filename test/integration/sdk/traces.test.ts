@@ -144,7 +144,9 @@ test("a handler that fails has failed in the trace, and its log names the span",
     "canary-7",
   );
   expect(lines).toContainEqual({
-    ...{ run: runId, step: "a", attempt: 1 },
+    run: runId,
+    step: "a",
+    attempt: 1,
     trace: handler?.spanContext().traceId,
     span: handler?.spanContext().spanId,
   });

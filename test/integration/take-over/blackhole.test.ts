@@ -102,7 +102,10 @@ interface Work {
 function work(server: ServerProcess, { id, begun, mayEnd, finished }: Work): void {
   const note = (runId: string): void => void begun.push(runId);
   const agent = createAgent({
-    ...{ address: server.address, id, log: silentLog, slots: 20 },
+    address: server.address,
+    id,
+    log: silentLog,
+    slots: 20,
     handlers: {
       act: async ({ runId }) => note(runId),
       hold: async ({ runId }) => {

@@ -91,7 +91,11 @@ describe("a transaction pooler", () => {
     );
     const agent = jsonAgent("one");
     const polled = await callJson(server.address, "AgentService/PollTask", {
-      ...{ agent, pollSeq: 1, maxTasks: 50, wait: "5s", tasks: [supervisor] },
+      agent,
+      pollSeq: 1,
+      maxTasks: 50,
+      wait: "5s",
+      tasks: [supervisor],
     });
     const results = listAt(polled.body, "tasks").map((task) => ({
       taskToken: textAt(task, "taskToken"),

@@ -82,7 +82,8 @@ async function twoOwners() {
   const agent = newAgent(plane);
   await agent.report(await agent.take(name), busy);
   await moveTimers(hand, run.runId);
-  const [former, next] = [await join(), await join()];
+  const former = await join();
+  const next = await join();
   const taken = await former.takeOver([run.partition]);
   return { run, former, next, taken, epoch: taken[0]?.epoch ?? 0 };
 }

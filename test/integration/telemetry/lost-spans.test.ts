@@ -7,9 +7,18 @@ import { startOtlpReceiver } from "../../support/otlp-receiver.ts";
 
 const MORE_THAN_WAIT = 25_000;
 const SPAN: SpanData = {
-  ...{ of: "run", name: "run w", role: "internal", startMs: 0, endMs: 1, error: null },
-  ...{ attributes: {}, links: [], traceId: "ab".repeat(16), spanId: "cd".repeat(8) },
-  ...{ parentId: null, state: "" },
+  of: "run",
+  name: "run w",
+  role: "internal",
+  startMs: 0,
+  endMs: 1,
+  error: null,
+  attributes: {},
+  links: [],
+  traceId: "ab".repeat(16),
+  spanId: "cd".repeat(8),
+  parentId: null,
+  state: "",
 };
 
 function sinkOf(url: string) {

@@ -62,9 +62,20 @@ test("a line is said for each that happened, with run, step and attempt, and no 
     ]),
   );
   expect(said.find(({ event, outcome }) => event === "perform" && outcome === "failure")).toEqual({
-    ...{ level: 30, time: expect.any(Number), event: "perform", ms: expect.any(Number) },
-    ...{ run: runId, step: "b", attempt: 1, fence: 1, task: "perform", queue: "default" },
-    ...{ agent: "worker", outcome: "failure", "error.type": "gone", msg: "perform b" },
+    level: 30,
+    time: expect.any(Number),
+    event: "perform",
+    ms: expect.any(Number),
+    run: runId,
+    step: "b",
+    attempt: 1,
+    fence: 1,
+    task: "perform",
+    queue: "default",
+    agent: "worker",
+    outcome: "failure",
+    "error.type": "gone",
+    msg: "perform b",
   });
   for (const { event } of said) expect(Object.keys(SPANS)).toContain(event);
   expect(JSON.stringify(world.lines)).not.toContain(CANARY);
@@ -85,7 +96,12 @@ test("a line of a run that is traced names its trace and its span", () => {
     name: "perform a",
     role: "client",
     ...ids,
-    ...{ parentId: null, state: "", startMs: 1_000, endMs: 3_500, error: null, links: [] },
+    parentId: null,
+    state: "",
+    startMs: 1_000,
+    endMs: 3_500,
+    error: null,
+    links: [],
     attributes: { "drover.run.id": "r1", "drover.step.id": "a", "drover.attempt": 2 },
   };
   spanLines(log)?.([span], {});

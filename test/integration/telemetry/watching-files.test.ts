@@ -203,7 +203,11 @@ async function work(address: string): Promise<void> {
   });
   const take = async (agent: ReturnType<typeof jsonAgent>): Promise<string> => {
     const { body } = await callJson(address, "AgentService/PollTask", {
-      ...{ agent, pollSeq: "1", queues: [{ name: "plain" }], maxTasks: 1, wait: "10s" },
+      agent,
+      pollSeq: "1",
+      queues: [{ name: "plain" }],
+      maxTasks: 1,
+      wait: "10s",
     });
     return textAt(listAt(body, "tasks")[0], "taskToken");
   };

@@ -56,7 +56,8 @@ export function triggerServer(): TriggerServer {
     const { namespace = "default", query = "", method = "POST", type = "application/json" } = spec;
     const headers = { ...(type === null ? {} : { "content-type": type }), ...spec.headers };
     const response = await fetch(`${server.url}/hooks/${namespace}/${name}${query}`, {
-      ...{ method, headers },
+      method,
+      headers,
       ...(method === "POST" ? { body } : {}),
     });
     const text = await response.text();

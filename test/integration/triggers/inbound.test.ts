@@ -36,7 +36,9 @@ describe("a call that is signed", () => {
     expect(status).toBe(200);
     const { run } = await drover.client.getRun(textAt(body, "run_id"));
     expect(run).toMatchObject({
-      ...{ workflow: "deploy", key: "begins-d1", labels: { repository: "tool" } },
+      workflow: "deploy",
+      key: "begins-d1",
+      labels: { repository: "tool" },
       input: { commit: "abc123", by: "me" },
     });
   });
@@ -250,7 +252,11 @@ complete:
     const { address } = drover.server;
     const agent = jsonAgent(`agent-${workflow}`);
     const { body } = await callJson(address, "AgentService/PollTask", {
-      ...{ agent, pollSeq: "1", queues: [{ name: workflow }], maxTasks: 1, wait: "10s" },
+      agent,
+      pollSeq: "1",
+      queues: [{ name: workflow }],
+      maxTasks: 1,
+      wait: "10s",
     });
     const outcome = { deferred: {} };
     const taskToken = textAt(body, "tasks", 0, "taskToken");

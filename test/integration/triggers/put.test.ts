@@ -114,8 +114,12 @@ test("a trigger is shown as it was put, and its secret is shown nowhere", async 
       hmac: { header: "x-sign", prefix: "v1=", timestampHeader: "x-time", tolerance: 60_000 },
     },
     schedule: {
-      ...{ workflow: "deploy", version: 2, key: `\${body.id}`, priority: 3 },
-      ...{ labels: { team: `\${body.team}` }, input: { a: [`\${body.b}`] } },
+      workflow: "deploy",
+      version: 2,
+      key: `\${body.id}`,
+      priority: 3,
+      labels: { team: `\${body.team}` },
+      input: { a: [`\${body.b}`] },
     },
   } as const;
   const { created, trigger } = await drover.client.triggers.put(spec, { secret: SECRET });
@@ -133,15 +137,18 @@ test("a trigger is shown as it was put, and its secret is shown nowhere", async 
 
 test.for<TriggerSpec>([
   {
-    ...{ trigger: "signals", http: { bearer: true } as const },
+    trigger: "signals",
+    http: { bearer: true } as const,
     signal: { runKey: "a", name: "b", signalId: "c", payload: 1 },
   },
   {
-    ...{ trigger: "completes", http: { bearer: true } as const },
+    trigger: "completes",
+    http: { bearer: true } as const,
     complete: { callbackToken: `\${body.token}`, outcome: { success: `\${body.result}` } },
   },
   {
-    ...{ trigger: "ends", runEnd: { workflow: "build", states: ["failed"] } },
+    trigger: "ends",
+    runEnd: { workflow: "build", states: ["failed"] },
     schedule: { workflow: "a", version: 0, key: "", labels: {}, priority: 0 },
   },
 ])("what a program puts it reads again: $trigger", async (spec) => {
@@ -162,7 +169,8 @@ test("trying a trigger gives what it would ask for, of a body or of a run that h
   await drover.workflow("waits", "    wait: 1h");
   const { runId } = await drover.client.schedule({ workflow: "waits" });
   const ends = {
-    ...{ trigger: "tried", runEnd: { workflow: "waits" } },
+    trigger: "tried",
+    runEnd: { workflow: "waits" },
     schedule: { workflow: "next", input: `\${run.state}` },
   } as const;
   const open = drover.client.triggers.try(ends, { run: runId });

@@ -68,9 +68,16 @@ async function follow(of: string, to: string, more: Following = {}): Promise<str
   const name = `after-${of}`;
   const { when = "", states = [], input, labels = {} } = more;
   const definition: TriggerDefinition = {
-    ...{ name, when, source: { kind: "run-end", workflow: of, states } },
+    name,
+    when,
+    source: { kind: "run-end", workflow: of, states },
     action: {
-      ...{ kind: "schedule", workflow: to, version: 0, key: "", labels, priority: 0 },
+      kind: "schedule",
+      workflow: to,
+      version: 0,
+      key: "",
+      labels,
+      priority: 0,
       input: input === undefined ? null : { kind: "json", json: JSON.stringify(input) },
     },
   };
@@ -80,9 +87,16 @@ async function follow(of: string, to: string, more: Following = {}): Promise<str
 
 function schedule(name: string, more: Partial<ScheduleRequest> = {}) {
   return plane.scheduler.schedule({
-    ...{ namespace: plane.namespace, target: { kind: "named", name, version: 0 }, key: null },
-    ...{ input: { kind: "json", json: '{"n":1}' }, priority: 5, labels: { team: "sea" } },
-    ...{ notify: null, startAt: null, concurrency: null, digest: "00" },
+    namespace: plane.namespace,
+    target: { kind: "named", name, version: 0 },
+    key: null,
+    input: { kind: "json", json: '{"n":1}' },
+    priority: 5,
+    labels: { team: "sea" },
+    notify: null,
+    startAt: null,
+    concurrency: null,
+    digest: "00",
     ...more,
   });
 }
@@ -100,7 +114,11 @@ function looker(
 ) {
   const { store = plane.store, schedule: asked = plane.scheduler.schedule } = over;
   return createRunEnds({
-    ...{ store, schedule: asked, compile: createMappings(), clock: systemClock, log: quietLog },
+    store,
+    schedule: asked,
+    compile: createMappings(),
+    clock: systemClock,
+    log: quietLog,
     plans: createPlans(plane.store, evaluatorOf),
     owned: () => EVERYWHERE,
   });
@@ -116,7 +134,8 @@ const refusals = () => plane.store.lists.refusals(plane.namespace.id, null, 10);
 
 describe("a run that ends", () => {
   test("sets off a run with what the mapping makes of it", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     const input = { of: `\${run.id}`, n: `\${input.n}`, ok: `\${output.s0.ok}`, why: `\${why}` };
     await follow(build.name, deploy.name, { input, labels: { team: `\${run.labels.team}` } });
     const runId = await ended(build);
@@ -129,7 +148,8 @@ describe("a run that ends", () => {
   });
 
   test("in another state, or that `when` is false for, sets off nothing", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name, { states: ["FAILED"] });
     await ended(build);
     expect(await waiting()).toBe(0);
@@ -141,13 +161,18 @@ describe("a run that ends", () => {
   });
 
   test("when it failed says why", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name, { input: `\${run.state + ": " + why}` });
     await schedule(build.name);
     const agent = newAgent(plane);
     await agent.report(await agent.take(build.task), {
-      ...{ kind: "failure", class: "permanent", code: "broken", message: "no disk" },
-      ...{ retryAfterMs: null, noEffect: true },
+      kind: "failure",
+      class: "permanent",
+      code: "broken",
+      message: "no disk",
+      retryAfterMs: null,
+      noEffect: true,
     });
     await looker().scanOnce();
     const [run] = await runsOf(deploy.name);
@@ -163,7 +188,8 @@ describe("a run that ends", () => {
 
 describe("exactly once", () => {
   test("the end and its row are of one transaction: without the commit there is neither", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name);
     const { runId } = await schedule(build.name);
     const failing: Store = {
@@ -188,7 +214,8 @@ describe("exactly once", () => {
   });
 
   test("a crash between the scheduled run and its row begins no second one", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name);
     await ended(build);
     const { triggers } = plane.store;
@@ -202,7 +229,8 @@ describe("exactly once", () => {
   });
 
   test("two servers that look at the same time begin one run, though the trigger has changed", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name);
     await ended(build);
     await Promise.all([looker().scanOnce(), looker().scanOnce()]);
@@ -217,7 +245,8 @@ describe("exactly once", () => {
   });
 
   test("what nobody knows the fate of is done again", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, deploy.name);
     await ended(build);
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away"));
@@ -231,7 +260,8 @@ describe("exactly once", () => {
 
 describe("what cannot be set off", () => {
   test("is listed with its reason and its run, and holds up nothing", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     await follow(build.name, "nothing");
     const runId = await ended(build);
     const other = await workflow();
@@ -247,7 +277,8 @@ describe("what cannot be set off", () => {
   });
 
   test("for a trigger that was deleted meanwhile is let be", async () => {
-    const [build, deploy] = [await workflow(), await workflow()];
+    const build = await workflow();
+    const deploy = await workflow();
     const name = await follow(build.name, deploy.name);
     await ended(build);
     await plane.store.triggers.delete(plane.namespace.id, name);
@@ -256,7 +287,8 @@ describe("what cannot be set off", () => {
   });
 
   test("workflows that set each other off without an end stop at a depth, and say so", async () => {
-    const [one, other] = [await workflow(), await workflow()];
+    const one = await workflow();
+    const other = await workflow();
     await follow(one.name, other.name);
     await follow(other.name, one.name);
     const agent = newAgent(plane);

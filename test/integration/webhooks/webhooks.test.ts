@@ -41,7 +41,11 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
     log: quietLog,
   });
   const plane = createControlPlane({
-    ...{ store, clock: systemClock, random: systemRandom, log: quietLog, address: "test" },
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    log: quietLog,
+    address: "test",
     isRetryable,
     post: createPost({ clock: systemClock, allowLocal }),
   });
@@ -66,8 +70,12 @@ async function receive(
 
 function hook(plane: TestPlane, events: readonly OutboxKind[], more: Partial<NewHook> = {}) {
   return plane.store.outbox.putHook({
-    ...{ namespaceId: plane.namespace.id, name: "ops", url: `${receiver.url}/ops`, events },
-    ...{ secret: { value: SECRET, digest: "00" }, ...more },
+    namespaceId: plane.namespace.id,
+    name: "ops",
+    url: `${receiver.url}/ops`,
+    events,
+    secret: { value: SECRET, digest: "00" },
+    ...more,
   });
 }
 
@@ -77,8 +85,12 @@ const ONE: Definition = {
 };
 const done: Reported = { kind: "success", output: null };
 const broken: Reported = {
-  ...{ kind: "failure", class: "permanent", code: "quota", message: "no space left" },
-  ...{ retryAfterMs: null, noEffect: true },
+  kind: "failure",
+  class: "permanent",
+  code: "quota",
+  message: "no space left",
+  retryAfterMs: null,
+  noEffect: true,
 };
 
 function bodies() {
@@ -101,10 +113,17 @@ describe("a webhook", () => {
     const [body] = bodies();
     const time = expect.stringMatching(/^\d{4}-.*Z$/);
     expect(body).toEqual({
-      ...{ id: expect.any(String), kind: "run-ended", namespace: plane.namespace.name, count: 1 },
+      id: expect.any(String),
+      kind: "run-ended",
+      namespace: plane.namespace.name,
+      count: 1,
       run: {
-        ...{ id: runId, key: null, workflow: "one", version: 0 },
-        ...{ labels: { team: "sea" }, created: time },
+        id: runId,
+        key: null,
+        workflow: "one",
+        version: 0,
+        labels: { team: "sea" },
+        created: time,
       },
       end: { state: "COMPLETED", reason: "DONE", at: time },
     });
@@ -222,7 +241,8 @@ describe("escalations of one cause", () => {
     expect(receiver.received).toHaveLength(1);
     const [body] = bodies();
     expect(body).toMatchObject({
-      ...{ kind: "escalation-opened", run: { workflow: "one" } },
+      kind: "escalation-opened",
+      run: { workflow: "one" },
       escalation: { id: "1", step: "only", reason: "step-failed", code: "quota" },
     });
     expect(body.count).toBeGreaterThan(0);

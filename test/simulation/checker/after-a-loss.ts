@@ -88,7 +88,8 @@ export function stillProven(
   const { ofNoRun = [], ofAny = [], runs = ofLost } = EXCUSES[promise];
   const excused = runs(facts, lost);
   const hasLost = (tables: readonly string[]) => tables.some((one) => lost.tables.includes(one));
-  const [isSilent, isSilentOfNoRun] = [hasLost(ofAny), hasLost(ofNoRun)];
+  const isSilent = hasLost(ofAny);
+  const isSilentOfNoRun = hasLost(ofNoRun);
   return ({ runId }) => !isSilent && (runId === null ? !isSilentOfNoRun : !excused.has(runId));
 }
 

@@ -173,10 +173,16 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
         fault.kind === "run" && fault.did === "always-fails" ? target : [],
       ),
     ),
-    ...{ calls, callsByRpc, runs, reports, seen, numbers },
+    calls,
+    callsByRpc,
+    runs,
+    reports,
+    seen,
+    numbers,
     faults: of("fault"),
     effects: of("effect"),
-    ...{ owners: of("owner"), webhooks: of("webhook") },
+    owners: of("owner"),
+    webhooks: of("webhook"),
   };
 }
 
@@ -287,7 +293,12 @@ function handOutsOf(
         kinds.has("deferred"));
     const strategy = strategies.get(key) ?? null;
     all.push({
-      ...{ step, task, fence, strategy, startedAt, settled },
+      step,
+      task,
+      fence,
+      strategy,
+      startedAt,
+      settled,
       unheard: isUnheard(outcome, overtaken.has(`${step}/${fence}`)),
       attempt: task === "verify" ? row.n : attempt,
       end: { at, outcome },
@@ -330,7 +341,10 @@ export function endedBySupervisor(outcome: OutcomeFact): boolean {
 }
 
 const SUPERVISOR_CODES: ReadonlySet<string> = new Set([
-  ...["drover.lost", "drover.timeout", "drover.stalled", "drover.callback"],
+  "drover.lost",
+  "drover.timeout",
+  "drover.stalled",
+  "drover.callback",
 ]);
 
 /** A task that ran past its time may have been stopped by its agent, which says so itself. */

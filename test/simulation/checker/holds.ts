@@ -19,7 +19,10 @@ import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 
 const HOW: Readonly<Record<Held["what"], string>> = {
-  ...{ queue: "pause", workflow: "pause", namespace: "pause", agent: "cordon" },
+  queue: "pause",
+  workflow: "pause",
+  namespace: "pause",
+  agent: "cordon",
   circuit: "opening",
 };
 
@@ -93,7 +96,11 @@ function isToldLate({ request: { held } }: Hold): boolean {
 
 /** What a look at circuits and cordons is made of. */
 const LOOKS: ReadonlySet<string> = new Set([
-  ...["countEnds", "pollQuery", "circuitLook", "circuitEvidence", "changeCircuits"],
+  "countEnds",
+  "pollQuery",
+  "circuitLook",
+  "circuitEvidence",
+  "changeCircuits",
 ]);
 
 /** A server that could not ask meanwhile, or stood still. */

@@ -99,7 +99,13 @@ export function watches({ regions }: Watcher, region: number): boolean {
 
 /** The others are over within `killedMs`: a process that is gone, or one lost transaction. */
 const LONG_FAULTS: ReadonlySet<string> = new Set([
-  ...["pause", "resume", "cut", "join", "down", "up", "jump"],
+  "pause",
+  "resume",
+  "cut",
+  "join",
+  "down",
+  "up",
+  "jump",
 ]);
 
 function ends({ fault, target }: FaultRecord, { fault: begun, target: of }: FaultRecord): boolean {

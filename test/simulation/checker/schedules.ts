@@ -125,7 +125,8 @@ export function* oneOccurrenceOneRun(facts: Facts): Iterable<Finding> {
     if (runId === null) continue;
     const key = `${scheduleId}/${series}/${nominalTime}`;
     const schedule = schedules.find(({ id }) => id === scheduleId);
-    const [other, before] = [runOf.get(key), occurrenceOf.get(runId)];
+    const other = runOf.get(key);
+    const before = occurrenceOf.get(runId);
     if (schedule && other !== undefined)
       yield { runId, text: `${nameOf(schedule, nominalTime)} has two runs, ${other} and ${runId}` };
     if (before !== undefined)

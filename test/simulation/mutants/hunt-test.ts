@@ -14,8 +14,11 @@ const vitest = await startVitest(
   "test",
   [file],
   {
-    ...{ root: fileURLToPath(new URL("../../../", import.meta.url)), config: false, watch: false },
-    ...{ include: [file], reporters: [{}] },
+    root: fileURLToPath(new URL("../../../", import.meta.url)),
+    config: false,
+    watch: false,
+    include: [file],
+    reporters: [{}],
     // What is cached there has no mistake in it, and must get none.
     fsModuleCache: false,
   },

@@ -29,7 +29,8 @@ test("2: a task that is done and no longer listed is not given back while its re
   play(async ({ agent, other, schedule, look, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
-    const [first, second] = [await one.take(), await one.take()];
+    const first = await one.take();
+    const second = await one.take();
     const report = one.report(first, success(), { request: 2_000 });
     await pass(100);
     expect(await one.beat([second], { at: other() })).toEqual(["carry-on"]);
@@ -43,7 +44,8 @@ test("2: two processes with one agent id do not give back each other's tasks", (
   play(async ({ agent, schedule, look }) => {
     const run = await schedule(TWO);
     const [one, two] = [agent("one", { id: "same" }), agent("two", { id: "same" })];
-    const [first, second] = [await one.take(), await two.take()];
+    const first = await one.take();
+    const second = await two.take();
     expect(await one.beat([first], { lost: [7, 8] })).toEqual(["carry-on"]);
     expect(await two.beat([second], { lost: [7, 8] })).toEqual(["carry-on"]);
     // The number of a poll means nothing beside its session.
@@ -70,7 +72,8 @@ test("2: a task that a session leaves out of a list of all it holds is lost, on 
   play(async ({ agent, other, schedule, look }) => {
     const run = await schedule(TWO);
     const one = agent("one");
-    const [first, second] = [await one.take(), await one.take()];
+    const first = await one.take();
+    const second = await one.take();
     expect(await one.beat([first], { at: other(), listsAllTo: 2 })).toEqual(["carry-on"]);
     const again = await agent("two").take();
     expect([again.token.step, again.token.fence]).toEqual([second.token.step, 2]);
@@ -124,7 +127,8 @@ test("2: a poll that an idle agent calls lost is given back by its next poll, on
   play(async ({ agent, watching, other, schedule, look }) => {
     const run = await schedule(ONE);
     const one = agent("one");
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const gone = await one.poll({ at: here, answer: "lost", deadlineMs: 1_500 });
     expect(gone.said).toBe("DEADLINE_EXCEEDED");
     const task = await one.take({ at: there, lost: [gone.poll] });
@@ -186,7 +190,8 @@ test("3: an answer that is on its way when its caller gives up gives nothing bac
 
 test("3: a server that dies between the commit of a claim and its answer costs a poll and no try", () =>
   play(async ({ agent, watching, other, faults, crash, schedule, look, pass }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const run = await schedule(ONE, { at: there });
     const one = agent("one");
     faults.scriptStore({ name: "claim", at: here, times: 2, backMs: 300 });
@@ -294,7 +299,8 @@ test("40: a waiter with one place gets one task, however many batches find one f
 
 test("40: a waiter that a failed batch had reserved is looked for again, before the next beat", () =>
   play(async ({ agent, watching, other, client, faults, schedule, look, at, now }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const one = agent("one", { tasks: ["x"] });
     const x = flow({ x: {} });
     await schedule(x, { at: there });

@@ -7,7 +7,8 @@ const ONE = flow({ a: {} });
 
 test("20: what a killed server watched is watched again 4 s later, and a silent agent found", () =>
   play(async ({ agent, watching, other, crash, schedule, look, at, worker }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const run = await schedule(ONE, { at: there });
     await agent("one").take({ at: there });
     await at(2_000);
@@ -21,7 +22,8 @@ test("20: what a killed server watched is watched again 4 s later, and a silent 
 
 test("20: a server that was frozen within a batch changes nothing when it wakes", () =>
   play(async ({ agent, watching, other, faults, freeze, resumes, schedule, look, at }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const run = await schedule(ONE, { at: there });
     const one = agent("one");
     const task = await one.take({ at: there });
@@ -162,7 +164,8 @@ test("43: a server that stops watches its runs until its webhooks are answered",
 
 test("43: a clean stop answers parked polls, hands over what it watched, and takes no lease", () =>
   play(async ({ agent, watching, other, stop, start, schedule, look, at, now }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }), { at: here });
     const one = agent("one");
     const task = await one.take({ at: here });
@@ -187,10 +190,12 @@ test("43: a clean stop answers parked polls, hands over what it watched, and tak
 
 test("43: a clean stop finishes what is in flight before it ends", () =>
   play(async ({ agent, watching, other, faults, stop, schedule, look, pass }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const run = await schedule(flow({ a: {}, b: {} }), { at: there });
     const one = agent("one");
-    const [first, second] = [await one.take({ at: here }), await one.take({ at: here })];
+    const first = await one.take({ at: here });
+    const second = await one.take({ at: here });
     faults.scriptStore({ name: "advance", at: here, backMs: 500 });
     faults.scriptStore({ name: "heartbeat", at: here, backMs: 500 });
     const report = one.report(first, success(), { at: here });

@@ -91,7 +91,8 @@ export function createScriptedAgent(
   const { id = name, namespace = "default", queues = ["default"], tasks = [] } = options;
   const session = Buffer.from(bytes).toString("hex");
   const common = { world, shape: { id, namespace }, id: session, bytes };
-  let [calls, polls] = [0, 0];
+  let calls = 0;
+  let polls = 0;
 
   /** Each call is a caller of its own to the network, so that its messages can be told apart. */
   function send<T>(via: Via, make: (caller: AgentCaller) => Promise<T>): Promise<T> {

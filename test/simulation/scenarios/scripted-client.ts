@@ -51,7 +51,8 @@ export function createScriptedClient(
   name: string,
 ): ScriptedClient {
   const process = createVirtualProcess(name, world.time, world.chance.fork());
-  let [calls, marks] = [0, 0];
+  let calls = 0;
+  let marks = 0;
 
   type Made = { readonly answer: Answer; readonly bytes: Uint8Array };
 

@@ -67,7 +67,9 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
     SchedulerService.method;
   const namespace = NAMESPACE;
   const scheduled = ({ runId, created }: { runId: string; created: boolean }): Answer => ({
-    ...{ kind: "scheduled", runId, created },
+    kind: "scheduled",
+    runId,
+    created,
   });
 
   return Object.freeze({
@@ -84,14 +86,22 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
     async signal(runId: string, name: string, signalId: string, via: Via = {}) {
       const asked = { rpc: "Signal", namespace, runId, name, signalId } as const;
       const request = create(SignalRequestSchema, {
-        ...{ namespace, run: refOf(runId), name, signalId },
+        namespace,
+        run: refOf(runId),
+        name,
+        signalId,
       });
       return heard(await send(via, asked, signal, request, done));
     },
     async answer(runId: string, n: number, answer: AnswerKind, via: Via = {}) {
       const asked = { rpc: "ResolveEscalation", namespace, runId, n, answer, by: "ann" } as const;
       const request = create(ResolveEscalationRequestSchema, {
-        ...{ namespace, run: refOf(runId), escalationId: String(n), answer, by: "ann", why: "so" },
+        namespace,
+        run: refOf(runId),
+        escalationId: String(n),
+        answer,
+        by: "ann",
+        why: "so",
       });
       const method = OperatorService.method.resolveEscalation;
       return heard(await send(via, asked, method, request, done));

@@ -49,7 +49,8 @@ test("1: a cancel that one server accepted is heard at the next beat at another"
 
 test("5: a row that a server had locked when it died is found by the next look of another", () =>
   play(async ({ agent, watching, other, faults, crash, schedule, look, at, now }) => {
-    const [here, there] = [other(), watching()];
+    const here = other();
+    const there = watching();
     faults.loseNotifications(true);
     const two = agent("two");
     await schedule(ONE, { at: there });
@@ -158,7 +159,8 @@ test("8: an agent's word that nothing came of a try stands beside its later word
   play(async ({ agent, schedule, look, at }) => {
     const run = await schedule(flow({ a: { ...undo, timeouts: { attemptMs: 1_000 } }, b: undo }));
     const [one, two] = [agent("one", { tasks: ["a"] }), agent("two", { tasks: ["b", "undo"] })];
-    const [first, b] = [await one.take(), await two.take()];
+    const first = await one.take();
+    const b = await two.take();
     await two.end(b, success());
     await one.end(first, unknown(""));
     const a = await one.take({ waitMs: 2_000 });

@@ -116,7 +116,12 @@ export async function play(
   let isStoreUp = true;
   const servers = Array.from({ length: count }, (_, place) =>
     createServerProcess(`server-${place + 1}`, {
-      ...{ time, store, faults, witness, partitions: [0], isChecked: true },
+      time,
+      store,
+      faults,
+      witness,
+      partitions: [0],
+      isChecked: true,
       chance: chance.fork(),
       isStoreUp: () => isStoreUp,
       postOf: (process) => async () => {
@@ -128,10 +133,18 @@ export async function play(
   );
   const canaries = [{ namespace: "default", word: "canary" }];
   const world = {
-    ...{ time, databaseClock, chance, faults, recorder, servers, canaries },
+    time,
+    databaseClock,
+    chance,
+    faults,
+    recorder,
+    servers,
+    canaries,
     network: createNetwork(time, faults),
     remote: createRemote(recorder),
-    ...{ callbacks: new Map(), silentRuns: [], silentUndos: [] },
+    callbacks: new Map(),
+    silentRuns: [],
+    silentUndos: [],
   } satisfies World;
   const stage = stageOf(world, store, witness, (up) => {
     isStoreUp = up;
@@ -143,8 +156,11 @@ export async function play(
   const rest = await untilAtRest(world, store);
   defects.push(...(await unheardRejections()));
   const ending = {
-    ...{ namespaces: NAMESPACES, at: databaseClock.now(), drained: rest === "" },
-    ...{ deliveriesMade: new Set<string>(), triggers: [] },
+    namespaces: NAMESPACES,
+    at: databaseClock.now(),
+    drained: rest === "",
+    deliveriesMade: new Set<string>(),
+    triggers: [],
   };
   const moments = new Map<string, number>();
   // Makes deliveries of what nobody has looked at yet.
@@ -153,7 +169,11 @@ export async function play(
   const meta = { source: "simulation", seed: null, canaries } as const;
   const violations = checkHistory({ meta, records: recorder.records, final: rows });
   expect({ rest, defects, broken, strange: edges.strange, violations }).toEqual({
-    ...{ rest: "", defects: [], broken: [], strange: [], violations: [] },
+    rest: "",
+    defects: [],
+    broken: [],
+    strange: [],
+    violations: [],
   });
 }
 
@@ -222,7 +242,11 @@ function stageOf(
   };
 
   return Object.freeze({
-    ...{ servers, faults, remote, client, people: createScriptedPeople(client.send) },
+    servers,
+    faults,
+    remote,
+    client,
+    people: createScriptedPeople(client.send),
     now: () => time.now() - startedAtMs,
     at: (ms: number) => wait(Math.max(0, startedAtMs + ms - time.now())),
     pass: wait,

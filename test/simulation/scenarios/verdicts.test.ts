@@ -187,7 +187,8 @@ test("32: a run in which one branch waits for a person runs on while another can
     await busy.end(b, success());
     expect((await look(run)).run).toBe("ESCALATED");
     // The answer to the question may still come from the agent itself.
-    const [last, taker] = [tasks.at(-1), takers.at(-1)];
+    const last = tasks.at(-1);
+    const taker = takers.at(-1);
     if (!last || !taker) throw new Error("nobody took the task");
     expect((await taker.report(last, success())).answers).toEqual(["accepted"]);
     const one = agent("last");

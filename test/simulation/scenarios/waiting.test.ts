@@ -16,7 +16,8 @@ async function perform(agent: ScriptedAgent): Promise<void> {
 
 test("11: a freed slot reaches the run that waits for it though the server dies in between", () =>
   play(async ({ agent, schedule, watching, other, faults, crash, look, pass }) => {
-    const [here, there] = [watching(), other()];
+    const here = watching();
+    const there = other();
     const first = await schedule(ONE, { ...one("queue"), at: there });
     const second = await schedule(ONE, { ...one("queue"), at: there });
     const worker = agent("worker");
@@ -56,10 +57,8 @@ test("11: a run that a newer one of its key takes the place of is undone before 
 
 test("16: a run that is to start later is PENDING, begins in time, and not before", () =>
   play(async ({ agent, client, schedule, look, startsIn, pass }) => {
-    const [run, other] = [
-      await schedule(ONE, { startAt: startsIn(3_000) }),
-      await schedule(ONE, { startAt: startsIn(3_000) }),
-    ];
+    const run = await schedule(ONE, { startAt: startsIn(3_000) });
+    const other = await schedule(ONE, { startAt: startsIn(3_000) });
     expect((await look(run)).run).toBe("PENDING");
     const worker = agent("worker");
     expect((await worker.poll({ waitMs: 2_000 })).tasks).toEqual([]);

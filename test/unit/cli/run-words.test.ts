@@ -87,7 +87,9 @@ test.each([
   [
     "the gate of a map",
     {
-      ...{ kind: StepKind.MAP, state: StepState.LEASED, task: "check-health" },
+      kind: StepKind.MAP,
+      state: StepState.LEASED,
+      task: "check-health",
       items: { total: 40, begun: 20, open: 0, succeeded: 19, failed: 1 },
     },
     "its gate looks, 20 of 40 items have ended, 1 failed",

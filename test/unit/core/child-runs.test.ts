@@ -71,8 +71,15 @@ describe("a run step", () => {
     const world = withChild({ version: 3 }, HOUR);
     expect(began(world)).toEqual([
       {
-        ...{ kind: "child-began", step: 0, fence: 1, workflow: "other", version: 3 },
-        ...{ input: null, at: START, wakeAt: START + DAY, until: START + HOUR },
+        kind: "child-began",
+        step: 0,
+        fence: 1,
+        workflow: "other",
+        version: 3,
+        input: null,
+        at: START,
+        wakeAt: START + DAY,
+        until: START + HOUR,
       },
     ]);
     expect(forward(world)).toEqual({ kind: "WAITING", on: "child", wakeAt: START + DAY });

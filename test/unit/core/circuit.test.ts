@@ -17,7 +17,9 @@ import {
 
 const S = CIRCUIT_DEFAULTS;
 const tally = (agentId: string, good: number, bad: number, runs = ["r1", "r2"]): Tally => ({
-  ...{ agentId, good, bad },
+  agentId,
+  good,
+  bad,
   runs: bad === 0 ? [] : runs,
 });
 const moved = (state: CircuitState, event: CircuitEvent, now: number): CircuitState =>

@@ -65,7 +65,11 @@ describe("a deadline", () => {
     expect(world.step("a").forward.kind).toBe("SKIPPED");
     expect(world.escalations()).toMatchObject([{ closedBy: 'answered "skip" by deadline' }]);
     expect(world.effects).toContainEqual({
-      ...{ kind: "escalation-answered", step: 0, n: 1, answer: "skip", by: "deadline" },
+      kind: "escalation-answered",
+      step: 0,
+      n: 1,
+      answer: "skip",
+      by: "deadline",
       why: "nobody answered within 30 min",
     });
   });

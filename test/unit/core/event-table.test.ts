@@ -158,7 +158,9 @@ function finishing(): Played {
 function askedInRunning(): Played {
   const world = createWorld(
     workflow({
-      ...{ approval, done: { compensate }, a: { compensate } },
+      approval,
+      done: { compensate },
+      a: { compensate },
       signal: { ...signal, needs: ["a"] },
     }),
   );
@@ -181,8 +183,12 @@ function askedInStopping(): Played {
 function askedInCompensating(): Played {
   const world = createWorld(
     workflow({
-      ...{ approval, signal, done: { compensate }, a: { compensate, needs: ["done"] } },
-      ...{ b: {}, c: {} },
+      approval,
+      signal,
+      done: { compensate },
+      a: { compensate, needs: ["done"] },
+      b: {},
+      c: {},
     }),
   );
   succeed(world, "done", "a");

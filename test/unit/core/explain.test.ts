@@ -324,7 +324,12 @@ describe("what was tried", () => {
     const { tried, since } = waitOf(world, "a");
     expect(since).toBe(START + 10);
     expect(tried).toMatchObject({
-      ...{ attempts: 1, lost: 0, handedOut: 1, verifies: 0, strategy: 0, strategies: 2 },
+      attempts: 1,
+      lost: 0,
+      handedOut: 1,
+      verifies: 0,
+      strategy: 0,
+      strategies: 2,
       last: { agentId: "agent of s1", endedAt: START + 10, outcome: { code: "busy" } },
     });
   });

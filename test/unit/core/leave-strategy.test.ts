@@ -111,7 +111,9 @@ describe("a strategy that may have an effect is undone before the next one begin
 
   test("where nobody picks up what an earlier attempt may have done", () => {
     const world = holiday({
-      ...{ compensate, onPickup: "fallback", retry: [{ attempts: 2, initialMs: 1_000 }] },
+      compensate,
+      onPickup: "fallback",
+      retry: [{ attempts: 2, initialMs: 1_000 }],
       timeouts: { pickupMs: 1_000 },
     });
     world.report(world.claim("hotel"), unknown());

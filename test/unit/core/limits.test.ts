@@ -69,7 +69,9 @@ test("whatever is taken, the limits hold", () => {
   const waits = fc.array(fc.nat({ max: 5_000 }), { maxLength: 30 });
   fc.assert(
     fc.property(uses, waits, (first, gaps) => {
-      let [now, of, handedOut] = [NOW, first, 0];
+      let now = NOW;
+      let of = first;
+      let handedOut = 0;
       for (const gap of gaps) {
         now += gap;
         const count = room(of, now);

@@ -55,7 +55,9 @@ test("escalate asks nobody twice about a lane: the task stays in its queue, and 
   world.fireNext({ polled: false, asked: true });
   expect(world.openEscalations()).toEqual([]);
   expect(world.step("a").forward).toMatchObject({
-    ...{ kind: "READY", alarms: 1, wakeAt: world.now() + PICKUP_MS },
+    kind: "READY",
+    alarms: 1,
+    wakeAt: world.now() + PICKUP_MS,
   });
   expect(world.interventions("pickup")).toMatchObject([
     { did: expect.stringContaining("a person has been asked about another task there") },

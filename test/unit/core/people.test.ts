@@ -30,7 +30,10 @@ describe("a person who is quicker than a lost attempt settles", () => {
       world.advance(settleMs - 1);
       world.answer(lastQuestion(world).n, answer, "{}");
       expect(world.step("a").forward).toEqual({
-        ...{ kind: "BACKOFF", task: "perform", cause: "settle", wakeAt: world.now() + 1 },
+        kind: "BACKOFF",
+        task: "perform",
+        cause: "settle",
+        wakeAt: world.now() + 1,
       });
       world.fireNext();
       world.report(world.claim("a"), success());

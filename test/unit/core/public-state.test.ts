@@ -15,8 +15,15 @@ const stopReason: StopReason = { reason: "STEP_FAILED", undo: true };
 const blocked: Forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 };
 
 const ready: Ready = {
-  ...{ kind: "READY", task: "perform", fence: 1, attempt: 1, readyAt: 0, until: null },
-  ...{ avoid: null, alarms: 0, wakeAt: 9 },
+  kind: "READY",
+  task: "perform",
+  fence: 1,
+  attempt: 1,
+  readyAt: 0,
+  until: null,
+  avoid: null,
+  alarms: 0,
+  wakeAt: 9,
 };
 
 function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {

@@ -29,7 +29,10 @@ test("it is marked once its time has passed, with its evidence, and not before",
   });
   expect(world.interventions("slow")).toMatchObject([
     {
-      ...{ step: 0, fence: 1, dueAt: granted + 12_000, actedAt: granted + 12_000 },
+      step: 0,
+      fence: 1,
+      dueAt: granted + 12_000,
+      actedAt: granted + 12_000,
       saw: expect.stringMatching(/runs for 12 s: of 431 that ended well 99 % took 8 s at most/),
     },
   ]);

@@ -10,20 +10,32 @@ const bytes = { kind: "data" as const, contentType: "text/plain", data: new Uint
 const task = (over: Partial<StepDefinition> = {}): StepDefinition =>
   ({ id: "a", needs: [], task: "book", ...over }) as StepDefinition;
 const wait = (over: object = {}): StepDefinition => ({
-  ...{ id: "a", needs: [], kind: "wait", forMs: 1 },
+  id: "a",
+  needs: [],
+  kind: "wait",
+  forMs: 1,
   ...over,
 });
 const signal = (over: object = {}): StepDefinition => ({
-  ...{ id: "a", needs: [], kind: "signal", name: "paid" },
+  id: "a",
+  needs: [],
+  kind: "signal",
+  name: "paid",
   ...over,
 });
 const approval = (over: object = {}): StepDefinition => ({
-  ...{ id: "a", needs: [], kind: "approval", approvers: ["finance"] },
+  id: "a",
+  needs: [],
+  kind: "approval",
+  approvers: ["finance"],
   ...over,
 });
 
 const run = (over: object = {}): StepDefinition => ({
-  ...{ id: "a", needs: [], kind: "run", workflow: "other" },
+  id: "a",
+  needs: [],
+  kind: "run",
+  workflow: "other",
   ...over,
 });
 

@@ -10,7 +10,10 @@ const MINUTES_4 = 240_000;
 
 function sentencesOf(world: World, ...signals: readonly Partial<SeenSignal>[]) {
   const sent = signals.map((one) => ({
-    ...{ id: "s1", name: "go", at: START, takenBy: null },
+    id: "s1",
+    name: "go",
+    at: START,
+    takenBy: null,
     ...one,
   }));
   const { run, steps } = world.view();

@@ -80,7 +80,8 @@ describe("people", () => {
     expect(run).toMatchObject({ run: "COMPLETED", troubles: [] });
     expect(run.endedMs).toBeGreaterThan(3_600_000);
     const queue = await whatCameOf([
-      ...["{ at: 500ms, pause: queue right }", "{ at: 1h, resume: queue right }"],
+      "{ at: 500ms, pause: queue right }",
+      "{ at: 1h, resume: queue right }",
       ...USUAL,
     ]);
     expect(queue.reached).toContainEqual({ atMs: 3_600_000, state: "b LEASED" });
@@ -97,7 +98,8 @@ describe("people", () => {
 describe("the world", () => {
   test("takes the agents of a queue away, and brings them back", async () => {
     const came = await whatCameOf([
-      ...["{ at: 0s, agents_leave: right }", "{ at: 2h, agents_return: right }"],
+      "{ at: 0s, agents_leave: right }",
+      "{ at: 2h, agents_return: right }",
       ...USUAL,
     ]);
     expect(came).toMatchObject({

@@ -31,7 +31,11 @@ export function Answer({ answer, escalation, again }: AnswerProps) {
           const { by, why } = personOf(form);
           const text = written(form, "payload");
           const { repeated } = await operator.resolveEscalation({
-            ...{ namespace, escalationId, answer, by, why },
+            namespace,
+            escalationId,
+            answer,
+            by,
+            why,
             run: { ref: { case: "runId", value: runId } },
             ...(text === "" ? {} : { payload: jsonPayload(text) }),
           });

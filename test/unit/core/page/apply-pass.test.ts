@@ -33,14 +33,20 @@ const SMALL = `"${"x".repeat(254)}"`;
 const LARGE = `"${"x".repeat(255)}"`;
 
 const ended = (more: Partial<Attempt> = {}, counted = { policy: 0 }): Effect => ({
-  ...{ kind: "task-ended", attempt: attemptAt(more), counted, lost: false },
+  kind: "task-ended",
+  attempt: attemptAt(more),
+  counted,
+  lost: false,
 });
 const kept = (more: Partial<Attempt>): Effect => ({
   kind: "attempt-stored",
   attempt: attemptAt(more),
 });
 const settled = (more: Partial<Attempt>): Effect => ({
-  ...{ kind: "attempt-settled", attempt: attemptAt(more), was: null, counted: { policy: 1 } },
+  kind: "attempt-settled",
+  attempt: attemptAt(more),
+  was: null,
+  counted: { policy: 1 },
 });
 
 const DONE: Step = stepOf({ forward: { kind: "SUCCEEDED" }, fence: 1, attempt: 1 });
@@ -63,7 +69,8 @@ describe("steps", () => {
   });
 
   test("the pages of a pass are those of its steps and of their attempts, and page 0", () => {
-    const [later, item] = [40, stepKeyOf(3, 2)];
+    const later = 40;
+    const item = stepKeyOf(3, 2);
     const before = emptyView(RUN);
     const after = { ...before, steps: new Map([[later, stepOf({ no: later })]]) };
     const effects = [ended({ step: item }), settled({ step: 70 })];
@@ -75,8 +82,13 @@ describe("the terms of a task", () => {
   test("a task that becomes ready has those of its plan, in its lane", () => {
     const after = afterPass(pageOf(), { steps: [stepOf({ forward: readyFor() })], slowAfterMs: 9 });
     expect(stepIn(after).terms).toEqual({
-      ...{ lane: LANE, attemptMs: 900_000, heartbeatMs: 30_000, cancelMs: 10_000 },
-      ...{ stallMs: null, slowAfterMs: 9, plain: true },
+      lane: LANE,
+      attemptMs: 900_000,
+      heartbeatMs: 30_000,
+      cancelMs: 10_000,
+      stallMs: null,
+      slowAfterMs: 9,
+      plain: true,
     });
   });
 
@@ -146,7 +158,8 @@ describe("an attempt that ends", () => {
   test("an output of 256 bytes is in the page, and a larger one in a row of its own", () => {
     const outcomeOf = (output: string) => {
       const applied = passOn(pageOf(leasedStep()), {
-        ...{ steps: [DONE], effects: [ended({ outcome: succeeded(output) })] },
+        steps: [DONE],
+        effects: [ended({ outcome: succeeded(output) })],
       });
       const [page] = applied.pages;
       return { payloads: applied.payloads, outcome: page && stepIn(page).attempts[0]?.outcome };
@@ -306,8 +319,14 @@ describe("the head", () => {
     const endedRun = { ...RUN, state: COMPLETED, version: 5, escalations: 2 };
     const page = { ...pageOf(), head: headOf({ run: endedRun, endedAt: START + 5 }) };
     const asked: Effect = {
-      ...{ kind: "escalated", step: 0, n: 3, reason: "doubled", code: "", message: "twice" },
-      ...{ wakeAt: START, deadlineAt: null },
+      kind: "escalated",
+      step: 0,
+      n: 3,
+      reason: "doubled",
+      code: "",
+      message: "twice",
+      wakeAt: START,
+      deadlineAt: null,
     };
     const run = { ...endedRun, version: 6, asking: 1, escalations: 3 };
     const { head } = afterPass(page, { run, effects: [asked] });

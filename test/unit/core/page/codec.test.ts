@@ -21,7 +21,11 @@ const handedOut = (no: number): PageStep => {
 const done = (no: number): PageStep =>
   pageStepOf(
     {
-      ...{ no, forward: { kind: "SUCCEEDED" }, fence: 1, attempt: 1, firstReadyAt: START },
+      no,
+      forward: { kind: "SUCCEEDED" },
+      fence: 1,
+      attempt: 1,
+      firstReadyAt: START,
       strategies: [{ planned: 0, changed: false, effectStatus: "MADE" }],
       result: { fence: 1, kind: "perform", n: 0 },
     },

@@ -56,7 +56,8 @@ describe("the rows of a page", () => {
       pageStepOf({ no: 0, forward: { kind: "HELD", task: "perform" } }),
       pageStepOf({ no: 1, forward: { kind: "WAITING", on: "signal", wakeAt: START } }),
       pageStepOf({
-        ...{ no: 2, forward: { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: START } },
+        no: 2,
+        forward: { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: START },
       }),
       pageStepOf({ no: 3, forward: { kind: "SUCCEEDED" } }),
     );
@@ -72,8 +73,12 @@ describe("the rows of a page", () => {
 
 describe("from one version of a page to the next", () => {
   const NOTHING = {
-    ...{ readyGone: [], readyNew: [], readyMoved: [] },
-    ...{ leasesGone: [], leasesNew: [], leasesCancelled: [] },
+    readyGone: [],
+    readyNew: [],
+    readyMoved: [],
+    leasesGone: [],
+    leasesNew: [],
+    leasesCancelled: [],
   };
   const ready = pageOf(readyStep());
   const leased = pageOf(leasedStep());
@@ -88,7 +93,8 @@ describe("from one version of a page to the next", () => {
   test("a task that is handed out is ready no more, and leased", () => {
     expect(derivedChanges(ready, leased)).toMatchObject({
       ...NOTHING,
-      ...{ readyGone: [{ step: 0 }], leasesNew: [{ step: 0 }] },
+      readyGone: [{ step: 0 }],
+      leasesNew: [{ step: 0 }],
     });
   });
 
@@ -96,7 +102,8 @@ describe("from one version of a page to the next", () => {
     const after = afterPass(leased, { steps: [stepOf({ forward: readyFor({ fence: 2 }) })] });
     expect(derivedChanges(leased, after)).toMatchObject({
       ...NOTHING,
-      ...{ leasesGone: [{ lease: { fence: 1 } }], readyNew: [{ ready: { fence: 2 } }] },
+      leasesGone: [{ lease: { fence: 1 } }],
+      readyNew: [{ ready: { fence: 2 } }],
     });
   });
 
@@ -126,7 +133,8 @@ describe("from one version of a page to the next", () => {
     const other = pageOf(leasedStep({ secret: "0ddba11".repeat(4) }));
     expect(derivedChanges(leased, other)).toMatchObject({
       ...NOTHING,
-      ...{ leasesGone: [{ step: 0 }], leasesNew: [{ step: 0 }] },
+      leasesGone: [{ step: 0 }],
+      leasesNew: [{ step: 0 }],
     });
   });
 
@@ -147,7 +155,8 @@ describe("from one version of a page to the next", () => {
     const after = withStep({ readyAt: START + 1 });
     expect(derivedChanges(ready, after)).toMatchObject({
       ...NOTHING,
-      ...{ readyGone: [{ step: 0 }], readyNew: [{ step: 0 }] },
+      readyGone: [{ step: 0 }],
+      readyNew: [{ step: 0 }],
     });
   });
 
@@ -155,7 +164,8 @@ describe("from one version of a page to the next", () => {
     const after = withStep({ avoid: { session: SESSION, until: START + 2_000 } });
     expect(derivedChanges(ready, after)).toMatchObject({
       ...NOTHING,
-      ...{ readyGone: [{ step: 0 }], readyNew: [{ step: 0 }] },
+      readyGone: [{ step: 0 }],
+      readyNew: [{ step: 0 }],
     });
   });
 
@@ -171,7 +181,8 @@ describe("from one version of a page to the next", () => {
     const after = afterPass(ready, { steps: [fallen], lane: 8 });
     expect(derivedChanges(ready, after)).toMatchObject({
       ...NOTHING,
-      ...{ readyGone: [{ terms: { lane: LANE } }], readyNew: [{ terms: { lane: 8 } }] },
+      readyGone: [{ terms: { lane: LANE } }],
+      readyNew: [{ terms: { lane: 8 } }],
     });
   });
 
@@ -189,10 +200,8 @@ describe("the timers of a page", () => {
       readyStep({ wakeAt: START + 1 }, 0),
       leasedStep({ wakeAt: START + 2, fence: 3 }, 1),
       pageStepOf({
-        ...{
-          no: 2,
-          forward: { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: START + 3 },
-        },
+        no: 2,
+        forward: { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: START + 3 },
       }),
       pageStepOf({ no: 3, forward: { kind: "WAITING", on: "approval", wakeAt: START + 4 } }),
     );

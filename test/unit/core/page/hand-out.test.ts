@@ -32,7 +32,11 @@ function leaseIn({ step }: PageStep): Lease {
 
 describe("a task is handed out", () => {
   const to: HandOut = {
-    ...{ secret: SECRET, session: SESSION, agentId: "worker-1", pollSeq: 4, lane: LANE },
+    secret: SECRET,
+    session: SESSION,
+    agentId: "worker-1",
+    pollSeq: 4,
+    lane: LANE,
   };
   const granted = (terms: Partial<TaskTerms> = {}, until: number | null = null) =>
     leaseIn(handOut({ ...readyStep({ until }), terms: { ...TERMS, ...terms } }, to, NOW));
@@ -43,8 +47,13 @@ describe("a task is handed out", () => {
     expect(step).toEqual({
       ...was.step,
       forward: leaseFor({
-        ...{ fence: 3, attempt: 2, pollSeq: 4, grantedAt: NOW, progressAt: NOW },
-        ...{ attemptBy: NOW + 900_000, wakeAt: NOW + 450_000 },
+        fence: 3,
+        attempt: 2,
+        pollSeq: 4,
+        grantedAt: NOW,
+        progressAt: NOW,
+        attemptBy: NOW + 900_000,
+        wakeAt: NOW + 450_000,
       }),
     });
     expect(terms).toBe(was.terms);
@@ -90,7 +99,10 @@ describe("a task is handed out", () => {
 describe("a heartbeat", () => {
   const json = (text: string): Payload => ({ kind: "json", json: text });
   const said = (more: Partial<HeartbeatOfTask> = {}): HeartbeatOfTask => ({
-    ...{ fence: 1, secret: SECRET, progress: null, details: null },
+    fence: 1,
+    secret: SECRET,
+    progress: null,
+    details: null,
     ...more,
   });
   const hear = (was: PageStep, more: Partial<HeartbeatOfTask> = {}, session = SESSION) =>
@@ -129,7 +141,9 @@ describe("a heartbeat", () => {
 
   test("that repeats its details leaves the page as it is, JSON or bytes", () => {
     const bytes = (...data: number[]): Payload => ({
-      ...{ kind: "data", contentType: "image/png", data: Uint8Array.from(data) },
+      kind: "data",
+      contentType: "image/png",
+      data: Uint8Array.from(data),
     });
     for (const details of [json("[1]"), bytes(1, 2)]) {
       const was = { ...leasedStep(), progress: "half", details };

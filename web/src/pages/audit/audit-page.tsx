@@ -52,13 +52,17 @@ export function AuditPage() {
   const namespace = useNamespace();
   const filters = filtersOf(useSearch());
   const { rule, run, after, before } = filters;
-  const [actedAfter, actedBefore] = [timeField(after), timeField(before)];
+  const actedAfter = timeField(after);
+  const actedBefore = timeField(before);
   const list = useList(
     `interventions ${namespace} ${addressOf(filters)}`,
     async (pageToken, signal) => {
       const asked = {
         // A part of an id matches nothing, so it is not sent while the user types.
-        ...{ namespace, pageSize: PAGE, pageToken, runId: UUID.test(run) ? run : "" },
+        namespace,
+        pageSize: PAGE,
+        pageToken,
+        runId: UUID.test(run) ? run : "",
         rules: rule === "" ? [] : [rule],
         ...(actedAfter ? { actedAfter } : {}),
         ...(actedBefore ? { actedBefore } : {}),

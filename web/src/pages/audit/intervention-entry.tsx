@@ -11,7 +11,8 @@ import { durationWords, exactTime } from "../../words/time-words.ts";
 
 export function InterventionEntry({ of }: { readonly of: Intervention }) {
   const { rule, runId, stepId, workflow, saw, did, dueTime, actedTime, attempt } = of;
-  const [dueMs, actedMs] = [dueTime, actedTime].map((at) => (at ? timestampMs(at) : null));
+  const dueMs = dueTime ? timestampMs(dueTime) : null;
+  const actedMs = actedTime ? timestampMs(actedTime) : null;
   const late = dueMs != null && actedMs != null ? Math.max(0, actedMs - dueMs) : null;
   return (
     <li className="audit-entry">

@@ -147,7 +147,7 @@ function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[
             [RunState.CANCELLED, cancelled],
           ] as const;
           const found = others.filter(([, count]) => count > 0);
-          const [[first] = [RunState.FAILED]] = found;
+          const first = found[0]?.[0] ?? RunState.FAILED;
           const ended = completed + failed + compensated + cancelled;
           return (
             <li key={workflow}>
@@ -225,7 +225,8 @@ function chartOf(minutes: readonly ActivityMinute[], minuteHere: number) {
   const last = Math.max(minuteHere, ...known.keys());
   const shown = Array.from({ length: MINUTES }, (_, n) => last - MINUTES + 1 + n);
   const series = PARTS.map(({ state, colour, pick }) => ({
-    ...{ name: runStatus(state).word, colour },
+    name: runStatus(state).word,
+    colour,
     values: shown.map((minute) => {
       const one = known.get(minute);
       return one === undefined ? 0 : pick(one);
@@ -233,7 +234,8 @@ function chartOf(minutes: readonly ActivityMinute[], minuteHere: number) {
   }));
   const sums = series.map(({ name, values }) => `${values.reduce((a, b) => a + b, 0)} ${name}`);
   return {
-    ...{ series, times: shown.map((minute) => minute * 60) },
+    series,
+    times: shown.map((minute) => minute * 60),
     label: `Runs that ended in the last ${MINUTES} minutes: ${sums.join(", ")}.`,
   };
 }

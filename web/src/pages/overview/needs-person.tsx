@@ -57,7 +57,8 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
     ...of.unservedTasks.map(
       ({ queue, task, oldestTime, polledTime, agentVersion }): Need => ({
         key: `unserved ${queue} ${task} ${agentVersion}`,
-        ...{ tone: "bad", word: "no agent" },
+        tone: "bad",
+        word: "no agent",
         text: (
           <>
             Nobody asks queue <b>{queue}</b> for <b>{task}</b>
@@ -74,7 +75,8 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
             .
           </>
         ),
-        ...{ href: `/queues/${queue}`, act: "Look at the queue" },
+        href: `/queues/${queue}`,
+        act: "Look at the queue",
       }),
     ),
     ...cordonsOf(of),
@@ -87,10 +89,8 @@ function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
   return openCircuits.map(
     ({ queue, task, agentId, state, saw, why, setBy, setTime, sinceTime, tryTime }): Need => ({
       key: `circuit ${queue} ${task} ${agentId}`,
-      ...{
-        tone: "warning",
-        word: state === CircuitState.TRYING ? "circuit tries" : "open circuit",
-      },
+      tone: "warning",
+      word: state === CircuitState.TRYING ? "circuit tries" : "open circuit",
       text: (
         <>
           Nothing of <b>{task}</b> in queue <b>{queue}</b> goes{" "}
@@ -105,7 +105,8 @@ function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
           ) : null}
         </>
       ),
-      ...{ href: `/queues/${queue}`, act: "Look at the circuit" },
+      href: `/queues/${queue}`,
+      act: "Look at the circuit",
     }),
   );
 }
@@ -114,7 +115,8 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
   return cordons.map(
     ({ of, cordonedBy, cordonedTime, why }): Need => ({
       key: `cordon ${of.case} ${of.value}`,
-      ...{ tone: "paused", word: "cordoned" },
+      tone: "paused",
+      word: "cordoned",
       text: (
         <>
           {of.case === "version" ? "Agents of version" : "Agent"} <b>{of.value}</b>{" "}
@@ -123,7 +125,8 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
           {because(why)}.
         </>
       ),
-      ...{ href: "/queues", act: of.case === "version" ? "Uncordon them" : "Uncordon it" },
+      href: "/queues",
+      act: of.case === "version" ? "Uncordon them" : "Uncordon it",
     }),
   );
 }
@@ -147,7 +150,8 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
                 {because(namespacePause.reason)}.
               </>
             ),
-            ...{ href: "/queues", act: "Resume it" },
+            href: "/queues",
+            act: "Resume it",
           },
         ]),
     ...[
@@ -161,7 +165,8 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
           {because(pause?.reason ?? "")}.
         </>
       ),
-      ...{ href: `${at}/${name}`, act: "Resume it" },
+      href: `${at}/${name}`,
+      act: "Resume it",
     })),
   ];
 }
@@ -179,9 +184,12 @@ function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
         : []),
     ];
     return {
-      ...{ key: `region ${region}`, tone: "bad", word: "supervision late" },
+      key: `region ${region}`,
+      tone: "bad",
+      word: "supervision late",
       text: `${parts.join(", ")}.`,
-      ...{ href: "/supervisors", act: "Look at the supervisors" },
+      href: "/supervisors",
+      act: "Look at the supervisors",
     };
   });
 }

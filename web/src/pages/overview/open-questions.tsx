@@ -29,13 +29,16 @@ export function useOpenQuestions(open: number): readonly Need[] {
 function needOf(question: Escalation): Need {
   const { runId, id, workflow, message } = question;
   return {
-    ...{ key: `question ${runId} ${id}`, tone: "warning", word: "question" },
+    key: `question ${runId} ${id}`,
+    tone: "warning",
+    word: "question",
     text: (
       <>
         <b>{subjectWords(question)}</b> of {workflow}: <ForeignMessage text={message} />
       </>
     ),
-    ...{ href: `/escalations/${runId}/${id}`, act: "Answer it" },
+    href: `/escalations/${runId}/${id}`,
+    act: "Answer it",
   };
 }
 
@@ -44,9 +47,12 @@ function restOf(count: number, isMore: boolean): readonly Need[] {
   const many = count >= COUNTED_MAX - SHOWN_MAX ? "10,000 or more" : counted(count, "question");
   return [
     {
-      ...{ key: "questions", tone: "warning", word: "questions" },
+      key: "questions",
+      tone: "warning",
+      word: "questions",
       text: `${many}${isMore ? " more" : ""} can only be answered by a person.`,
-      ...{ href: "/escalations", act: "Answer" },
+      href: "/escalations",
+      act: "Answer",
     },
   ];
 }

@@ -8,7 +8,10 @@ import { numberWords } from "../../words/counts.ts";
 import { isFinal, runStatus, stateName } from "../../words/run-words.ts";
 
 export const ENDS: readonly RunState[] = [
-  ...[RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
+  RunState.COMPLETED,
+  RunState.FAILED,
+  RunState.COMPENSATED,
+  RunState.CANCELLED,
 ];
 
 export function countOf({ states }: Activity, state: RunState): number {

@@ -37,7 +37,8 @@ export function useSuspectSteps(): readonly Need[] {
         <Ago at={since} />.
       </>
     ),
-    ...{ href: `/runs/${runId}`, act: "Look at the run" },
+    href: `/runs/${runId}`,
+    act: "Look at the run",
   }));
 }
 

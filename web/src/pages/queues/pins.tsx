@@ -67,7 +67,8 @@ function PinAct({ queue, again }: Omit<PinsProps, "pins">) {
       done={again}
       onAct={async (form) => {
         const version = Number(written(form, "version") || 0);
-        const [workflow, agentVersion] = [written(form, "workflow"), written(form, "agents")];
+        const workflow = written(form, "workflow");
+        const agentVersion = written(form, "agents");
         await operator.pinQueue({ namespace, queue, workflow, version, agentVersion });
         return `Tasks of ${pinned({ workflow, version })} go to agents of version ${agentVersion}.`;
       }}

@@ -176,11 +176,12 @@ function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
       act="Set the limits"
       done={again}
       onAct={async (form) => {
-        const [leased, perSecond, burst] = ["leased", "per-second", "burst"].map((field) =>
-          number(form, field),
-        );
-        const limits = { leased: leased ?? 0, perSecond: perSecond ?? 0, burst: burst ?? 0 };
-        const answer = await operator.setQueueLimits({ namespace, queue: name, limits: limits });
+        const limits = {
+          leased: number(form, "leased"),
+          perSecond: number(form, "per-second"),
+          burst: number(form, "burst"),
+        };
+        const answer = await operator.setQueueLimits({ namespace, queue: name, limits });
         return `Queue ${name} limits: ${limitWords(answer.queue?.limits) || "none"}.`;
       }}
     >

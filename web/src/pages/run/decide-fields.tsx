@@ -126,7 +126,10 @@ export async function decide(run: Run, form: FormData): Promise<void> {
   const fields = typeof schema === "string" ? formFields(schema) : null;
   const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
   await scheduler.decide({
-    ...{ ...refOf(run), stepId: text("step"), approver, comment: text("comment") },
+    ...refOf(run),
+    stepId: text("step"),
+    approver,
+    comment: text("comment"),
     decision: form.get("decision") === "reject" ? DecisionKind.REJECT : DecisionKind.APPROVE,
     ...(json === "" ? {} : { form: { body: { case: "json" as const, value: json } } }),
   });

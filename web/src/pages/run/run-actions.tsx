@@ -182,7 +182,9 @@ const actions: Readonly<Record<Kind, Action>> = {
     async onAct(run, form) {
       const again = { stepId: text(form, "step"), version: versionOf(form) };
       const { runId } = await scheduler.rerunFrom({
-        ...{ ...refOf(run), ...again, requestId: requestId() },
+        ...refOf(run),
+        ...again,
+        requestId: requestId(),
       });
       return { done: "A new run has begun: this is it.", newRunId: runId };
     },
@@ -209,7 +211,9 @@ const actions: Readonly<Record<Kind, Action>> = {
     async onAct(run, form) {
       const json = text(form, "payload");
       await scheduler.signal({
-        ...{ ...refOf(run), name: text(form, "signal"), signalId: requestId() },
+        ...refOf(run),
+        name: text(form, "signal"),
+        signalId: requestId(),
         ...(json === "" ? {} : { payload: { body: { case: "json", value: json } } }),
       });
       return { done: "The signal is sent." };

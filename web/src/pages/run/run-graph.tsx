@@ -27,7 +27,9 @@ function nodeOf(step: Step, wait: Wait | undefined): GraphNode {
   const reported = wait?.detail.case === "agent" ? wait.detail.value.progress : undefined;
   const share = isFinalStep(step) ? null : shareOf(step, reported);
   return {
-    ...{ id: step.id, needs: step.needs, note: noteOf(step, reported) },
+    id: step.id,
+    needs: step.needs,
+    note: noteOf(step, reported),
     ...stepStatus(step),
     ...(share === null ? {} : { progress: share }),
   };

@@ -20,24 +20,32 @@ export interface BulkAct {
 export const bulkActs: readonly BulkAct[] = [
   {
     states: [RunState.FAILED, RunState.CANCELLED],
-    ...{ kind: BulkKind.RETRY, name: "Retry", done: "retried" },
+    kind: BulkKind.RETRY,
+    name: "Retry",
+    done: "retried",
     willHappen:
       "For each run that failed or was cancelled a new one begins, which keeps what has succeeded and does again what has not.",
   },
   {
     states: [RunState.RUNNING, RunState.ESCALATED],
-    ...{ kind: BulkKind.PAUSE, name: "Pause", done: "paused" },
+    kind: BulkKind.PAUSE,
+    name: "Pause",
+    done: "paused",
     willHappen:
       "Nothing new of these runs is handed out until somebody resumes them. What agents have in hand goes on.",
   },
   {
     states: [RunState.PAUSED],
-    ...{ kind: BulkKind.RESUME, name: "Resume", done: "resumed" },
+    kind: BulkKind.RESUME,
+    name: "Resume",
+    done: "resumed",
     willHappen: "What became ready in these runs meanwhile is handed out at once.",
   },
   {
     states: openStates,
-    ...{ kind: BulkKind.CANCEL, name: "Cancel", done: "cancelled" },
+    kind: BulkKind.CANCEL,
+    name: "Cancel",
+    done: "cancelled",
     willHappen:
       "Agents that work for these runs are told to stop. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",
   },

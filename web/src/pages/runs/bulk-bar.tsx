@@ -92,8 +92,10 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
       // In the order of the action; the page may have loaded other runs.
       scheduler.listRuns(
         {
-          ...{ namespace, filter: { ...read.filter, states: [...states] } },
-          ...{ order: RunOrder.CREATED_ASC, pageSize: FIRST_RUNS },
+          namespace,
+          filter: { ...read.filter, states: [...states] },
+          order: RunOrder.CREATED_ASC,
+          pageSize: FIRST_RUNS,
         },
         { signal },
       ),
@@ -117,7 +119,11 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
         let pageToken = "";
         do {
           const answer = await scheduler.bulkAction({
-            ...{ ...request, ...how, requestId, pageToken, expectedCount: count ?? 0 },
+            ...request,
+            ...how,
+            requestId,
+            pageToken,
+            expectedCount: count ?? 0,
           });
           for (const { status } of answer.results)
             if ((status?.code ?? 0) === 0) tally.done++;

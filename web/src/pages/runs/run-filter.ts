@@ -63,7 +63,8 @@ export interface ReadFilter {
 
 export function readFilter(search: URLSearchParams): ReadFilter {
   const problems = new Map<FilterField, string>();
-  const [state, since] = [search.get("state") ?? "", search.get("since") ?? ""];
+  const state = search.get("state") ?? "";
+  const since = search.get("since") ?? "";
   const order = search.get("order") ?? "";
   const workflow = search.get("workflow") ?? "";
   const named = single.find((one) => stateName(one) === state);

@@ -41,10 +41,13 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
   const [to, setTo] = useState(() => fieldTime(openedMs));
   const [concurrency, setConcurrency] = useState(1);
   const { name } = schedule;
-  const [fromMs, toMs] = [timeOfField(from), timeOfField(to)];
+  const fromMs = timeOfField(from);
+  const toMs = timeOfField(to);
   const isSpan = fromMs !== null && toMs !== null && fromMs < toMs;
   const asked = {
-    ...{ namespace, name, concurrency },
+    namespace,
+    name,
+    concurrency,
     startTime: timestampFromMs(fromMs ?? 0),
     endTime: timestampFromMs(toMs ?? 0),
   };
@@ -123,7 +126,8 @@ interface Asked {
 
 /** Page by page. */
 async function backfill(asked: Asked): Promise<{ occurrences: number; begun: number }> {
-  let [occurrences, begun] = [0, 0];
+  let occurrences = 0;
+  let begun = 0;
   let startTime: Timestamp | undefined = asked.startTime;
   while (startTime) {
     const page: BackfillScheduleResponse = await scheduler.backfillSchedule({
