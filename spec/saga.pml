@@ -1,7 +1,7 @@
 /*
  * A saga of STEPS steps in a row that fails or is cancelled, and is undone.
  *
- * Mirrors server/core: on-task-end.ts, recovery.ts, unknown-outcome.ts, verify.ts, on-report.ts, saga.ts. Each
+ * Mirrors server/core: on-task-end.ts, recovery.ts, unknown-outcome.ts, on-report.ts, saga.ts. Each
  * step is `idempotent`, `verifiable` or `once`, in every mix, and has a `compensate`. An agent may
  * fall silent at any point (SILENCES in all): before its remote call, which it may then still make
  * until `settle` after its lease, or after it; and may report long after.

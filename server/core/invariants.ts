@@ -20,8 +20,7 @@ import {
 } from "./model/model.ts";
 import { itemOf, numberOf } from "./model/step-key.ts";
 import { currentStrategy, leavesEffect, strategyToUndo } from "./model/strategy.ts";
-import type { Plan, PlanStep } from "./plan/plan.ts";
-import { planStepAt } from "./plan/plan-at.ts";
+import { type Plan, type PlanStep, planStepAt } from "./plan/plan.ts";
 import { isUndoable, reaches } from "./recovery/saga.ts";
 
 interface Run {

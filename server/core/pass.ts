@@ -18,8 +18,9 @@ import {
   type PlanChild,
   type PlanStep,
   type PlanTask,
+  plannedTask,
+  planStepAt,
 } from "./plan/plan.ts";
-import { plannedTask, planStepAt } from "./plan/plan-at.ts";
 
 export interface Pass {
   readonly plan: Plan;

@@ -2,11 +2,12 @@
 // The input is rendered again from facts that never change, so it is not stored a second time; that
 // it can be rendered was checked when the step became ready. A plain task of a known run needs no
 // query.
-import { effectKey } from "../core/model/effect-key.ts";
+
 import type { Facts } from "../core/model/facts.ts";
 import type { Payload } from "../core/model/payload.ts";
 import { itemOf, numberOf } from "../core/model/step-key.ts";
-import { nameAt, plannedTask, planStepAt } from "../core/plan/plan-at.ts";
+import { effectKey } from "../core/model/strategy.ts";
+import { nameAt, plannedTask, planStepAt } from "../core/plan/plan.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { EngineStore, Granted, ReadyRow, RunId, TaskFacts } from "../store/store.ts";
 import { readTrace, type TraceContext } from "../store/trace.ts";

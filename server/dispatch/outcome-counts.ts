@@ -3,7 +3,7 @@
 // end; then it writes all of them, so that the good ends of every server count as well.
 import type { Clock } from "../clock.ts";
 import type { CountedOutcomes } from "../store/circuits.ts";
-import type { EndedTask } from "../store/ended-tasks.ts";
+import type { EndedTask } from "../store/rows-of-effects.ts";
 
 const INTERVAL_MS = 5_000;
 /** Counts in memory, one for each lane, agent and 5 s: about 200 bytes each. */

@@ -2,10 +2,9 @@
 // changed, the next due time.
 import type { EpochMs } from "../core/model/attempt.ts";
 import { isEnded, movingSide } from "../core/model/model.ts";
-import type { EndedTask } from "../store/ended-tasks.ts";
 import type { SilentSession } from "../store/operators.ts";
 import type { PassRecord } from "../store/pass-record.ts";
-import { runsToWake } from "../store/rows-of-effects.ts";
+import { type EndedTask, runsToWake } from "../store/rows-of-effects.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
 import type { Ended, Written } from "../store/written.ts";
 

@@ -4,7 +4,7 @@
 import type { RunEvent } from "../core/model/event.ts";
 import { movingSide, type View } from "../core/model/model.ts";
 import { plannedOf } from "../core/model/strategy.ts";
-import { plannedTask, planStepAt } from "../core/plan/plan-at.ts";
+import { plannedTask, planStepAt } from "../core/plan/plan.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 import type { LaneQuestion } from "../store/queues.ts";

@@ -3,8 +3,14 @@
 import type { EndedAttempt, Outcome } from "../core/model/attempt.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { PayloadKey } from "../core/page/apply-pass.ts";
-import { attemptNumber, TASKS, taskOf } from "../core/page/attempts.ts";
-import type { PageAttempt, PageStep, StoredPayload } from "../core/page/page.ts";
+import {
+  attemptNumber,
+  type PageAttempt,
+  type PageStep,
+  type StoredPayload,
+  TASKS,
+  taskOf,
+} from "../core/page/page.ts";
 import { ERROR_KINDS, ERROR_OUTCOMES } from "./facts.ts";
 import type { AttemptRecord } from "./reads.ts";
 

@@ -1,12 +1,16 @@
 // The rows that the effects of a pass append beside the pages of its run: signals, approvals,
-// escalations, interventions, messages between runs. Both stores write exactly these rows, so SQL
+// escalations, interventions, messages between runs; and the tasks that have ended, as
+// circuits count them. Both stores write exactly these rows, so SQL
 // and memory cannot diverge.
+
+import type { EpochMs } from "../core/model/attempt.ts";
+import { type EndKind, endKindOf } from "../core/model/circuit.ts";
 import type { Effect } from "../core/model/effect.ts";
-import type { Intervention } from "../core/model/history.ts";
+import type { AnswerKind, EscalationReason, Intervention } from "../core/model/history.ts";
 import type { Message } from "../core/model/message.ts";
 import type { Payload } from "../core/model/payload.ts";
+import type { DerivedLease } from "../core/page/derived-rows.ts";
 import { childRef } from "./child-run.ts";
-import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";
 import type { Actor, PassRecord } from "./pass-record.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
@@ -143,4 +147,108 @@ function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
       ? [...effect.inputs].map(([strategy, input]) => ({ step: effect.step, strategy, input }))
       : [],
   );
+}
+
+export interface EndedTask {
+  readonly lane: number;
+  readonly agentId: string;
+  readonly runId: RunId;
+  readonly end: EndKind;
+}
+
+/** `leases`: the leases that the pass has ended. */
+export function endedTasks(
+  { head: { runId }, effects }: PassRecord,
+  leases: readonly DerivedLease[],
+): readonly EndedTask[] {
+  if (leases.length === 0) return [];
+  const bySecret = new Map(
+    effects.flatMap((effect) =>
+      effect.kind === "task-ended" ? [[effect.attempt.secret, effect.attempt] as const] : [],
+    ),
+  );
+  return leases.flatMap(({ terms: { lane }, lease: { secret, agentId } }): readonly EndedTask[] => {
+    const outcome = bySecret.get(secret)?.outcome;
+    if (!outcome) return [];
+    const transient = outcome.kind === "failure" && outcome.class === "transient";
+    return [{ lane, agentId, runId, end: endKindOf({ kind: outcome.kind, transient }) }];
+  });
+}
+
+/** An escalation with this reason stays open when its step moves on: no step waits for it. */
+export const STAYS_OPEN: EscalationReason = "doubled";
+
+interface Closing {
+  readonly closedBy: string;
+  readonly answer: EscalationAnswer | null;
+}
+
+export interface EscalationAnswer {
+  readonly answer: AnswerKind;
+  readonly by: string;
+  readonly why: string;
+}
+
+interface EscalationInsert {
+  readonly n: number;
+  readonly step: number;
+  readonly reason: EscalationReason;
+  readonly code: string;
+  readonly message: string;
+  readonly wakeAt: EpochMs;
+  readonly deadlineAt: EpochMs | null;
+  /** A later effect of the same pass has closed it; null: it is open. */
+  readonly closing: Closing | null;
+}
+
+interface EscalationChanges {
+  readonly escalations: readonly EscalationInsert[];
+  readonly escalationsAnswered: readonly (Closing & { readonly n: number })[];
+  readonly escalationsReminded: readonly Extract<Effect, { kind: "escalation-reminded" }>[];
+  /** Closes the open escalations of the step, except those with the reason `STAYS_OPEN`. */
+  readonly escalationsClosed: readonly { readonly step: number; readonly by: string }[];
+}
+
+/**
+ * An escalation that one pass opens and closes is one insert. Older escalations are answered first
+ * and closed then, so that the close which follows from an answer does not touch the answered one.
+ */
+function escalationChanges(effects: readonly Effect[]): EscalationChanges {
+  const asked: EscalationInsert[] = [];
+  const answered: (Closing & { n: number })[] = [];
+  const closed: { step: number; by: string }[] = [];
+  const close = (of: (one: EscalationInsert) => boolean, closing: Closing): boolean => {
+    const found = asked.flatMap((one, place) =>
+      one.closing === null && of(one) ? [{ one, place }] : [],
+    );
+    for (const { one, place } of found) asked[place] = { ...one, closing };
+    return found.length > 0;
+  };
+  for (const effect of effects) {
+    if (effect.kind === "escalated") {
+      const { n, step, reason, code, message, wakeAt, deadlineAt } = effect;
+      asked.push({ n, step, reason, code, message, wakeAt, deadlineAt, closing: null });
+    }
+    if (effect.kind === "escalation-closed") {
+      const { step, by } = effect;
+      close((one) => one.step === step && one.reason !== STAYS_OPEN, {
+        closedBy: by,
+        answer: null,
+      });
+      closed.push({ step, by });
+    }
+    if (effect.kind === "escalation-answered") {
+      const { n, answer, by, why } = effect;
+      // The same words as within the pass (core/evolve.ts).
+      const closedBy = `answered "${answer}" by ${by}`;
+      const closing = { closedBy, answer: { answer, by, why } };
+      if (!close((one) => one.n === n, closing)) answered.push({ n, ...closing });
+    }
+  }
+  return {
+    escalations: asked,
+    escalationsReminded: effects.filter((effect) => effect.kind === "escalation-reminded"),
+    escalationsAnswered: answered,
+    escalationsClosed: closed,
+  };
 }

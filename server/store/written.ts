@@ -1,5 +1,5 @@
 // The result of writing passes, besides the rows.
-import type { EndedTask } from "./ended-tasks.ts";
+import type { EndedTask } from "./rows-of-effects.ts";
 
 export interface Written {
   /** Lanes that claims of this transaction scan for what it has made ready. */

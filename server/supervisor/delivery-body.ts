@@ -6,8 +6,7 @@
 // `count`: how many events of one cause the webhook stands for; run and escalation are those of the
 // first.
 import type { EpochMs } from "../core/model/attempt.ts";
-import type { Plan } from "../core/plan/plan.ts";
-import { nameAt } from "../core/plan/plan-at.ts";
+import { nameAt, type Plan } from "../core/plan/plan.ts";
 import type { DueDelivery } from "../store/outbox.ts";
 
 export function bodyOf(delivery: DueDelivery, plan: Plan): string {

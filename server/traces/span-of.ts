@@ -1,8 +1,7 @@
 // A span of a run, with the ids and the attributes that follow from its subject.
 import type { Attempt, EpochMs } from "../core/model/attempt.ts";
 import { itemOf, numberOf } from "../core/model/step-key.ts";
-import type { Plan } from "../core/plan/plan.ts";
-import { nameAt } from "../core/plan/plan-at.ts";
+import { nameAt, type Plan } from "../core/plan/plan.ts";
 import type { ReadyRow } from "../store/store.ts";
 import type { Trace, TracedRun } from "../store/trace.ts";
 import {

@@ -24,7 +24,7 @@ import {
 import { itemOf } from "../../server/core/model/step-key.ts";
 import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
 import { plannedNow } from "../../server/core/page/apply-pass.ts";
-import { attemptNumber } from "../../server/core/page/attempts.ts";
+import { attemptNumber } from "../../server/core/page/page.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";

@@ -6,8 +6,7 @@ import { expect } from "vitest";
 import type { Attempt, Outcome } from "../../server/core/model/attempt.ts";
 import { SCHEMA_BROKEN } from "../../server/core/model/evaluator.ts";
 import type { Step } from "../../server/core/model/model.ts";
-import type { PlanStep } from "../../server/core/plan/plan.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { type PlanStep, planStepAt } from "../../server/core/plan/plan.ts";
 import type { World } from "../support/core-world.ts";
 
 export function isUnknown(outcome: Outcome): boolean {

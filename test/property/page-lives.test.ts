@@ -5,7 +5,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isEnded } from "../../server/core/model/model.ts";
-import { sameAttempt } from "../../server/core/page/attempts.ts";
 import { decodePage, type EncodedPage, encodePage } from "../../server/core/page/codec.ts";
 import {
   type DerivedLease,
@@ -15,7 +14,7 @@ import {
   storedWakeAt,
   wakeAtOf,
 } from "../../server/core/page/derived-rows.ts";
-import { ATTEMPTS_MAX, type Page, pageNoOf } from "../../server/core/page/page.ts";
+import { ATTEMPTS_MAX, type Page, pageNoOf, sameAttempt } from "../../server/core/page/page.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { begunOf, type PagedLife, pagedLife } from "../support/paged-life.ts";
 import { lives } from "./random-acts.ts";

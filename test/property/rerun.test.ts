@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isEnded } from "../../server/core/model/model.ts";
 import { leavesEffect } from "../../server/core/model/strategy.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../server/core/plan/plan.ts";
 import { stepsToReuse } from "../../server/core/recovery/reuse.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { keptOf } from "../support/kept-steps.ts";

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import { numberOf } from "../../server/core/model/step-key.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../server/core/plan/plan.ts";
 import { reaches } from "../../server/core/recovery/saga.ts";
 import { everyEdge } from "../support/core-laws.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";

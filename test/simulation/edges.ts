@@ -11,8 +11,7 @@ import {
   UNDO_EDGES,
 } from "../../server/core/model/state-table.ts";
 import { shapeOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan/plan.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { type Plan, planStepAt } from "../../server/core/plan/plan.ts";
 import type { PassRecord } from "../../server/store/pass-record.ts";
 
 /** As `forward: LEASED -succeeded-> SUCCEEDED`. */

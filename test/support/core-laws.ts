@@ -34,8 +34,7 @@ import {
   UNDO_EDGES,
 } from "../../server/core/model/state-table.ts";
 import { shapeOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan/plan.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { type Plan, planStepAt } from "../../server/core/plan/plan.ts";
 
 /** A row of the state table, as `forward: LEASED -succeeded-> SUCCEEDED`. */
 export type EdgeTaken = string;

@@ -11,11 +11,9 @@ import type { Answer, RunEvent } from "../../server/core/model/event.ts";
 import type { Message } from "../../server/core/model/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model/model.ts";
 import { itemOf, numberOf } from "../../server/core/model/step-key.ts";
-import type { TypicalDuration } from "../../server/core/model/typical-duration.ts";
-import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
+import { nextSlowCheck, type TypicalDuration } from "../../server/core/model/typical-duration.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
-import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan/plan.ts";
-import { planStepAt } from "../../server/core/plan/plan-at.ts";
+import { type Plan, planStepAt, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan/plan.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */

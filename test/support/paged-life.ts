@@ -26,8 +26,7 @@ import {
   type PageStep,
   pageNoOf,
 } from "../../server/core/page/page.ts";
-import type { Plan } from "../../server/core/plan/plan.ts";
-import { plannedTask, planStepAt } from "../../server/core/plan/plan-at.ts";
+import { type Plan, plannedTask, planStepAt } from "../../server/core/plan/plan.ts";
 import type { PassPlayed } from "./core-rows.ts";
 import type { World } from "./core-world.ts";
 

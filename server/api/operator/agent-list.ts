@@ -5,8 +5,7 @@ import type { AgentInfoSchema, HeldTaskSchema } from "@drover/proto/drover/v1/ag
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { TaskKind as CoreTaskKind } from "../../core/model/attempt.ts";
-import type { Plan } from "../../core/plan/plan.ts";
-import { nameAt } from "../../core/plan/plan-at.ts";
+import { nameAt, type Plan } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { CircuitRecord, Cordon } from "../../store/circuits.ts";
 import type { AgentRecord, HeldTask } from "../../store/operators.ts";

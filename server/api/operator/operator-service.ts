@@ -11,11 +11,10 @@ import type {
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Clock, Random } from "../../clock.ts";
-import { effectKey } from "../../core/model/effect-key.ts";
 import type { AnswerKind } from "../../core/model/history.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
-import { type Plan, planOf } from "../../core/plan/plan.ts";
-import { nameAt } from "../../core/plan/plan-at.ts";
+import { effectKey } from "../../core/model/strategy.ts";
+import { nameAt, type Plan, planOf } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";

@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ActivitySchema } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { nameAt } from "../../core/plan/plan-at.ts";
+import { nameAt } from "../../core/plan/plan.ts";
 import type { InterventionPage } from "../../store/operators.ts";
 import {
   type ActivityRows,

@@ -13,8 +13,7 @@ import {
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { AttemptKind, Outcome } from "../../core/model/attempt.ts";
 import { type Lease, movingSide, type Step } from "../../core/model/model.ts";
-import type { Plan } from "../../core/plan/plan.ts";
-import { nameAt } from "../../core/plan/plan-at.ts";
+import { nameAt, type Plan } from "../../core/plan/plan.ts";
 import type { AttemptRecord, RunDetail } from "../../store/reads.ts";
 import { progressMessage } from "../agent/convert-progress.ts";
 import { TASK_KINDS } from "../agent/convert-task.ts";

@@ -28,8 +28,7 @@ import type {
 } from "../../core/explain/explanation.ts";
 import { untakenSignals } from "../../core/explain/untaken-signals.ts";
 import type { CancelCause } from "../../core/model/model.ts";
-import type { Plan } from "../../core/plan/plan.ts";
-import { nameAt } from "../../core/plan/plan-at.ts";
+import { nameAt, type Plan } from "../../core/plan/plan.ts";
 import { childRunId } from "../../store/child-run.ts";
 import type { RunDetail, RunLiveness } from "../../store/reads.ts";
 import { progressMessage } from "../agent/convert-progress.ts";

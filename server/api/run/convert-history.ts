@@ -16,8 +16,7 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { warningsOf } from "../../core/explain/warnings.ts";
 import type { AnswerKind } from "../../core/model/history.ts";
-import type { Plan } from "../../core/plan/plan.ts";
-import { nameAt, planStepAt } from "../../core/plan/plan-at.ts";
+import { nameAt, type Plan, planStepAt } from "../../core/plan/plan.ts";
 import { answersNow, askedWork } from "../../core/recovery/answers.ts";
 import type {
   AttemptRecord,

@@ -26,8 +26,7 @@ import {
 } from "../../core/model/model.ts";
 import { type PublicStep, publicStep } from "../../core/model/public-state.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
-import type { Plan, PlanStep } from "../../core/plan/plan.ts";
-import { planStepAt } from "../../core/plan/plan-at.ts";
+import { type Plan, type PlanStep, planStepAt } from "../../core/plan/plan.ts";
 import { childRunId } from "../../store/child-run.ts";
 import { hasExpression } from "../../store/plans.ts";
 import type {

@@ -5,9 +5,9 @@ import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts"
 import type { Definition } from "../../core/definition/definition.ts";
 import {
   type DefinitionProblem,
+  definitionNotes,
   definitionProblems,
 } from "../../core/definition/definition-check.ts";
-import { definitionNotes } from "../../core/definition/definition-notes.ts";
 import { parseWorkflowText, type WorkflowText } from "../../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import { refusal } from "../calls/errors.ts";

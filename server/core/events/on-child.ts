@@ -29,8 +29,7 @@ import {
   totalEndsAt,
 } from "../pass.ts";
 import { TOTAL_OVER } from "../recovery/fail-step.ts";
-import { recover } from "../recovery/recovery.ts";
-import { policyFor } from "../recovery/retry.ts";
+import { policyFor, recover } from "../recovery/recovery.ts";
 import { stopped } from "../recovery/saga.ts";
 import { evaluated, setbackOf } from "./on-task-end.ts";
 

@@ -24,8 +24,7 @@ import {
   touchedSteps,
 } from "../pass.ts";
 import { fail, recordFailure } from "../recovery/fail-step.ts";
-import { recover } from "../recovery/recovery.ts";
-import { policyFor } from "../recovery/retry.ts";
+import { policyFor, recover } from "../recovery/recovery.ts";
 import { stop } from "../recovery/saga.ts";
 import { childLate } from "./on-child.ts";
 import { approve } from "./on-signal.ts";

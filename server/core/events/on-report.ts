@@ -16,9 +16,9 @@ import {
 } from "../model/model.ts";
 import { currentStrategy, isFresh, isUnsettled, strategyToUndo } from "../model/strategy.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "../pass.ts";
-import { planStepAt } from "../plan/plan-at.ts";
+import { planStepAt } from "../plan/plan.ts";
 import { afterUndo, undoStrategy } from "../recovery/leave-strategy.ts";
-import { policyFor } from "../recovery/retry.ts";
+import { policyFor } from "../recovery/recovery.ts";
 import { resumeStopped } from "../recovery/saga.ts";
 import {
   attemptOf,

@@ -21,10 +21,9 @@ import {
 } from "../pass.ts";
 import { PERMANENT } from "../recovery/fail-step.ts";
 import { strategyUndone, totalOver } from "../recovery/leave-strategy.ts";
-import { recover } from "../recovery/recovery.ts";
-import { policyFor } from "../recovery/retry.ts";
+import { policyFor, recover } from "../recovery/recovery.ts";
 import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "../recovery/saga.ts";
-import { verifyEnded } from "../recovery/verify.ts";
+import { verifyEnded } from "../recovery/unknown-outcome.ts";
 
 interface ReportSource {
   readonly agentId: string;

@@ -4,8 +4,7 @@ import type { EpochMs } from "../model/attempt.ts";
 import type { CancelCause } from "../model/model.ts";
 import { itemOf } from "../model/step-key.ts";
 import { inWords } from "../pass.ts";
-import type { Plan } from "../plan/plan.ts";
-import { nameAt } from "../plan/plan-at.ts";
+import { nameAt, type Plan } from "../plan/plan.ts";
 import type {
   AgentWorking,
   Explanation,

@@ -1,8 +1,7 @@
 // The events of a run, and the answers to their senders. An event contains every fact that its rule
 // needs: no rule reads a clock, a database or a random source.
 
-import { type Plan, UNDELIVERED_AT_ONCE_MAX } from "../plan/plan.ts";
-import { planStepAt } from "../plan/plan-at.ts";
+import { type Plan, planStepAt, UNDELIVERED_AT_ONCE_MAX } from "../plan/plan.ts";
 import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";

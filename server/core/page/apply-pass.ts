@@ -3,12 +3,11 @@
 import type { Attempt, Counted } from "../model/attempt.ts";
 import type { Effect } from "../model/effect.ts";
 import { isEnded, movingSide, type Ready, type Run, type Step, type View } from "../model/model.ts";
-import type { Payload } from "../model/payload.ts";
-import { payloadBytes } from "../model/payload.ts";
+import { type Payload, payloadBytes } from "../model/payload.ts";
 import type { PlanTask } from "../plan/plan.ts";
-import { attemptNumber, sameAttempt, taskOf } from "./attempts.ts";
 import {
   ATTEMPTS_MAX,
+  attemptNumber,
   emptyPage,
   INLINE_BYTES_MAX,
   type Page,
@@ -16,7 +15,9 @@ import {
   type PageStep,
   pageNoOf,
   type StoredPayload,
+  sameAttempt,
   type TaskTerms,
+  taskOf,
   untriedStep,
 } from "./page.ts";
 

@@ -1,9 +1,15 @@
 // The text of attempts: within the line of a step (codec.ts), or alone in the attempt log.
 import type { AttemptKind, Counted, EpochMs, FailureClass } from "../model/attempt.ts";
-import { decodeHex, encodeHex } from "./hex-text.ts";
+import {
+  decodeHex,
+  decodePayload,
+  encodeHex,
+  encodePayload,
+  encodeUnknown,
+  type RawPayload,
+  unknownOf,
+} from "./field-codec.ts";
 import type { PageAttempt, StoredOutcome } from "./page.ts";
-import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";
-import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 export interface RawAttempt {
   /** Kind; left out: perform. */

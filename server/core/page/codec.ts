@@ -22,6 +22,16 @@ import type { ResultRef, Step, Undo, UnknownOutcome } from "../model/model.ts";
 import type { EffectStatus, Strategy } from "../model/strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
 import {
+  decodePayload,
+  decodeTerms,
+  encodePayload,
+  encodeTerms,
+  encodeUnknown,
+  type RawPayload,
+  type RawTerms,
+  unknownOf,
+} from "./field-codec.ts";
+import {
   decodeHead,
   decodeOf,
   encodeHead,
@@ -31,7 +41,6 @@ import {
   type RawOf,
 } from "./head-codec.ts";
 import type { Page, PageStep } from "./page.ts";
-import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";
 import {
   decodeForward,
   decodeUndo,
@@ -40,8 +49,6 @@ import {
   type RawUndo,
   type SideOf,
 } from "./side-codec.ts";
-import { decodeTerms, encodeTerms, type RawTerms } from "./terms-codec.ts";
-import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 /** Format of the text. A reader refuses any other format. */
 const PAGE_FORMAT = 1;

@@ -1,9 +1,8 @@
 // The text of a run's head within its first page: values that change are in the first line of the
 // text, constant ones in the last line (codec.ts).
 import type { Parent, Run, RunState } from "../model/model.ts";
+import { encodeShort, encodeUnknown, unknownOf } from "./field-codec.ts";
 import type { PageHead } from "./page.ts";
-import { encodeShort } from "./short-list.ts";
-import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 /** Namespace, definition, priority. */
 export type RawOf = readonly [number, number, number];

@@ -4,7 +4,7 @@
 //
 // A page contains everything that the rules know of its steps, with their last attempts. Rows by
 // which it can be found are derived from the page alone (derived-rows.ts).
-import type { Attempt, Counted, EpochMs } from "../model/attempt.ts";
+import type { Attempt, AttemptKind, Counted, EpochMs, TaskKind } from "../model/attempt.ts";
 import { isEnded, type Run, type Step } from "../model/model.ts";
 import type { Payload } from "../model/payload.ts";
 import { itemOf } from "../model/step-key.ts";
@@ -115,4 +115,28 @@ export function firstPage(
 
 export function untriedStep(step: Step): PageStep {
   return { step, terms: null, progress: null, details: null, attempts: [], logged: 0 };
+}
+
+/** The kinds of attempts that end a lease. Attempts of other kinds are stored beside them. */
+export const TASKS: readonly TaskKind[] = ["perform", "compensate", "verify"];
+
+export function taskOf(kind: AttemptKind): TaskKind | null {
+  return TASKS.find((task) => task === kind) ?? null;
+}
+
+type AttemptIdentity = Pick<PageAttempt, "kind" | "fence" | "n"> & {
+  readonly outcome: { readonly kind: Attempt["outcome"]["kind"] };
+};
+
+/**
+ * Distinguishes attempts of one kind and fence. A late success is stored beside a late failure of
+ * the same attempt; a second one of either adds nothing.
+ */
+export function attemptNumber({ kind, n, outcome }: AttemptIdentity): number {
+  return kind === "late" ? 2 * n + Number(outcome.kind === "success") : n;
+}
+
+/** Whether both are the same attempt of their step. */
+export function sameAttempt(a: AttemptIdentity, b: AttemptIdentity): boolean {
+  return a.fence === b.fence && a.kind === b.kind && attemptNumber(a) === attemptNumber(b);
 }

@@ -12,7 +12,7 @@ import type {
   WaitingFor,
 } from "../model/model.ts";
 import { TIMEOUTS_DEFAULT } from "../plan/plan.ts";
-import { decodeHex, encodeHex } from "./hex-text.ts";
+import { decodeHex, encodeHex } from "./field-codec.ts";
 import type { TaskTerms } from "./page.ts";
 
 /** Other values of the line. What follows from them is left out of the text of a side. */

@@ -22,8 +22,9 @@ import type {
   TaskWork,
   Timeouts,
 } from "../definition/definition.ts";
+import type { TaskKind } from "../model/attempt.ts";
 import type { Payload } from "../model/payload.ts";
-import { reachOf } from "./reach.ts";
+import { itemOf, numberOf } from "../model/step-key.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -400,4 +401,73 @@ export function totalOf(given: Partial<Timeouts>): number {
   const attemptMs = given.attemptMs ?? TIMEOUTS_DEFAULT.attemptMs;
   const oneTryMs = (given.pickupMs ?? 0) + attemptMs + (given.callbackMs ?? 0);
   return given.totalMs ?? Math.max(TIMEOUTS_DEFAULT.totalMs, oneTryMs);
+}
+
+/** The plan of a step, or of an item of a map. The id of an item contains its index. */
+export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
+  const step = plan.steps[numberOf(place)];
+  const item = itemOf(place);
+  if (!step || item === 0) return step;
+  if (step.work.kind !== "map") return undefined;
+  return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
+}
+
+/** The task of a step, of the `planned` strategy. The task of a map itself is its gate. */
+export function plannedTask(
+  { id, work, verify, compensate }: PlanStep,
+  task: TaskKind,
+  planned: number,
+): PlanTask {
+  const ways = { perform: performed(work, planned), verify, compensate };
+  const found = ways[task];
+  if (!found) throw new Error(`step ${id} has no task to ${task}`);
+  return found;
+}
+
+function performed(work: PlanWork, planned: number): PlanTask | null {
+  if (work.kind === "map") return work.gate;
+  return work.kind === "task" ? (work.strategies[planned] ?? null) : null;
+}
+
+/** The id of a step or an item, for a person; null: the run as a whole. */
+export function nameAt(plan: Plan, place: number | null): string {
+  return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
+}
+
+/**
+ * By number of the step: which steps its end may open at once. These are its successors, and theirs
+ * if a successor may be skipped or have its signal already. A pass loads these steps, so no other
+ * code may decide which steps can end at once.
+ */
+function reachOf(
+  definition: Definition,
+  needs: readonly (readonly number[])[],
+  successors: readonly (readonly number[])[],
+): readonly (readonly number[])[] {
+  // A signal may have come early, so a step that waits for one may end at once.
+  const known = new Map<number, boolean>();
+  const mayPassAtOnce = (no: number): boolean => {
+    const before = known.get(no);
+    if (before !== undefined) return before;
+    const step = definition.steps[no];
+    const of = needs[no] ?? [];
+    const may =
+      step?.when !== undefined ||
+      (step?.runIf ?? "ended") !== "ended" ||
+      step?.kind === "signal" ||
+      // Its other needs may have been skipped before, by a rule or by a person's answer.
+      of.some(mayPassAtOnce);
+    known.set(no, may);
+    return may;
+  };
+  return successors.map((of) => {
+    const reached = new Set<number>();
+    const open = [...of];
+    for (let no = open.pop(); no !== undefined; no = open.pop()) {
+      if (reached.has(no)) continue;
+      reached.add(no);
+      if (mayPassAtOnce(no)) open.push(...(successors[no] ?? []));
+    }
+    return [...reached].sort((a, b) => a - b);
+  });
 }

@@ -2,7 +2,7 @@
 // once the effect of the strategy is settled; otherwise a run could complete with two effects of
 // one step (G19). The possible effect decides the first action:
 //
-//   verify      the outcome of the attempt is unknown, and the step has a verify (verify.ts)
+//   verify      the outcome of the attempt is unknown, and the step has a verify
 //   undo        the run continues without this strategy, and the step has a `compensate`: a task
 //               removes the effect, with the key and the input of the strategy
 //   ask         the step must run once only, or it has an effect that cannot be undone: a person

@@ -2,8 +2,8 @@
 //   1. retry by the first policy that applies to the code; a lost task at once, with another agent
 //   2. fall back: the next strategy of the plan, with new retries and an effect of its own
 //   3. the step has failed: `on_failure`. An undo that has failed asks a person
-// A step that must not be repeated blindly is verified before each of these levels (verify.ts). A
-// strategy is left only once its effect is settled (leave-strategy.ts).
+// A step that must not be repeated blindly is verified before each of these levels
+// (unknown-outcome.ts). A strategy is left only once its effect is settled (leave-strategy.ts).
 import type { RetryPolicy } from "../definition/definition.ts";
 import type { Setback, Step } from "../model/model.ts";
 import {
@@ -19,7 +19,6 @@ import {
 import { LOSSES_IN_A_ROW_MAX } from "../plan/plan.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { leave, totalOver } from "./leave-strategy.ts";
-import { backoffMs, policyFor } from "./retry.ts";
 import { onUnknownOutcome } from "./unknown-outcome.ts";
 
 /** Decides what follows a setback of a task of the step that has just ended. */
@@ -89,4 +88,25 @@ function poison(pass: Pass, step: Step, forward: boolean, { code }: Setback): vo
   }
   emit(pass, { kind: "undo-failed", step: step.no });
   escalate(pass, step.no, "undo-failed", message, POISON);
+}
+
+/** Index of the first policy that applies to this code; null: there is no retry. */
+export function policyFor(policies: readonly RetryPolicy[], code: string): number | null {
+  const index = policies.findIndex((policy) => policy.on.length === 0 || policy.on.includes(code));
+  return index === -1 ? null : index;
+}
+
+/**
+ * Milliseconds until the next try after `tries` counted ones: exponential up to `maxMs`, spread by
+ * `jitter` with the random number `draw`; never before the remote service asked to be called again.
+ */
+export function backoffMs(
+  policy: RetryPolicy,
+  tries: number,
+  draw: number,
+  retryAfterMs: number | null,
+): number {
+  const grown = policy.initialMs * policy.factor ** Math.max(0, tries - 1);
+  const spread = 1 + policy.jitter * (2 * draw - 1);
+  return Math.max(Math.round(Math.min(grown, policy.maxMs) * spread), retryAfterMs ?? 0);
 }

@@ -3,7 +3,7 @@
 import type { LaneCircuit } from "../../core/explain/explanation.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/model/circuit.ts";
-import { taskOf } from "../../core/page/attempts.ts";
+import { taskOf } from "../../core/page/page.ts";
 import type {
   Circuit,
   CircuitChange,

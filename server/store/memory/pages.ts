@@ -1,7 +1,6 @@
 // Writes pages with the difference that they make in the derived rows.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { AppliedPass, PayloadRow } from "../../core/page/apply-pass.ts";
-import { attemptNumber } from "../../core/page/attempts.ts";
 import {
   type DerivedChanges,
   type DerivedLease,
@@ -9,7 +8,7 @@ import {
   derivedChanges,
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
-import type { Page, PageAttempt } from "../../core/page/page.ts";
+import { attemptNumber, type Page, type PageAttempt } from "../../core/page/page.ts";
 import type { RunId, RunRef } from "../run-head.ts";
 import { pinnedLane } from "./pins.ts";
 import { workflowKey } from "./queue-tables.ts";

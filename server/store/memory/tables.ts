@@ -21,8 +21,13 @@ import { isEnded, type LeaseCancel } from "../../core/model/model.ts";
 import type { Payload } from "../../core/model/payload.ts";
 import type { Permit } from "../../core/model/permits.ts";
 import type { LoggedAttempt, PayloadKey, PayloadRow } from "../../core/page/apply-pass.ts";
-import { attemptNumber } from "../../core/page/attempts.ts";
-import { type Page, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
+import {
+  attemptNumber,
+  type Page,
+  type PageHead,
+  type PageStep,
+  pageNoOf,
+} from "../../core/page/page.ts";
 import type {
   DecisionRecord,
   EscalationRecord,

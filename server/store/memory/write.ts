@@ -6,10 +6,15 @@ import type { Intervention } from "../../core/model/history.ts";
 import { isEnded } from "../../core/model/model.ts";
 import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
 import { firstPage, type Page } from "../../core/page/page.ts";
-import { type EndedTask, endedTasks } from "../ended-tasks.ts";
-import { STAYS_OPEN } from "../escalation-changes.ts";
 import type { Actor, PassRecord } from "../pass-record.ts";
-import { MESSAGE_GRACE_MS, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
+import {
+  type EndedTask,
+  endedTasks,
+  MESSAGE_GRACE_MS,
+  type RowsOfEffects,
+  rowsOfEffects,
+  STAYS_OPEN,
+} from "../rows-of-effects.ts";
 import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
 import { publishEnd, publishEscalation } from "./outbox.ts";
 import { putApplied, putPage, type Writing } from "./pages.ts";

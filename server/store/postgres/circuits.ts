@@ -1,7 +1,7 @@
 // Circuits and cordons on PostgreSQL.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { type CircuitState, CLOSED, endKindOf } from "../../core/model/circuit.ts";
-import { taskOf } from "../../core/page/attempts.ts";
+import { taskOf } from "../../core/page/page.ts";
 import type {
   Circuit,
   CircuitChange,

@@ -1,7 +1,7 @@
 // Writes what has no room in a page: large payloads, and the oldest attempts of a step.
 import type { AppliedPass, LoggedAttempt, PayloadRow } from "../../core/page/apply-pass.ts";
 import { encodeAttempt } from "../../core/page/attempt-codec.ts";
-import { attemptNumber } from "../../core/page/attempts.ts";
+import { attemptNumber } from "../../core/page/page.ts";
 import type { RunId } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
 import { type Columns, payloadColumns } from "./columns.ts";

@@ -1,8 +1,8 @@
 // Writes the input to runs: answers, signals, decisions, changed inputs. Answers come before the
 // closes that follow from them, and both before the escalations that the pass opens.
-import { type EscalationAnswer, STAYS_OPEN } from "../escalation-changes.ts";
+
 import type { OutboxKind } from "../outbox.ts";
-import type { RowsOfEffects } from "../rows-of-effects.ts";
+import { type EscalationAnswer, type RowsOfEffects, STAYS_OPEN } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import { answers, escalationReasons, outboxKinds } from "./codes.ts";

@@ -3,9 +3,8 @@
 // one of them has failed.
 import { isEnded, type Run } from "../../core/model/model.ts";
 import type { DerivedLease } from "../../core/page/derived-rows.ts";
-import { endedTasks } from "../ended-tasks.ts";
 import type { PassRecord } from "../pass-record.ts";
-import { rowsOfEffects } from "../rows-of-effects.ts";
+import { endedTasks, rowsOfEffects } from "../rows-of-effects.ts";
 import type { NewRun, RunId } from "../store.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { ofEach, writeRows } from "./batch.ts";

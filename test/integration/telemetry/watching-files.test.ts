@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { dashboardText, ROWS } from "../../../deploy/grafana/dashboard.ts";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
-import { TASKS } from "../../../server/core/page/attempts.ts";
+import { TASKS } from "../../../server/core/page/page.ts";
 import { rules, runStates } from "../../../server/store/postgres/codes.ts";
 import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/catalogue.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";

@@ -1,7 +1,7 @@
 // What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
 // G1, G2 and G13.
 
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import { OVERLOADED } from "../seen.ts";
 import { endsSetOff, setOffBy } from "./ends.ts";

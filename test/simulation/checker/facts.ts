@@ -6,8 +6,7 @@
 
 import type { EpochMs, TaskKind } from "../../../server/core/model/attempt.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/model/history.ts";
-import { type Plan, planOf } from "../../../server/core/plan/plan.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { type Plan, planOf, planStepAt } from "../../../server/core/plan/plan.ts";
 import type {
   Answer,
   AnswerRecord,

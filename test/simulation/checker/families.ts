@@ -1,7 +1,6 @@
 // Runs that a step of another run has begun: parts of G1, G5 and G16.
 import { isDeepStrictEqual } from "node:util";
-import { planOf } from "../../../server/core/plan/plan.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { planOf, planStepAt } from "../../../server/core/plan/plan.ts";
 import {
   allHandOuts,
   callsTo,

@@ -1,8 +1,7 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
 
 import { stepKeyOf } from "../../../server/core/model/step-key.ts";
-import type { PlanStep } from "../../../server/core/plan/plan.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { type PlanStep, planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalAttempt } from "../history-rows.ts";
 import {
   allHandOuts,

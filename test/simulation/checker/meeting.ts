@@ -1,8 +1,7 @@
 // Ready work and a matching waiter meet: G15.
 
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
-import { AVOID_SESSION_MS } from "../../../server/core/plan/plan.ts";
-import { plannedTask } from "../../../server/core/plan/plan-at.ts";
+import { AVOID_SESSION_MS, plannedTask } from "../../../server/core/plan/plan.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";

@@ -1,8 +1,7 @@
 // Steps of a run, and items of its maps: both stand at a place (server/core/place.ts).
 
 import { itemOf, numberOf, stepKeyOf } from "../../../server/core/model/step-key.ts";
-import type { PlanStep } from "../../../server/core/plan/plan.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { type PlanStep, planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalAttempt } from "../history-rows.ts";
 import type { RunFacts } from "./facts.ts";
 

@@ -8,8 +8,8 @@ import {
   LOSSES_IN_A_ROW_MAX,
   type PlanStep,
   type PlanTask,
+  planStepAt,
 } from "../../../server/core/plan/plan.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
 import { answered, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import { mayBeReplanned } from "./undos.ts";

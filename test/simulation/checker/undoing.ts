@@ -1,7 +1,7 @@
 // Undoing is whole, in order and not too early; a cancel stops what goes forward: G11 and G16.
 
 import { numberOf } from "../../../server/core/model/step-key.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../../server/core/plan/plan.ts";
 import type { EffectRecord } from "../history.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
 import {

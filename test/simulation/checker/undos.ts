@@ -1,7 +1,7 @@
 // Whose an undo is: of a strategy that its step leaves (G19), or of the whole run (G11).
 import { isFinal } from "../../../server/core/model/model.ts";
 import { itemOf } from "../../../server/core/model/step-key.ts";
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../../server/core/plan/plan.ts";
 import { answered, type HandOut, type RunFacts } from "./facts.ts";
 import { childRows } from "./places.ts";
 

@@ -1,6 +1,6 @@
 // What people and the outside world said to a run is kept, and nothing is kept that nobody said: a
 // part of G1.
-import { planStepAt } from "../../../server/core/plan/plan-at.ts";
+import { planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";
 import type { Finding } from "./violation.ts";

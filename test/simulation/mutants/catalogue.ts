@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "one idempotency key over two strategies",
-    file: "core/model/effect-key.ts",
+    file: "core/model/strategy.ts",
     find: "gateWay(items.begun, strategy) : strategy}",
     replace: "gateWay(items.begun, strategy) : 0}",
     why: "the remote service takes the second way for a repeat of the first",

@@ -1,7 +1,7 @@
 // What `workflow check` says about a valid definition [G19].
 import { expect, test } from "vitest";
 import type { StepRules, StepWork } from "../../../server/core/definition/definition.ts";
-import { definitionNotes } from "../../../server/core/definition/definition-notes.ts";
+import { definitionNotes } from "../../../server/core/definition/definition-check.ts";
 
 const notesOn = (rules: Partial<StepRules>, work: StepWork = { task: "book" }) =>
   definitionNotes({ workflow: "w", steps: [{ id: "hotel", needs: [], ...rules, ...work }] });

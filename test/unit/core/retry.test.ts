@@ -1,7 +1,7 @@
 /** Rung 1 of the ladder: which failures are tried again, how often, and after how long. */
 import { describe, expect, test } from "vitest";
 import { RETRY_DEFAULT, UNDO_RETRY_DEFAULT } from "../../../server/core/plan/plan.ts";
-import { backoffMs, policyFor } from "../../../server/core/recovery/retry.ts";
+import { backoffMs, policyFor } from "../../../server/core/recovery/recovery.ts";
 import { failure } from "../../support/core-outcomes.ts";
 import { createWorld, MIDDLE, type World, workflow } from "../../support/core-world.ts";
 

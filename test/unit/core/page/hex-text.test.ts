@@ -1,7 +1,7 @@
 /** Hex as it stands in a page. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeHex, encodeHex } from "../../../../server/core/page/hex-text.ts";
+import { decodeHex, encodeHex } from "../../../../server/core/page/field-codec.ts";
 
 const SETTINGS = { seed: 20_261_126, numRuns: 300 };
 
