@@ -5,10 +5,7 @@
 import { type Expr, Expr_CallSchema, ExprSchema } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { create } from "@bufbuild/protobuf";
 import { functions, hidden, meteredName } from "./environment.ts";
-
-type Kind = Expr["exprKind"];
-type CallOf<K> = K extends { case: "callExpr"; value: infer V } ? V : never;
-type FoldOf<K> = K extends { case: "comprehensionExpr"; value: infer V } ? V : never;
+import type { KindOf } from "./syntax.ts";
 
 export function meteredTree(expr: Expr): Expr {
   const { exprKind } = expr;
@@ -49,7 +46,7 @@ function metered(expr: Expr | undefined): readonly Expr[] {
   return expr ? [meteredTree(expr)] : [];
 }
 
-function meteredCall(expr: Expr, call: CallOf<Kind>): Expr {
+function meteredCall(expr: Expr, call: KindOf<"callExpr">): Expr {
   const args = call.args.map(meteredTree);
   const [condition, ...values] = args;
   if (call.function === "_?_:_" && condition)
@@ -76,13 +73,13 @@ function bool(expr: Expr): Expr {
 }
 
 /** The function that `strings.quote(x)` names, which parses like a method of a variable. */
-export function qualifiedName({ target, function: name }: CallOf<Kind>): string | null {
+export function qualifiedName({ target, function: name }: KindOf<"callExpr">): string | null {
   if (target?.exprKind.case !== "identExpr") return null;
   const qualified = `${target.exprKind.value.name}.${name}`;
   return functions.find(qualified) ? qualified : null;
 }
 
-function meteredFold(expr: Expr, fold: FoldOf<Kind>): Expr {
+function meteredFold(expr: Expr, fold: KindOf<"comprehensionExpr">): Expr {
   const { iterRange, accuInit, loopCondition, loopStep, result } = fold;
   if (!iterRange || !accuInit || !loopCondition || !loopStep || !result) return expr;
   const value = {

@@ -25,6 +25,9 @@ export interface Tree {
   readonly offsetOf: (id: bigint) => number;
 }
 
+/** What a node of one kind consists of, as `KindOf<"callExpr">`. */
+export type KindOf<C, K = Expr["exprKind"]> = K extends { case: C; value: infer V } ? V : never;
+
 type Syntax =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly message: string; readonly at: number };
