@@ -4,10 +4,9 @@
 import { nearestWord } from "../core/definition/nearest-word.ts";
 import type { ExpressionScope } from "./types.ts";
 
-export interface StepNames {
+interface StepNames {
   readonly text: string;
   readonly scope: ExpressionScope;
-  readonly allows: (id: string) => void;
 }
 
 /**
@@ -17,7 +16,7 @@ export interface StepNames {
 export function checkStepName(
   id: string,
   at: number,
-  { text, scope, allows }: StepNames,
+  { text, scope }: StepNames,
   field?: string,
 ): string | null {
   const meant = scope.allSteps.find(
@@ -34,10 +33,7 @@ export function checkStepName(
       ? `this reads as "steps.${id} minus ...": write steps["${meant}"]`
       : `the id of a step with dots is written in quotes: steps["${meant}"]`;
   if (field !== undefined) return null;
-  if (isKnown) {
-    allows(id);
-    return null;
-  }
+  if (isKnown) return null;
   if (scope.allSteps.includes(id))
     return `step "${id}" is not upstream of this one, so it may not have ended yet: add it to needs`;
   const near = nearestWord(id, scope.allSteps);
