@@ -49,6 +49,15 @@ type CompiledTemplate =
 /** Most levels of a payload; the same limit as for all JSON in expressions. */
 const DEPTH_MAX = 200;
 
+/** What the parts of one template are compiled with, and what was found in them so far. */
+interface Compilation {
+  readonly scope: ExpressionScope;
+  readonly meter: Meter;
+  readonly problems: TemplateProblem[];
+  /** Ids of the steps that its expressions refer to. */
+  readonly steps: Set<string>;
+}
+
 /** `path` is the prefix of all paths in the payload. */
 export function compileTemplate(
   payload: Json,
@@ -56,71 +65,75 @@ export function compileTemplate(
   path: string,
   meter: Meter = createMeter(COMPILE_COST_MAX),
 ): CompiledTemplate {
-  const problems: TemplateProblem[] = [];
-  const steps = new Set<string>();
-
-  function nodeOf(value: Json, at: string, depth: number): Node {
-    if (depth > DEPTH_MAX) {
-      problems.push({ path: at, message: "is nested too deep", line: 1, column: 1 });
-      return constant(null);
-    }
-    if (typeof value === "string") return textNode(value, at);
-    if (isJsonObject(value)) {
-      const fields = Object.entries(value).map(
-        ([key, item]) => [keyOf(key, at), nodeOf(item, pathTo(at, key), depth + 1)] as const,
-      );
-      if (fields.some(([, node]) => node.kind !== "constant")) return { kind: "object", fields };
-      return constant(Object.fromEntries(fields.map(([key, node]) => [key, constantOf(node)])));
-    }
-    if (!Array.isArray(value)) return constant(value);
-    const items = value.map((item: Json, no) => nodeOf(item, `${at}[${no}]`, depth + 1));
-    if (items.some((node) => node.kind !== "constant")) return { kind: "list", items };
-    return constant(items.map(constantOf));
-  }
-
-  function textNode(text: string, at: string): Node {
-    const parts = partsOf(text, at);
-    const [only] = parts;
-    if (parts.length === 1 && typeof only === "object")
-      return { kind: "value", path: at, expression: only };
-    if (parts.every((part) => typeof part === "string")) return constant(parts.join(""));
-    return { kind: "text", path: at, parts };
-  }
-
-  function partsOf(text: string, at: string): readonly Part[] {
-    const parts: Part[] = [];
-    for (const part of splitTemplate(text)) {
-      if (part.kind === "text") parts.push(part.text);
-      else if (part.kind === "broken")
-        problems.push({ path: at, message: part.message, ...placeOf(text, part.at) });
-      else {
-        const origin = placeOf(text, part.at);
-        const compiled = compileExpression(part.text, scope, { origin, meter });
-        if (compiled.ok) {
-          parts.push(compiled.expression);
-          for (const id of compiled.expression.steps) steps.add(id);
-        } else {
-          const { message, line, column } = compiled;
-          problems.push({ path: at, message, line, column });
-        }
-      }
-    }
-    return parts;
-  }
-
-  function keyOf(key: string, at: string): string {
-    const parts = splitTemplate(key);
-    const found = parts.find((part) => part.kind !== "text");
-    if (found) {
-      const message = `the key "${key}" is computed: keys are written as they are, $\${ for a literal \${`;
-      problems.push({ path: at, message, ...placeOf(key, found.at) });
-    }
-    return parts.map(({ text }) => text).join("");
-  }
-
-  const root = nodeOf(payload, path, 0);
+  const compilation: Compilation = { scope, meter, problems: [], steps: new Set() };
+  const root = nodeOf(compilation, payload, path, 0);
+  const { problems, steps } = compilation;
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, template: Object.freeze({ root, steps: [...steps] }) };
+}
+
+function nodeOf(compilation: Compilation, value: Json, at: string, depth: number): Node {
+  if (depth > DEPTH_MAX) {
+    compilation.problems.push({ path: at, message: "is nested too deep", line: 1, column: 1 });
+    return constant(null);
+  }
+  if (typeof value === "string") return textNode(compilation, value, at);
+  if (isJsonObject(value)) {
+    const fields = Object.entries(value).map(([key, item]): readonly [string, Node] => {
+      const name = keyOf(compilation, key, at);
+      return [name, nodeOf(compilation, item, pathTo(at, key), depth + 1)];
+    });
+    if (fields.some(([, node]) => node.kind !== "constant")) return { kind: "object", fields };
+    return constant(Object.fromEntries(fields.map(([key, node]) => [key, constantOf(node)])));
+  }
+  if (!Array.isArray(value)) return constant(value);
+  const items = value.map((item: Json, no) => nodeOf(compilation, item, `${at}[${no}]`, depth + 1));
+  if (items.some((node) => node.kind !== "constant")) return { kind: "list", items };
+  return constant(items.map(constantOf));
+}
+
+function textNode(compilation: Compilation, text: string, at: string): Node {
+  const parts = splitTemplate(text)
+    .map((split) => partOf(compilation, split, text, at))
+    .filter((part) => part !== null);
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === "object")
+    return { kind: "value", path: at, expression: only };
+  if (parts.every((part) => typeof part === "string")) return constant(parts.join(""));
+  return { kind: "text", path: at, parts };
+}
+
+/** null if the part has a problem. */
+function partOf(
+  { scope, meter, problems, steps }: Compilation,
+  split: Split,
+  text: string,
+  path: string,
+): Part | null {
+  if (split.kind === "text") return split.text;
+  const origin = placeOf(text, split.at);
+  if (split.kind === "broken") {
+    problems.push({ path, message: split.message, ...origin });
+    return null;
+  }
+  const compiled = compileExpression(split.text, scope, { origin, meter });
+  if (!compiled.ok) {
+    const { message, line, column } = compiled;
+    problems.push({ path, message, line, column });
+    return null;
+  }
+  for (const id of compiled.expression.steps) steps.add(id);
+  return compiled.expression;
+}
+
+function keyOf({ problems }: Compilation, key: string, at: string): string {
+  const parts = splitTemplate(key);
+  const found = parts.find((part) => part.kind !== "text");
+  if (found) {
+    const message = `the key "${key}" is computed: keys are written as they are, $\${ for a literal \${`;
+    problems.push({ path: at, message, ...placeOf(key, found.at) });
+  }
+  return parts.map(({ text }) => text).join("");
 }
 
 function constant(value: Json): Node {
