@@ -10,6 +10,7 @@ import { isMessage, toJson } from "@bufbuild/protobuf";
 import { isReflectMessage } from "@bufbuild/protobuf/reflect";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import type { Payload } from "../core/model/payload.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -34,6 +35,14 @@ export function parseJson(text: string): JsonParse {
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** undefined: the payload is not JSON. */
+export function jsonOfPayload(payload: Payload | null): Json | undefined {
+  if (payload === null) return null;
+  if (payload.kind !== "json") return undefined;
+  const parsed = parseJson(payload.json);
+  return parsed.ok ? parsed.value : undefined;
 }
 
 /** The size of its text without whitespace, in UTF-8. */
