@@ -34,15 +34,22 @@ export function changesOf(cell: Cell): DerivedChanges {
 }
 
 /** Pages by run: a pass asks for all pages of its run and for no others. */
-export function createCells() {
+export interface Cells {
+  at(runId: RunId, no: number): Cell | undefined;
+  of(runId: RunId): Iterable<Cell>;
+  all(): Iterable<Cell>;
+  add(cell: Cell): Cell;
+}
+
+export function createCells(): Cells {
   const byRun = new Map<RunId, Map<number, Cell>>();
   return {
-    at: (runId: RunId, no: number): Cell | undefined => byRun.get(runId)?.get(no),
-    of: (runId: RunId): Iterable<Cell> => byRun.get(runId)?.values() ?? [],
-    *all(): Generator<Cell> {
+    at: (runId, no) => byRun.get(runId)?.get(no),
+    of: (runId) => byRun.get(runId)?.values() ?? [],
+    *all() {
       for (const pages of byRun.values()) yield* pages.values();
     },
-    add(cell: Cell): Cell {
+    add(cell) {
       const pages = byRun.get(cell.runId);
       if (pages) pages.set(cell.no, cell);
       else byRun.set(cell.runId, new Map([[cell.no, cell]]));

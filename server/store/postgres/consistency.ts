@@ -13,8 +13,8 @@ import {
 import type { RunHead, RunId, RunRef } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
-import type { PageRow } from "./pages.ts";
 import type { Query } from "./transaction.ts";
+import type { PageRow } from "./tx-pages.ts";
 import { leaseColumns, readyColumns } from "./write-pages.ts";
 
 interface DerivedRow {

@@ -10,7 +10,7 @@ import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";
 import { type AttemptsOf, attemptsAt, payloadsAt } from "./attempts-at.ts";
 import { columns, labelsOf, payloadOf } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
-import { readSteps, uniquePages } from "./pages.ts";
+import { readSteps, uniquePages } from "./read-steps.ts";
 import { traceOf } from "./trace-columns.ts";
 import type { Query } from "./transaction.ts";
 

@@ -15,8 +15,9 @@ import type { Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
 import { rangeArrays } from "./marks.ts";
-import type { PageRow, Pages } from "./pages.ts";
+import type { Pages } from "./pages.ts";
 import type { Begun } from "./transaction.ts";
+import type { PageRow } from "./tx-pages.ts";
 
 type Lane = Parameters<Tx["lockReady"]>[0][number];
 
