@@ -21,111 +21,133 @@ import type { PageRow } from "./tx-pages.ts";
 
 type Lane = Parameters<Tx["lockReady"]>[0][number];
 
+/** A task that the page of its step should say is READY. */
+interface ReadyAt extends RunRef {
+  readonly step: number;
+  readonly lane: number;
+  readonly priority: number;
+}
+
 interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"> {}
 
+interface State {
+  readonly begun: Begun;
+  readonly pages: Pages;
+  readonly emptyLanes: EmptyLanes;
+  /** The lanes of each flush. */
+  readonly placed: Promise<readonly number[]>[];
+}
+
 export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLanes): ReadyRows {
-  const { query, send } = begun;
-  const placed: Promise<readonly number[]>[] = [];
-
-  function place(): Promise<readonly number[]> {
-    for (const { terms } of pages.made()) emptyLanes.filled(terms.lane);
-    placed.push(pages.flush());
-    const lanes = Promise.all(placed).then((all) => [...new Set(all.flat())]);
-    // If the statement fails, so does its waiter.
-    lanes.catch(() => undefined);
-    return lanes;
-  }
-
-  async function lock(
-    lanes: readonly Lane[],
-    queuesLocked: boolean,
-    marks: readonly Watermark[],
-  ): Promise<LockedReady> {
-    if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
-      const asked = columns(lanes, { lane: ({ lane }) => lane });
-      void send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
-      const rows = own(new Set(lanes.map(({ lane }) => lane)));
-      for (const { lane, limit } of lanes)
-        emptyLanes.scanned(lane, rows.filter((row) => row.lane === lane).length <= limit);
-      return { rows: firstOf(lanes, rows), limited: [] };
-    }
-    const found = await query<LockedReadyRow | LaneRow>("lock_ready", {
-      ...columns(lanes, { lane: ({ lane }) => lane, most: ({ limit }) => limit }),
-      queues_locked: queuesLocked,
-      ...rangeArrays(lanes, marks),
-    });
-    note(lanes, found);
-    for (const row of found) if (row.run_id !== null) pages.adopt(row);
-    const rows = found.flatMap((row) => (row.run_id === null ? [] : (readyRowOf(row) ?? [])));
-    if (pages.made().length === 0) return { rows, limited: limitedOf(found) };
-    if (found.some(({ moves }) => moves)) {
-      await place();
-      return lock(lanes, queuesLocked, marks);
-    }
-    const limited = limitedOf(found);
-    const closed = new Set(limited.map(({ lane }) => lane));
-    const open = new Set(found.flatMap(({ asked }) => (closed.has(asked) ? [] : asked)));
-    return { rows: firstOf(lanes, [...rows, ...own(open)]), limited };
-  }
-
-  /** What a scan says of lanes: those that gave as many rows as were asked for may have more. */
-  function note(lanes: readonly Lane[], found: readonly (LockedReadyRow | LaneRow)[]): void {
-    const byLane = Map.groupBy(found, ({ asked }) => asked);
-    for (const { lane, limit } of lanes) {
-      const rows = byLane.get(lane) ?? [];
-      const isOpen = rows.length > 0 && rows.every(({ moves }) => !moves);
-      if (!isOpen || limitedOf(rows).length > 0) emptyLanes.drop(lane);
-      else emptyLanes.scanned(lane, rows.filter((row) => row.run_id !== null).length < limit);
-    }
-  }
-
-  /** What the transaction has made ready in these lanes. */
-  function own(open: ReadonlySet<number>): readonly ReadyRow[] {
-    return pages
-      .made()
-      .flatMap(({ cell, step, terms, priority }) =>
-        open.has(terms.lane) ? claimable({ ...cell, step, lane: terms.lane, priority }) : [],
-      )
-      .filter(({ until }) => until === null || until > begun.now);
-  }
-
-  /** Of each lane as many rows as are asked for, in the order of dispatch. */
-  function firstOf(lanes: readonly Lane[], rows: readonly ReadyRow[]): readonly ReadyRow[] {
-    const byLane = Map.groupBy(rows, ({ lane }) => lane);
-    return lanes.flatMap(({ lane, limit }) =>
-      (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority).slice(0, limit),
-    );
-  }
-
-  function readyRowOf(row: LockedReadyRow): ReadyRow | null {
-    const { run_id: runId, partition, step_no: step, lane, priority } = row;
-    return claimable({ runId, partition, step, lane, priority })[0] ?? null;
-  }
-
-  /** None if the page does not say that the step is READY: the consistency check rewrites it. */
-  function claimable(
-    at: RunRef & { readonly step: number; readonly lane: number; readonly priority: number },
-  ): readonly ReadyRow[] {
-    const { runId, partition, step, lane, priority } = at;
-    const found = pages.ready(runId, step);
-    const row = found && taskOf(found.of);
-    return row ? [{ runId, partition, step, lane, priority, ...row }] : [];
-  }
-
+  const state: State = { begun, pages, emptyLanes, placed: [] };
   return Object.freeze({
-    lockReady: (lanes, queuesLocked = false, marks = []) => lock(lanes, queuesLocked, marks),
-    grant: async (grants) => grants.map((one) => handOut(one)),
-    placeReady: place,
+    lockReady: (lanes, queuesLocked = false, marks = []) => lock(state, lanes, queuesLocked, marks),
+    grant: async (grants) => grants.map((one) => handOut(state, one)),
+    placeReady: () => place(state),
   } satisfies ReadyRows);
+}
 
-  function handOut(grant: Grant): Granted {
-    const { secret, session, agentId, pollSeq } = grant;
-    const { runId, step, lane } = grant.ready;
-    const to = { secret, session, agentId, pollSeq, lane };
-    const after = movingSide(pages.handOut(runId, step, to, begun.now).step)?.state;
-    if (after?.kind !== "LEASED") throw new Error(`step ${step} was handed out and is not leased`);
-    return { ...grant, grantedAt: begun.now, attemptBy: after.attemptBy };
+function place({ pages, emptyLanes, placed }: State): Promise<readonly number[]> {
+  for (const { terms } of pages.made()) emptyLanes.filled(terms.lane);
+  placed.push(pages.flush());
+  const lanes = Promise.all(placed).then((all) => [...new Set(all.flat())]);
+  // If the statement fails, so does its waiter.
+  lanes.catch(() => undefined);
+  return lanes;
+}
+
+async function lock(
+  state: State,
+  lanes: readonly Lane[],
+  queuesLocked: boolean,
+  marks: readonly Watermark[],
+): Promise<LockedReady> {
+  const { begun, pages, emptyLanes } = state;
+  if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane)))
+    return holdEmpty(state, lanes, marks);
+  const found = await begun.query<LockedReadyRow | LaneRow>("lock_ready", {
+    ...columns(lanes, { lane: ({ lane }) => lane, most: ({ limit }) => limit }),
+    queues_locked: queuesLocked,
+    ...rangeArrays(lanes, marks),
+  });
+  note(emptyLanes, lanes, found);
+  for (const row of found) if (row.run_id !== null) pages.adopt(row);
+  const rows = found.flatMap((row) => (row.run_id === null ? [] : readyRowsOf(pages, row)));
+  if (pages.made().length === 0) return { rows, limited: limitedOf(found) };
+  if (found.some(({ moves }) => moves)) {
+    await place(state);
+    return lock(state, lanes, queuesLocked, marks);
   }
+  const limited = limitedOf(found);
+  const closed = new Set(limited.map(({ lane }) => lane));
+  const open = new Set(found.flatMap(({ asked }) => (closed.has(asked) ? [] : asked)));
+  return { rows: firstOf(lanes, [...rows, ...own(state, open)]), limited };
+}
+
+/** A scan that reads nothing: the lanes were empty a moment ago, so only its own rows are there. */
+function holdEmpty(state: State, lanes: readonly Lane[], marks: readonly Watermark[]): LockedReady {
+  const { begun, emptyLanes } = state;
+  const asked = columns(lanes, { lane: ({ lane }) => lane });
+  void begun.send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
+  const rows = own(state, new Set(lanes.map(({ lane }) => lane)));
+  for (const { lane, limit } of lanes)
+    emptyLanes.scanned(lane, rows.filter((row) => row.lane === lane).length <= limit);
+  return { rows: firstOf(lanes, rows), limited: [] };
+}
+
+/** What a scan says of lanes: those that gave as many rows as were asked for may have more. */
+function note(
+  emptyLanes: EmptyLanes,
+  lanes: readonly Lane[],
+  found: readonly (LockedReadyRow | LaneRow)[],
+): void {
+  const byLane = Map.groupBy(found, ({ asked }) => asked);
+  for (const { lane, limit } of lanes) {
+    const rows = byLane.get(lane) ?? [];
+    const isOpen = rows.length > 0 && rows.every(({ moves }) => !moves);
+    if (!isOpen || limitedOf(rows).length > 0) emptyLanes.drop(lane);
+    else emptyLanes.scanned(lane, rows.filter((row) => row.run_id !== null).length < limit);
+  }
+}
+
+/** What the transaction has made ready in these lanes. */
+function own({ begun, pages }: State, open: ReadonlySet<number>): readonly ReadyRow[] {
+  return pages
+    .made()
+    .flatMap(({ cell, step, terms, priority }) =>
+      open.has(terms.lane) ? claimable(pages, { ...cell, step, lane: terms.lane, priority }) : [],
+    )
+    .filter(({ until }) => until === null || until > begun.now);
+}
+
+/** Of each lane as many rows as are asked for, in the order of dispatch. */
+function firstOf(lanes: readonly Lane[], rows: readonly ReadyRow[]): readonly ReadyRow[] {
+  const byLane = Map.groupBy(rows, ({ lane }) => lane);
+  return lanes.flatMap(({ lane, limit }) =>
+    (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority).slice(0, limit),
+  );
+}
+
+function readyRowsOf(pages: Pages, row: LockedReadyRow): readonly ReadyRow[] {
+  const { run_id: runId, partition, step_no: step, lane, priority } = row;
+  return claimable(pages, { runId, partition, step, lane, priority });
+}
+
+/** None if the page does not say that the step is READY: the consistency check rewrites it. */
+function claimable(pages: Pages, at: ReadyAt): readonly ReadyRow[] {
+  const { runId, partition, step, lane, priority } = at;
+  const found = pages.ready(runId, step);
+  const row = found && taskOf(found.of);
+  return row ? [{ runId, partition, step, lane, priority, ...row }] : [];
+}
+
+function handOut({ begun, pages }: State, grant: Grant): Granted {
+  const { secret, session, agentId, pollSeq } = grant;
+  const { runId, step, lane } = grant.ready;
+  const to = { secret, session, agentId, pollSeq, lane };
+  const after = movingSide(pages.handOut(runId, step, to, begun.now).step)?.state;
+  if (after?.kind !== "LEASED") throw new Error(`step ${step} was handed out and is not leased`);
+  return { ...grant, grantedAt: begun.now, attemptBy: after.attemptBy };
 }
 
 function taskOf({ step, terms }: PageStep) {
