@@ -16,23 +16,19 @@
 // An optimistic transaction may be sent whole, with COMMIT, before PostgreSQL has answered.
 // Statements of its own (expect_known) check what it is decided by, and fail it if that is
 // outdated. Then its work is done once more, by what is read under locks.
-import pg from "pg";
+import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
 import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
 import { INCARNATION } from "./pool.ts";
+import { createSent, type TransactionId } from "./sent-statements.ts";
 import { bind, type Values } from "./sql.ts";
 
 /** How long the result of a COMMIT is asked for, in milliseconds. */
 const FATE_MS_MAX = 2_000;
 const FATE_PAUSE_MS = 200;
-
-interface TransactionId {
-  readonly xid: string;
-  readonly incarnation: string | null;
-}
 
 export type Query = <Row extends pg.QueryResultRow>(
   name: string,
@@ -61,7 +57,10 @@ export interface Begun {
   assumeNow(): boolean;
 }
 
-type Use = Pick<TransactOptions, "fate" | "lockTimeoutMs" | "leadsWithLock" | "optimistic">;
+export type TransactUse = Pick<
+  TransactOptions,
+  "fate" | "lockTimeoutMs" | "leadsWithLock" | "optimistic"
+>;
 
 export function createTransact(
   pool: pg.Pool,
@@ -69,7 +68,10 @@ export function createTransact(
   schema: string,
   time: DatabaseTime = createDatabaseTime(clock),
 ) {
-  return async function transact<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
+  return async function transact<T>(
+    options: TransactUse,
+    work: (begun: Begun) => Promise<T>,
+  ): Promise<T> {
     try {
       return await once(options, work);
     } catch (error) {
@@ -79,12 +81,12 @@ export function createTransact(
     }
   };
 
-  async function once<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
+  async function once<T>(options: TransactUse, work: (begun: Begun) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw storeFailure(error);
     });
     let broken: Error | undefined;
-    const sent = sentOn(client, schema, options, time);
+    const sent = createSent(client, { ask: queryOn(client, schema), use: options, time });
     try {
       const begin = sent.begin();
       if (!options.leadsWithLock) await sent.checked();
@@ -113,100 +115,6 @@ export function createTransact(
   }
 }
 
-/** What one transaction has sent on a connection, and whether it has been answered. */
-function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseTime) {
-  const ask = queryOn(client, schema);
-  let now: EpochMs | null = null;
-  let over = false;
-  let pending: Promise<unknown>[] = [];
-  let unchecked = false;
-  const all: Promise<unknown>[] = [];
-
-  /** Takes the answers that no caller has waited for yet. The caller of this waits for them. */
-  function hear(): Promise<unknown>[] {
-    const heard = pending;
-    [pending, unchecked] = [[], false];
-    return heard;
-  }
-
-  function keep<T>(promise: Promise<T>, mustBeSeen: boolean): Promise<T> {
-    // The next wait reports it; if there is no next wait, an earlier statement has failed.
-    promise.catch(() => undefined);
-    all.push(promise);
-    pending.push(promise);
-    unchecked ||= mustBeSeen;
-    return promise;
-  }
-
-  function live(): void {
-    if (over) throw new Error("a statement was asked of a transaction that is over");
-  }
-
-  const query: Query = async <Row extends pg.QueryResultRow>(name: string, values: Values) => {
-    live();
-    const answer = keep(ask<Row>(name, values), false);
-    await inOrder(hear());
-    return answer;
-  };
-
-  const send: Send = <Row extends pg.QueryResultRow>(
-    name: string,
-    values: Values,
-    check?: (rows: readonly Row[]) => void,
-  ) => {
-    live();
-    const answer = ask<Row>(name, values).then((rows) => {
-      check?.(rows);
-      return rows;
-    });
-    return keep(answer, check !== undefined);
-  };
-
-  return Object.freeze({
-    begun: Object.freeze({
-      get now() {
-        if (now === null) throw new Error("the time of a transaction is known by its first answer");
-        return now;
-      },
-      query,
-      send,
-      optimistic: use.optimistic ?? false,
-      assumeNow() {
-        now ??= time.assumed();
-        return now !== null;
-      },
-    } satisfies Begun),
-    begin(): Promise<{ now: EpochMs; id: TransactionId | null }> {
-      const begun = begin(client, use).then((answer) => {
-        time.heard(answer.now);
-        now ??= answer.now;
-        return answer;
-      });
-      return keep(begun, !(use.optimistic && use.leadsWithLock));
-    },
-    /** Waits if an answer may still fail the transaction. */
-    async checked(): Promise<void> {
-      while (unchecked) await inOrder(hear());
-    },
-    /** Is sent behind all that was sent before. From here on the result may be unknown. */
-    async commit(): Promise<void> {
-      over = true;
-      const committed = keep(client.query("commit"), false);
-      await inOrder(hear());
-      const { command } = await committed;
-      if (command !== "COMMIT") throw new Error(`commit was answered by ${command}`);
-    },
-    close(): void {
-      over = true;
-    },
-    /** The first failure in the order of the statements, once all are answered; null: none. */
-    async firstFailure(): Promise<unknown> {
-      const answers = await Promise.allSettled(all);
-      return answers.find((answer) => answer.status === "rejected")?.reason ?? null;
-    },
-  });
-}
-
 /**
  * A caller that waits for one statement alone sees only that PostgreSQL refuses it because an
  * earlier one has failed; and work that is decided by outdated knowledge may fail by that. The
@@ -214,11 +122,6 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
  */
 function causeOf(error: unknown, firstFailure: unknown): unknown {
   return isRefused(error) || isOutdated(firstFailure) ? (firstFailure ?? error) : error;
-}
-
-/** Throws the first failure: PostgreSQL refuses what follows it. */
-async function inOrder(answers: readonly Promise<unknown>[]): Promise<void> {
-  for (const answer of answers) await answer;
 }
 
 /** All that `work` reads is of one snapshot, however many statements it takes. */
@@ -238,40 +141,6 @@ export async function inSnapshot<T>(
     // A connection whose state is not known is not used again.
     client.release(failed);
   }
-}
-
-async function begin(
-  client: pg.PoolClient,
-  { fate = "asked", lockTimeoutMs }: Use,
-): Promise<{ now: EpochMs; id: TransactionId | null }> {
-  const lock =
-    lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;
-  const id =
-    fate === "asked"
-      ? `pg_current_xact_id()::text as xid, ${INCARNATION} as incarnation`
-      : "null as xid, null as incarnation";
-  const results: unknown = await client.query(`begin; ${lock} select ${id}, now() as now`);
-  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
-  if (!(last instanceof pg.Result)) throw new Error("begin gave no result");
-  const row: unknown = last.rows[0];
-  if (!isBeginRow(row)) throw new Error("begin gave no transaction id");
-  const { now, xid, incarnation } = row;
-  return { now, id: xid === null ? null : { xid, incarnation } };
-}
-
-function isBeginRow(
-  row: unknown,
-): row is { now: EpochMs; xid: string | null; incarnation: string | null } {
-  return (
-    typeof row === "object" &&
-    row !== null &&
-    "now" in row &&
-    typeof row.now === "number" &&
-    "xid" in row &&
-    (typeof row.xid === "string" || row.xid === null) &&
-    "incarnation" in row &&
-    (typeof row.incarnation === "string" || row.incarnation === null)
-  );
 }
 
 /**
