@@ -2,7 +2,16 @@
 // Kysely's; fixed ones are SQL in sql/.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
-import type { EscalationOfRun, Lists, WorkflowRecord } from "../lists.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type {
+  EscalationOfRun,
+  EscalationPage,
+  Lists,
+  RunFilter,
+  RunPage,
+  WorkflowRecord,
+} from "../lists.ts";
+import type { RunDefinition, RunRecord } from "../reads.ts";
 import { circuitLists } from "./circuits.ts";
 import { readFailure } from "./failure.ts";
 import { namespaceLists } from "./namespaces.ts";
@@ -48,96 +57,127 @@ type Searches = Pick<
   "runs" | "countRuns" | "definitions" | "escalations" | "workflows" | "versions"
 >;
 
+interface Database {
+  readonly db: Kysely<Tables>;
+  readonly schema: string;
+}
+
 function searches(pool: pg.Pool, schema: string): Searches {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
+  const on = { db, schema };
   const query = queryOn(pool, schema);
-
   return {
-    async runs(namespaceId, page) {
-      const found = selectRuns(db).where(
-        sql<boolean>`r.id in (${runIds({ schema, namespaceId, ...page })})`,
-      );
-      const rows = await found
-        .orderBy("r.id", page.order === "created-asc" ? "asc" : "desc")
-        .execute();
-      return rows.map(runRecord);
-    },
-
-    async countRuns(namespaceId, filter, most) {
-      const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most });
-      const counted = sql<{ count: number; now: number }>`
-        select count(*)::integer as count, date_trunc('milliseconds', now()) as now
-        from (${found}) as found`;
-      const [row] = (await counted.execute(db)).rows;
-      if (!row) throw new Error("a count has one row");
-      return row;
-    },
-
-    async definitions(namespaceId, filter, most) {
-      const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
-      const rows = await db
-        .selectFrom("run as r")
-        .where(sql<boolean>`r.id in (${found})`)
-        .select(["r.workflow", "r.version", "r.definition_id"])
-        .groupBy(["r.workflow", "r.version", "r.definition_id"])
-        .orderBy(sql`r.workflow collate "C"`)
-        .orderBy("r.version")
-        .orderBy("r.definition_id")
-        .limit(most.definitions)
-        .execute();
-      return rows.map(({ workflow, version, definition_id: definitionId }) => {
-        return { workflow, version, definitionId };
-      });
-    },
-
-    async escalations(namespaceId, page) {
-      const all = db
-        .selectFrom("escalation as e")
-        .innerJoin("run as r", "r.id", "e.run_id")
-        .selectAll("e")
-        .select(["r.workflow", "r.definition_id"])
-        .where("e.namespace_id", "=", namespaceId);
-      const asked = page.openOnly ? all.where("e.closed_at", "is", null) : all;
-      const { after } = page;
-      const rest =
-        after === null
-          ? asked
-          : asked.where(({ eb, or, and }) =>
-              or([
-                eb("e.run_id", "<", after.runId),
-                and([eb("e.run_id", "=", after.runId), eb("e.n", ">", after.n)]),
-              ]),
-            );
-      const inOrder = rest.orderBy("e.run_id", "desc").orderBy("e.n");
-      const rows = await inOrder.limit(page.limit).execute();
-      return rows.map(
-        (row): EscalationOfRun => ({
-          ...escalationRecord(row),
-          runId: row.run_id,
-          workflow: row.workflow,
-          definitionId: row.definition_id,
-        }),
-      );
-    },
-
-    async workflows(namespaceId, after, limit) {
-      let workflows = db
-        .selectFrom("workflow")
-        .selectAll()
-        .where("namespace_id", "=", namespaceId)
-        .where("latest_version", ">", 0);
-      if (after !== null) workflows = workflows.where("name", ">", after);
-      const rows = await workflows.orderBy("name").limit(limit).execute();
-      return rows.map(
-        (row): WorkflowRecord => ({
-          name: row.name,
-          defaultVersion: row.default_version,
-          latestVersion: row.latest_version,
-          createdAt: row.created_at,
-        }),
-      );
-    },
-
+    runs: (namespaceId, page) => findRuns(on, namespaceId, page),
+    countRuns: (namespaceId, filter, most) => countRuns(on, namespaceId, filter, most),
+    definitions: (namespaceId, filter, most) => findDefinitions(on, namespaceId, filter, most),
+    escalations: (namespaceId, page) => findEscalations(db, namespaceId, page),
+    workflows: (namespaceId, after, limit) => findWorkflows(db, namespaceId, after, limit),
     versions: (...of) => listVersions(query, ...of),
   };
+}
+
+async function findRuns(
+  { db, schema }: Database,
+  namespaceId: number,
+  page: RunPage,
+): Promise<readonly RunRecord[]> {
+  const found = selectRuns(db).where(
+    sql<boolean>`r.id in (${runIds({ schema, namespaceId, ...page })})`,
+  );
+  const rows = await found.orderBy("r.id", page.order === "created-asc" ? "asc" : "desc").execute();
+  return rows.map(runRecord);
+}
+
+async function countRuns(
+  { db, schema }: Database,
+  namespaceId: number,
+  filter: RunFilter,
+  most: number,
+): Promise<{ readonly count: number; readonly now: EpochMs }> {
+  const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most });
+  const counted = sql<{ count: number; now: number }>`
+    select count(*)::integer as count, date_trunc('milliseconds', now()) as now
+    from (${found}) as found`;
+  const [row] = (await counted.execute(db)).rows;
+  if (!row) throw new Error("a count has one row");
+  return row;
+}
+
+async function findDefinitions(
+  { db, schema }: Database,
+  namespaceId: number,
+  filter: RunFilter,
+  most: { readonly runs: number; readonly definitions: number },
+): Promise<readonly RunDefinition[]> {
+  const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
+  const rows = await db
+    .selectFrom("run as r")
+    .where(sql<boolean>`r.id in (${found})`)
+    .select(["r.workflow", "r.version", "r.definition_id"])
+    .groupBy(["r.workflow", "r.version", "r.definition_id"])
+    .orderBy(sql`r.workflow collate "C"`)
+    .orderBy("r.version")
+    .orderBy("r.definition_id")
+    .limit(most.definitions)
+    .execute();
+  return rows.map(({ workflow, version, definition_id: definitionId }) => {
+    return { workflow, version, definitionId };
+  });
+}
+
+async function findEscalations(
+  db: Kysely<Tables>,
+  namespaceId: number,
+  page: EscalationPage,
+): Promise<readonly EscalationOfRun[]> {
+  const all = db
+    .selectFrom("escalation as e")
+    .innerJoin("run as r", "r.id", "e.run_id")
+    .selectAll("e")
+    .select(["r.workflow", "r.definition_id"])
+    .where("e.namespace_id", "=", namespaceId);
+  const asked = page.openOnly ? all.where("e.closed_at", "is", null) : all;
+  const { after } = page;
+  const rest =
+    after === null
+      ? asked
+      : asked.where(({ eb, or, and }) =>
+          or([
+            eb("e.run_id", "<", after.runId),
+            and([eb("e.run_id", "=", after.runId), eb("e.n", ">", after.n)]),
+          ]),
+        );
+  const inOrder = rest.orderBy("e.run_id", "desc").orderBy("e.n");
+  const rows = await inOrder.limit(page.limit).execute();
+  return rows.map(
+    (row): EscalationOfRun => ({
+      ...escalationRecord(row),
+      runId: row.run_id,
+      workflow: row.workflow,
+      definitionId: row.definition_id,
+    }),
+  );
+}
+
+async function findWorkflows(
+  db: Kysely<Tables>,
+  namespaceId: number,
+  after: string | null,
+  limit: number,
+): Promise<readonly WorkflowRecord[]> {
+  let workflows = db
+    .selectFrom("workflow")
+    .selectAll()
+    .where("namespace_id", "=", namespaceId)
+    .where("latest_version", ">", 0);
+  if (after !== null) workflows = workflows.where("name", ">", after);
+  const rows = await workflows.orderBy("name").limit(limit).execute();
+  return rows.map(
+    (row): WorkflowRecord => ({
+      name: row.name,
+      defaultVersion: row.default_version,
+      latestVersion: row.latest_version,
+      createdAt: row.created_at,
+    }),
+  );
 }
