@@ -19,6 +19,7 @@ import {
 } from "../partition-session.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { storeFailure } from "./failure.ts";
+import { noticesOn } from "./notices.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
@@ -26,11 +27,6 @@ import { createTransact, type Query, queryOn } from "./transaction.ts";
 /** Most batches of one process that can hold a writer row at a time. */
 const WRITERS = 4;
 const LEAVE_MS_MAX = 1_000;
-/** The first word of a notification; the channel has the name of the schema. */
-const LANES = "lanes ";
-const DUE = "due ";
-/** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
-const LANES_PER_NOTICE_MAX = 500;
 
 interface Use {
   readonly hot: pg.Pool;
@@ -85,11 +81,6 @@ function createPartitionSession(
 ): PartitionSession {
   const query = queryOn(client, schema);
   const onPool = queryOn(pool, schema);
-  const say = (text: string) => pool.query("select pg_notify($1, $2)", [schema, text]);
-  const onNotice = (kind: string, listener: (text: string) => void) =>
-    client.on("notification", ({ payload = "" }) => {
-      if (payload.startsWith(kind)) listener(payload.slice(kind.length));
-    });
   const lost: ((cause: Error) => void)[] = [];
   let over: Error | null = null;
   const lose = (cause: Error): void => {
@@ -122,20 +113,7 @@ function createPartitionSession(
       await onPool("clear_partitions", { partitions, node });
       await query("unlock", { partitions });
     },
-    onLanes(listener) {
-      onNotice(LANES, (text) => listener(text.split(",").map(Number)));
-    },
-    async announceLanes(lanes) {
-      for (let from = 0; from < lanes.length; from += LANES_PER_NOTICE_MAX) {
-        await say(`${LANES}${lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",")}`);
-      }
-    },
-    onDueTimes(listener) {
-      onNotice(DUE, (text) => listener(Number(text)));
-    },
-    async announceDueTime(dueAt) {
-      await say(`${DUE}${dueAt}`);
-    },
+    ...noticesOn(client, pool, schema),
     onLost(listener) {
       if (over) listener(over);
       else lost.push(listener);
