@@ -288,21 +288,19 @@ async function changeCircuits(
     return change ? [{ ...change, version: row.version }] : [];
   });
   const changed = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
-  if (changed.length > 0)
-    await query("intervene_in_circuits", {
-      ...columns(changed, {
-        run_id: (one) => one.runId,
-        step_no: (one) => one.step,
-        fence: (one) => one.fence,
-        rule: (one) => rules.code(one.agentId === "" ? "queue-circuit" : "agent-circuit"),
-        n: (one) => one.version,
-        saw: (one) => one.saw,
-        did: (one) => one.did,
-        due_at: (one) => one.dueAt,
-      }),
-      node,
-      epoch,
+  if (changed.length > 0) {
+    const rows = columns(changed, {
+      run_id: (one) => one.runId,
+      step_no: (one) => one.step,
+      fence: (one) => one.fence,
+      rule: (one) => rules.code(one.agentId === "" ? "queue-circuit" : "agent-circuit"),
+      n: (one) => one.version,
+      saw: (one) => one.saw,
+      did: (one) => one.did,
+      due_at: (one) => one.dueAt,
     });
+    await query("intervene_in_circuits", { ...rows, node, epoch });
+  }
   const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
   await settleOutages(query, lanes);
   return done.map(({ lane, agentId }) => ({ lane, agentId }));
