@@ -2,7 +2,7 @@
 import type { Durations, SeenDurations } from "../durations.ts";
 import { addSamples, quantilesOf, type StoredSketch } from "../sketch.ts";
 import { columns } from "./columns.ts";
-import type { createTransact, Query } from "./transaction.ts";
+import type { Query, Transact } from "./transaction.ts";
 
 interface KeptRow {
   readonly definition_id: number;
@@ -12,10 +12,7 @@ interface KeptRow {
   readonly older: string | null;
 }
 
-export function createDurations(
-  query: Query,
-  transact: ReturnType<typeof createTransact>,
-): Durations {
+export function createDurations(query: Query, transact: Transact): Durations {
   return Object.freeze({
     async add(seen: readonly SeenDurations[]) {
       if (seen.length === 0) return;

@@ -1,6 +1,6 @@
-// Stores the heartbeats of many sessions in two statements. A third one, in a transaction of its
-// own, is for tasks with something new to store, and for those that have to stop: their pages
-// change.
+// Sessions of agents. The heartbeats of many are stored in two statements. A third one, in a
+// transaction of its own, is for tasks with something new to store, and for those that have to
+// stop: their pages change. Polls that ended without an answer have leases that nobody holds.
 
 import type { LeaseCancel } from "../../core/model/model.ts";
 import type { PayloadRow } from "../../core/page/apply-pass.ts";
@@ -8,13 +8,17 @@ import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import type {
   HeartbeatAnswer,
   HeartbeatReport,
+  HeartbeatStore,
   HeartbeatsStored,
+  LostPolls,
   SessionHeartbeat,
+  SessionLease,
 } from "../heartbeats.ts";
 import type { RunId } from "../store.ts";
 import { columns } from "./columns.ts";
-import type { Pages } from "./pages.ts";
-import type { Begun, Query } from "./transaction.ts";
+import type { PageCache } from "./page-cache.ts";
+import { createPages, type Pages } from "./pages.ts";
+import type { Begun, Query, Transact } from "./transaction.ts";
 import { writePayloads } from "./write-attempts.ts";
 
 interface HeldRow {
@@ -32,7 +36,24 @@ interface ForgottenRow {
   readonly secret: string;
 }
 
-export async function heartbeat(
+export function heartbeatsOf(query: Query, transact: Transact, cache: PageCache): HeartbeatStore {
+  const hear: StoreReports = async (reports) => {
+    const { answers, committed } = await transact({ fate: "unasked" }, async (begun) => {
+      const pages = createPages(begun, cache);
+      const heard = await storeReports(begun, pages, reports);
+      void pages.flush();
+      return { answers: heard, committed: pages.committed };
+    });
+    committed();
+    return answers;
+  };
+  return {
+    heartbeat: (heartbeats) => heartbeat(query, hear, heartbeats),
+    undelivered: (lost) => undelivered(query, lost),
+  };
+}
+
+async function heartbeat(
   query: Query,
   hear: StoreReports,
   heartbeats: readonly SessionHeartbeat[],
@@ -83,7 +104,7 @@ export async function heartbeat(
   };
 }
 
-export interface TaskReport extends HeartbeatReport {
+interface TaskReport extends HeartbeatReport {
   readonly session: string;
 }
 
@@ -93,7 +114,7 @@ type StoreReports = (
 ) => Promise<ReadonlyMap<TaskReport, HeartbeatAnswer>>;
 
 /** The work of that transaction. A page held by another is `busy`: the report is repeated. */
-export async function storeReports(
+async function storeReports(
   { now, send }: Pick<Begun, "now" | "send">,
   pages: Pages,
   reports: readonly TaskReport[],
@@ -139,4 +160,29 @@ async function heldTasks(
       lists_all_to: ([, listsAllTo]) => listsAllTo,
     }),
   });
+}
+
+async function undelivered(
+  query: Query,
+  lost: readonly LostPolls[],
+): Promise<readonly SessionLease[]> {
+  const polls = lost.flatMap(({ session, polls: of }) => of.map((poll) => ({ session, poll })));
+  if (polls.length === 0) return [];
+  const rows = await query<{
+    run_id: string;
+    partition: number;
+    step_no: number;
+    fence: number;
+    secret: string;
+  }>(
+    "undelivered_leases",
+    columns(polls, { session: ({ session }) => session, poll_seq: ({ poll }) => poll }),
+  );
+  return rows.map((row) => ({
+    runId: row.run_id,
+    partition: row.partition,
+    step: row.step_no,
+    fence: row.fence,
+    secret: row.secret,
+  }));
 }

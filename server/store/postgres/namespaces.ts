@@ -11,16 +11,15 @@ import {
 } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { Namespace, Store } from "../store.ts";
-import type { createTransact, Query } from "./transaction.ts";
+import { INSERTS_MAX } from "./drawn-ids.ts";
+import type { Query, Transact } from "./transaction.ts";
 
 const OPEN_RUNS_PAGE = 20_000;
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
-const INSERTS_MAX = 3;
-
 export function namespacesOf(
   query: Query,
-  transact: ReturnType<typeof createTransact>,
+  transact: Transact,
 ): Pick<Store, "namespace" | "createNamespace"> {
   const find = async (name: string): Promise<Namespace | null> => {
     const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", {
@@ -34,7 +33,6 @@ export function namespacesOf(
       const known = await find(name);
       if (known) return known;
       await transact({}, ({ query: within }) => createRegion(within, region));
-      // The id is drawn at random, and may be taken.
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
         await query("create_namespace", { name, region });
         const made = await find(name);
@@ -96,8 +94,6 @@ function limitsOf(row: LimitColumns): NamespaceLimits {
     payloadBytesMax: row.payload_bytes_max,
   };
 }
-
-type Transact = ReturnType<typeof createTransact>;
 
 export function createNamespaces(query: Query, transact: Transact): Namespaces {
   return Object.freeze({

@@ -22,7 +22,7 @@ import { storeFailure } from "./failure.ts";
 import { noticesOn } from "./notices.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
-import { createTransact, type Query, queryOn } from "./transaction.ts";
+import { createTransact, type Query, queryOn, type Transact } from "./transaction.ts";
 
 /** Most batches of one process that can hold a writer row at a time. */
 const WRITERS = 4;
@@ -134,7 +134,7 @@ function createPartitionSession(
  * by the timeouts of its session.
  */
 async function takeOver(
-  transact: ReturnType<typeof createTransact>,
+  transact: Transact,
   node: string,
   partitions: readonly number[],
 ): Promise<readonly TakenPartition[]> {

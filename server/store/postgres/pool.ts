@@ -6,6 +6,9 @@
 import pg from "pg";
 import type { Logger } from "pino";
 
+const HOT_CONNECTIONS = 10;
+const READ_CONNECTIONS = 4;
+const OPERATOR_CONNECTIONS = 2;
 const CONNECT_MS_MAX = 3_000;
 /** A new connection takes five statements, so one that is wanted now and then is retained. */
 const IDLE_MS_MAX = 60_000;
@@ -35,9 +38,25 @@ const types: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 };
 
+type PoolName = "hot" | "operators" | "reads";
+
+export type Pools = Readonly<Record<PoolName, pg.Pool>>;
+
+export function createPools(
+  connectionString: string,
+  log: Logger,
+  onConnected: (incarnation: string) => void,
+): Pools {
+  return Object.freeze({
+    hot: createPool(connectionString, "hot", HOT_CONNECTIONS, log, onConnected),
+    operators: createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, onConnected),
+    reads: createPool(connectionString, "reads", READ_CONNECTIONS, log, onConnected),
+  });
+}
+
 export function createPool(
   connectionString: string,
-  use: "hot" | "reads" | "operators",
+  use: PoolName,
   max: number,
   log: Logger,
   onConnected: (incarnation: string) => void = () => undefined,

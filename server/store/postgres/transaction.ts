@@ -115,6 +115,8 @@ export function createTransact(
   }
 }
 
+export type Transact = ReturnType<typeof createTransact>;
+
 /**
  * A caller that waits for one statement alone sees only that PostgreSQL refuses it because an
  * earlier one has failed; and work that is decided by outdated knowledge may fail by that. The

@@ -2,7 +2,14 @@
 import type { EndedAttempt } from "../../core/model/attempt.ts";
 import { endedTasksOf } from "../page-reads.ts";
 import type { TakenPartition } from "../partition-session.ts";
-import type { AttemptKey, KeyHolder, KeyReservation, RunId, Tx } from "../store.ts";
+import type {
+  AttemptKey,
+  KeyHolder,
+  KeyReservation,
+  RunId,
+  TransactOptions,
+  Tx,
+} from "../store.ts";
 import { attemptsAt } from "./attempts-at.ts";
 import { takeProbes } from "./circuits.ts";
 import { columns } from "./columns.ts";
@@ -19,7 +26,7 @@ import { permitsOf } from "./permits.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
-import type { Begun, Query } from "./transaction.ts";
+import type { Begun, Query, Transact } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
 interface OpenTx {
@@ -34,7 +41,24 @@ interface Known {
   readonly emptyLanes: EmptyLanes;
 }
 
-export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
+/** Once it has committed, the cache has the pages that it has written. */
+export async function transactOn<T>(
+  transact: Transact,
+  known: Known,
+  options: TransactOptions,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const { committed, result } = await transact(options, async (begun) => {
+    const open = createTx(begun, known);
+    const done = await work(open.tx);
+    void open.tx.placeReady();
+    return { committed: open.committed, result: done };
+  });
+  committed();
+  return result;
+}
+
+function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
   const { query, send } = begun;
   const pages = createPages(begun, cache);
   const ready = createReadyRows(begun, pages, emptyLanes);

@@ -1,8 +1,11 @@
-// Appends the interventions of supervisors.
+// Appends the interventions of supervisors: those of passes, and those that needed no pass.
+import type { Intervention } from "../../core/model/history.ts";
+import type { Actor } from "../pass-record.ts";
 import type { RowsOfEffects } from "../rows-of-effects.ts";
+import type { RunId } from "../run-head.ts";
 import { ofEach, writeRows } from "./batch.ts";
 import { rules } from "./codes.ts";
-import type { Send } from "./transaction.ts";
+import type { Query, Send } from "./transaction.ts";
 
 export function writeInterventions(send: Send, changes: readonly RowsOfEffects[]): void {
   writeRows(
@@ -25,4 +28,24 @@ export function writeInterventions(send: Send, changes: readonly RowsOfEffects[]
       namespace_id: ({ head }) => head.namespaceId,
     },
   );
+}
+
+/** Nothing is stored if the partition has another owner by now. */
+export async function recordIntervention(
+  query: Query,
+  runId: RunId,
+  { fence, rule, n, saw, did, dueAt }: Intervention,
+  { node, epoch }: Actor,
+): Promise<void> {
+  await query("insert_intervention", {
+    run_id: runId,
+    fence,
+    rule: rules.code(rule),
+    n,
+    saw,
+    did,
+    due_at: dueAt,
+    node,
+    epoch,
+  });
 }
