@@ -27,79 +27,91 @@ interface TableShape<Row, Index extends string> {
   readonly indexes: Readonly<Record<Index, IndexOf<Row>>>;
 }
 
+interface State<Row> {
+  readonly journal: Journal;
+  readonly name: string;
+  readonly rows: Map<string, Row>;
+  readonly indexes: ReadonlyMap<string, RowIndex<Row>>;
+  /** The same indexes: each change puts its row into all of them. */
+  readonly all: readonly RowIndex<Row>[];
+}
+
 export function createTable<Row, Index extends string>(
   journal: Journal,
-  { name, key, indexes }: TableShape<Row, Index>,
+  { name, key, indexes: keys }: TableShape<Row, Index>,
 ): Table<Row, Index> {
+  const indexes = new Map<string, RowIndex<Row>>();
+  for (const [index, keyOf] of Object.entries<IndexOf<Row>>(keys))
+    indexes.set(index, createIndex(keyOf));
   const rows = new Map<string, Row>();
-  const byName = new Map<string, RowIndex<Row>>();
-  for (const [index, keyOf] of Object.entries<IndexOf<Row>>(indexes))
-    byName.set(index, createIndex(keyOf));
-  const all = [...byName.values()];
-  const indexed = (row: Row): string[] =>
-    Object.entries<IndexOf<Row>>(indexes).flatMap(([at, of]) => {
-      const value = of(row);
-      return value === null ? [] : [`${at}=${value}`];
-    });
-
-  function replace(at: string, row: Row | undefined): void {
-    const before = rows.get(at);
-    if (before !== undefined) {
-      rows.delete(at);
-      for (const index of all) index.remove(at, before);
-    }
-    if (row === undefined) return;
-    rows.set(at, row);
-    for (const index of all) index.put(at, row);
-  }
-
-  function change(at: string, row: Row | undefined): void {
-    const before = rows.get(at);
-    const changed = row ?? before;
-    journal.note(
-      () => replace(at, before),
-      () => ({
-        table: name,
-        key: at,
-        isNew: before === undefined,
-        indexed: changed === undefined ? [] : indexed(changed),
-        runId: runOf(changed),
-      }),
-    );
-    replace(at, row);
-  }
-
-  function expect(at: string): Row {
-    const row = rows.get(at);
-    if (row === undefined) throw new Error(`${name} has no row ${at}, which a change expects`);
-    return row;
-  }
-
+  const state: State<Row> = { journal, name, rows, indexes, all: [...indexes.values()] };
   return Object.freeze({
     get: (at: string) => rows.get(at),
-    expect,
+    expect: (at: string) => expect(state, at),
     insert: (row: Row) => {
       const at = key(row);
       if (rows.has(at)) throw new Error(`${name} already has a row ${at}`);
-      change(at, row);
+      change(state, at, row);
     },
-    put: (row: Row) => change(key(row), row),
-    removeRow: (row: Row) => {
-      const at = key(row);
-      expect(at);
-      change(at, undefined);
-    },
+    put: (row: Row) => change(state, key(row), row),
+    removeRow: (row: Row) => void remove(state, key(row)),
     all: () => [...rows.values()],
-    remove: (at: string) => {
-      const row = expect(at);
-      change(at, undefined);
-      return row;
-    },
-    where: (index: Index, value: string | number) => byName.get(index)?.where(value) ?? [],
+    remove: (at: string) => remove(state, at),
+    where: (index: Index, value: string | number) => indexes.get(index)?.where(value) ?? [],
+  });
+}
+
+function expect<Row>({ name, rows }: State<Row>, at: string): Row {
+  const row = rows.get(at);
+  if (row === undefined) throw new Error(`${name} has no row ${at}, which a change expects`);
+  return row;
+}
+
+function remove<Row>(state: State<Row>, at: string): Row {
+  const row = expect(state, at);
+  change(state, at, undefined);
+  return row;
+}
+
+/** `row` undefined: the row is removed. */
+function change<Row>(state: State<Row>, at: string, row: Row | undefined): void {
+  const { journal, name, rows, indexes } = state;
+  const before = rows.get(at);
+  const changed = row ?? before;
+  journal.note(
+    () => replace(state, at, before),
+    () => ({
+      table: name,
+      key: at,
+      isNew: before === undefined,
+      indexed: changed === undefined ? [] : indexed(indexes, changed),
+      runId: runOf(changed),
+    }),
+  );
+  replace(state, at, row);
+}
+
+function replace<Row>({ rows, all }: State<Row>, at: string, row: Row | undefined): void {
+  const before = rows.get(at);
+  if (before !== undefined) {
+    rows.delete(at);
+    for (const index of all) index.remove(at, before);
+  }
+  if (row === undefined) return;
+  rows.set(at, row);
+  for (const index of all) index.put(at, row);
+}
+
+/** Its values by index, as `index=value`. */
+function indexed<Row>(indexes: State<Row>["indexes"], row: Row): string[] {
+  return [...indexes].flatMap(([name, { keyOf }]) => {
+    const value = keyOf(row);
+    return value === null ? [] : [`${name}=${value}`];
   });
 }
 
 interface RowIndex<Row> {
+  readonly keyOf: IndexOf<Row>;
   put(at: string, row: Row): void;
   remove(at: string, row: Row): void;
   where(value: string | number): Row[];
@@ -108,6 +120,7 @@ interface RowIndex<Row> {
 function createIndex<Row>(keyOf: IndexOf<Row>): RowIndex<Row> {
   const groups = new Map<string | number, Map<string, Row>>();
   return {
+    keyOf,
     put(at, row) {
       const value = keyOf(row);
       if (value === null) return;

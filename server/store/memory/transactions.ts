@@ -58,98 +58,124 @@ interface Undo {
 /** So many transactions can be taken back. */
 const TAIL_MAX = 100;
 
+interface State {
+  /** Those that can be taken back, in the order of their commits. */
+  readonly committed: { readonly number: number; readonly undos: readonly Undo[] }[];
+  /** The numbers of those that have begun and not ended. */
+  readonly begun: Set<number>;
+  readonly listeners: (() => void)[];
+  /** Settles when all before have ended. */
+  tail: Promise<unknown>;
+  /** The changes of the one that runs now. */
+  undos: Undo[];
+  /** The last number that was given out. */
+  count: number;
+  incarnation: number;
+  closed: boolean;
+}
+
 export function createTransactions(): Transactions {
-  const committed: { readonly number: number; readonly undos: readonly Undo[] }[] = [];
-  const begunBefore = new Set<number>();
-  let tail: Promise<unknown> = Promise.resolve();
-  let undos: Undo[] = [];
-  let count = 0;
-  let incarnation = 1;
-  const listeners: (() => void)[] = [];
-  let closed = false;
-
-  function keep(number: number): void {
-    if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
-  }
-
-  async function attempt<T>(
-    work: (number: number) => Promise<T> | T,
-    { number, end }: BegunTransaction,
-  ): Promise<T> {
-    undos = [];
-    try {
-      const result = await work(number);
-      keep(number);
-      return result;
-    } catch (error) {
-      for (const { undo } of undos.reverse()) undo();
-      throw error;
-    } finally {
-      end();
-    }
-  }
-
-  function begin(): BegunTransaction {
-    const number = ++count;
-    begunBefore.add(number);
-    return Object.freeze({ number, end: () => void begunBefore.delete(number) });
-  }
-
-  async function beside<T>(work: () => T): Promise<T> {
-    const open = undos;
-    const { number, end } = begin();
-    undos = [];
-    try {
-      const result = work();
-      keep(number);
-      return result;
-    } catch (error) {
-      for (const { undo } of undos.reverse()) undo();
-      throw error;
-    } finally {
-      end();
-      undos = open;
-    }
-  }
-
-  function isOpen(begun: BegunTransaction | undefined): begun is BegunTransaction {
-    return begun !== undefined && begunBefore.has(begun.number);
-  }
-
-  function run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T> {
-    if (closed) return Promise.reject(new Error("the memory store is closed: create another one"));
-    const result = tail.then(() => attempt(work, isOpen(begun) ? begun : begin()));
-    tail = result.catch(() => undefined);
-    return result;
-  }
-
-  function loseTail(most: number): Promise<readonly ChangedRow[]> {
-    return run(() => {
-      const lost = committed.splice(-most);
-      for (const { undos: changes } of lost.toReversed())
-        for (const { undo } of changes.toReversed()) undo();
-      count = Math.min(count, ...lost.map(({ number }) => number - 1));
-      incarnation++;
-      for (const listener of listeners) listener();
-      return lost.flatMap(({ undos: changes }) => changes.map(({ changed }) => changed()));
-    });
-  }
-
+  const state: State = {
+    committed: [],
+    begun: new Set(),
+    listeners: [],
+    tail: Promise.resolve(),
+    undos: [],
+    count: 0,
+    incarnation: 1,
+    closed: false,
+  };
   return Object.freeze({
-    begin,
-    beside,
-    oldest: () => Math.min(...begunBefore),
-    incarnation: () => incarnation,
-    loseTail,
-    onIncarnation: (listener: () => void) => void listeners.push(listener),
-    keepTail: () => void committed.splice(0),
+    begin: () => begin(state),
+    beside: (work) => beside(state, work),
+    oldest: () => Math.min(...state.begun),
+    incarnation: () => state.incarnation,
+    loseTail: (most) => loseTail(state, most),
+    onIncarnation: (listener) => void state.listeners.push(listener),
+    keepTail: () => void state.committed.splice(0),
     journal: Object.freeze({
-      note: (undo: () => void, changed: () => ChangedRow) => void undos.push({ undo, changed }),
+      note: (undo: () => void, changed: () => ChangedRow) =>
+        void state.undos.push({ undo, changed }),
     }),
-    run,
+    run: (work, begun) => run(state, work, begun),
     close: async () => {
-      closed = true;
-      await tail;
+      state.closed = true;
+      await state.tail;
     },
+  } satisfies Transactions);
+}
+
+function begin(state: State): BegunTransaction {
+  const { begun } = state;
+  const number = ++state.count;
+  begun.add(number);
+  return Object.freeze({ number, end: () => void begun.delete(number) });
+}
+
+function run<T>(
+  state: State,
+  work: (number: number) => Promise<T> | T,
+  begun?: BegunTransaction,
+): Promise<T> {
+  if (state.closed)
+    return Promise.reject(new Error("the memory store is closed: create another one"));
+  const result = state.tail.then(() =>
+    attempt(state, work, isOpen(state, begun) ? begun : begin(state)),
+  );
+  state.tail = result.catch(() => undefined);
+  return result;
+}
+
+function isOpen(state: State, begun: BegunTransaction | undefined): begun is BegunTransaction {
+  return begun !== undefined && state.begun.has(begun.number);
+}
+
+async function attempt<T>(
+  state: State,
+  work: (number: number) => Promise<T> | T,
+  { number, end }: BegunTransaction,
+): Promise<T> {
+  state.undos = [];
+  try {
+    const result = await work(number);
+    keep(state, number);
+    return result;
+  } catch (error) {
+    for (const { undo } of state.undos.reverse()) undo();
+    throw error;
+  } finally {
+    end();
+  }
+}
+
+async function beside<T>(state: State, work: () => T): Promise<T> {
+  const open = state.undos;
+  const { number, end } = begin(state);
+  state.undos = [];
+  try {
+    const result = work();
+    keep(state, number);
+    return result;
+  } catch (error) {
+    for (const { undo } of state.undos.reverse()) undo();
+    throw error;
+  } finally {
+    end();
+    state.undos = open;
+  }
+}
+
+function keep({ committed, undos }: State, number: number): void {
+  if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
+}
+
+function loseTail(state: State, most: number): Promise<readonly ChangedRow[]> {
+  return run(state, () => {
+    const lost = state.committed.splice(-most);
+    for (const { undos } of lost.toReversed()) for (const { undo } of undos.toReversed()) undo();
+    state.count = Math.min(state.count, ...lost.map(({ number }) => number - 1));
+    state.incarnation++;
+    for (const listener of state.listeners) listener();
+    return lost.flatMap(({ undos }) => undos.map(({ changed }) => changed()));
   });
 }
