@@ -40,7 +40,7 @@ import { changedInputs, findRun, runDetail, runItems, tracedRuns } from "./reads
 import { createStoredRows, type StoredRows } from "./rows.ts";
 import { createSchedules } from "./schedules.ts";
 import { createTables, type Tables } from "./tables.ts";
-import { openTransaction } from "./transaction.ts";
+import { openTransaction, type TransactionWorld } from "./transaction.ts";
 import {
   type BegunTransaction,
   type ChangedRow,
@@ -82,6 +82,15 @@ export interface MemoryStore extends EngineStore {
   outside(partitions: readonly number[]): Promise<readonly Outside[]>;
 }
 
+/** What the calls of the store share. */
+interface Memory {
+  readonly tables: Tables;
+  readonly now: () => EpochMs;
+  readonly run: Transactions["run"];
+  readonly world: TransactionWorld;
+  readonly liveness: LaneFacts;
+}
+
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const { now, elapsedMs = now } = options;
   const times = { ...STORE_TIMES, ...options.times };
@@ -89,40 +98,25 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
   const catalogue = createCatalogue(tables, now, transactions);
-  const { namespaceOf, laneOf, isWorkflow, isVersion } = catalogue;
-  const { namespaceRows, regionNames, setNamespace: set, forgetDefinitions } = catalogue;
+  const { namespaceOf, laneOf, isWorkflow, isVersion, regionNames } = catalogue;
+  const { namespaceRows, setNamespace: set, forgetDefinitions } = catalogue;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: tables.lane.all, isWorkflow, namespaceOf, regionNames };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
-  const live = (): readonly string[] => partitions.live();
-  const liveness = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
   const regions = () => [...regionNames().keys()];
   const clock = { elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
+  const { live } = partitions;
+  const liveness = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
   const { run, begin, loseTail, keepTail } = transactions;
+  const memory: Memory = { tables, now, run, world, liveness };
   // Every database has the default namespace.
   keepTail();
 
-  function transact<T>(
-    { name }: TransactOptions,
-    work: (tx: Tx) => Promise<T>,
-    begun?: BegunTransaction,
-  ): Promise<T> {
-    return run(async (transaction) => {
-      const { tx, end } = openTransaction(world, { now: now(), transaction, name });
-      try {
-        return await work(tx);
-      } finally {
-        end();
-      }
-    }, begun);
-  }
-
   return Object.freeze({
     ...catalogue.calls,
-    differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
-    reads: readsOf({ tables, now, run, liveness }),
+    reads: readsOf(memory),
     rows: createStoredRows(tables, run),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
@@ -136,37 +130,13 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       { tables, now, namespaceRows, set, forgetDefinitions },
       transactions,
     ),
-    transact,
+    transact: (of, work, begun) => transact(memory, of, work, begun),
     incarnation: transactions.incarnation,
     onIncarnation: transactions.onIncarnation,
-    recordIntervention: (of, intervention, actor) =>
-      run(() => {
-        const owned = { partition: of.partition, epoch: actor.epoch };
-        if (!ownsStill(tables, actor.node, owned)) return;
-        recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor);
-      }),
-    claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
-    releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
-    taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
-    facts: (wanted) => run(() => factsOf(tables, wanted)),
-    heartbeat: (heartbeats) =>
-      run((transaction) => {
-        let number = 0;
-        const nextNumber = () => number++;
-        return storeHeartbeats({ tables, now: now(), transaction, nextNumber, world }, heartbeats);
-      }),
-    undelivered: (lost) => run(() => undelivered(tables, lost)),
-    markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
-    markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
-    markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
-    forgetOld: (rowsMax, kept) =>
-      run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...kept })),
+    ...callsAboutRuns(memory),
+    ...callsOfAgents(memory),
+    ...walksOf(memory),
     pollQuery: (asked) => run(() => pollQuery(tables, now(), asked, { pauseOf, transactions })),
-    dueRows: (of, limit, range = WHOLE_RANGE) =>
-      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
-    outside: (of) => run(() => outsideOf(tables, now(), of)),
-    overdue: (of, byMs, since = null) =>
-      run(() => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
     begin,
     loseTail,
     keepTail,
@@ -178,14 +148,23 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   } satisfies MemoryStore);
 }
 
-interface ReadWorld {
-  readonly tables: Tables;
-  readonly now: () => EpochMs;
-  readonly run: Transactions["run"];
-  readonly liveness: LaneFacts;
+function transact<T>(
+  { now, run, world }: Memory,
+  { name }: TransactOptions,
+  work: (tx: Tx) => Promise<T>,
+  begun?: BegunTransaction,
+): Promise<T> {
+  return run(async (transaction) => {
+    const { tx, end } = openTransaction(world, { now: now(), transaction, name });
+    try {
+      return await work(tx);
+    } finally {
+      end();
+    }
+  }, begun);
 }
 
-function readsOf({ tables, now, run, liveness }: ReadWorld): Reads {
+function readsOf({ tables, now, run, liveness }: Memory): Reads {
   return Object.freeze({
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
@@ -194,4 +173,61 @@ function readsOf({ tables, now, run, liveness }: ReadWorld): Reads {
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     runLiveness: (runId) => run(() => runLiveness(tables, now(), runId, liveness)),
   } satisfies Reads);
+}
+
+type CallsAboutRuns = Pick<
+  EngineStore,
+  "recordIntervention" | "claimEscalation" | "releaseEscalation" | "taskFacts" | "facts"
+>;
+
+function callsAboutRuns({ tables, now, run }: Memory): CallsAboutRuns {
+  return {
+    recordIntervention: (of, intervention, actor) =>
+      run(() => {
+        const owned = { partition: of.partition, epoch: actor.epoch };
+        if (!ownsStill(tables, actor.node, owned)) return;
+        recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor);
+      }),
+    claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
+    releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
+    taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
+    facts: (wanted) => run(() => factsOf(tables, wanted)),
+  };
+}
+
+type CallsOfAgents = Pick<
+  EngineStore,
+  "heartbeat" | "undelivered" | "markPolled" | "markAgents" | "markSilent"
+>;
+
+/** What agents do, and what servers see of them. */
+function callsOfAgents({ tables, now, run, world }: Memory): CallsOfAgents {
+  return {
+    heartbeat: (heartbeats) =>
+      run((transaction) => {
+        let number = 0;
+        const nextNumber = () => number++;
+        return storeHeartbeats({ tables, now: now(), transaction, nextNumber, world }, heartbeats);
+      }),
+    undelivered: (lost) => run(() => undelivered(tables, lost)),
+    markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
+    markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
+    markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
+  };
+}
+
+type Walks = Pick<MemoryStore, "differingRuns" | "forgetOld" | "dueRows" | "outside" | "overdue">;
+
+/** What supervisors walk through, partition by partition or row by row. */
+function walksOf({ tables, now, run, liveness }: Memory): Walks {
+  return {
+    differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
+    forgetOld: (rowsMax, kept) =>
+      run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...kept })),
+    dueRows: (of, limit, range = WHOLE_RANGE) =>
+      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
+    outside: (of) => run(() => outsideOf(tables, now(), of)),
+    overdue: (of, byMs, since = null) =>
+      run(() => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
+  };
 }

@@ -68,7 +68,7 @@ interface Open extends Writing {
   readonly enter: (place: Place) => void;
 }
 
-interface TransactionWorld extends QueueWorld, Pick<ScheduleWorld, "namespaceOf"> {}
+export interface TransactionWorld extends QueueWorld, Pick<ScheduleWorld, "namespaceOf"> {}
 
 interface OpenTransaction {
   readonly tx: Tx;
