@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
-import type { UndeliveredLease } from "./dispatch/claims.ts";
+import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
 import { createInbox, type Inbox } from "./integrations/inbox.ts";
 import { createTriggering, type Triggering } from "./integrations/triggers/triggering.ts";
 import { createLoop, type Loop } from "./loop.ts";

@@ -8,7 +8,7 @@ export interface TokenBucketSize {
   readonly capacity: number;
 }
 
-interface TokenBucket {
+export interface TokenBucket {
   /** Whole milliseconds until a token is available, as timers have no others; 0: there is one. */
   waitMs(): number;
   take(): void;

@@ -20,7 +20,7 @@ import type { Watermarks } from "./watermarks.ts";
 export const LANE_ROWS_MAX = 500;
 const CLAIM_ROWS_MAX = 2_000;
 
-interface Assignment {
+export interface Assignment {
   readonly matches: readonly Match<AdmittedWaiter>[];
   /** Lanes that no claim needs to query now: see `Claim.drained`. */
   readonly drained: ReadonlySet<number>;

@@ -1,31 +1,27 @@
 // Claims turn ready rows into leases of waiting agents. One statement queries all lanes that
 // waiters ask for; no statement is sent for a single poll. A claim runs in a transaction of its own
-// when a poll parks or a lane is announced, and in the transaction of each batch that has made
-// tasks ready ("hand-over"). Namespaces share a claim evenly (fair-shares.ts); a lane that was cut
-// off is scanned again at once. A queue that has reached its rate is scanned when the rate allows
-// more; a queue whose tasks are all with agents, when one of them ends.
+// when a scan is due (lane-scans.ts), and in the transaction of each batch that has made tasks
+// ready ("hand-over"). Namespaces share a claim evenly (fair-shares.ts).
 //
-// A scan runs at once while the bucket has a token; at saturation scans are 5 ms apart. A claim
-// reserves the polls that it queries for. Polls without a match are free again at once, the others
-// when the transaction has committed.
+//   claim: waiters reserved → rows granted → committed: delivered, or given up
 //
-// A task that was claimed for an agent that has gone is given back at once, and is not counted as
-// an attempt. A task that cannot be built ends alone, and a person is asked.
+// A claim reserves the polls that it queries for. Polls without a match are free again at once, the
+// others when the transaction has committed and task-delivery.ts has served them. A lane that was
+// cut off is scanned again at once. A queue that has reached its rate is scanned when the rate
+// allows more; a queue whose tasks are all with agents, when one of them ends.
 
-import { FLUSH_BUCKET } from "../batcher.ts";
-import type { Clock, Random, Timer } from "../clock.ts";
-import { payloadBytes } from "../core/model/payload.ts";
+import type { Clock, Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
-import { createTokenBucket } from "../token-bucket.ts";
 import type { Admission, AdmittedWaiter } from "./admission.ts";
-import { assign, type FullQueue, LANE_ROWS_MAX } from "./assign.ts";
-import type { HandedTask } from "./dispatcher.ts";
-import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
+import { type Assignment, assign, LANE_ROWS_MAX } from "./assign.ts";
+import { type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
+import { createLaneScans, type LaneScans } from "./lane-scans.ts";
 import { letThrough } from "./probes.ts";
+import { type DeliveryDeps, deliverTasks, type UndeliveredLease } from "./task-delivery.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 import type { Watermarks } from "./watermarks.ts";
 
@@ -34,33 +30,12 @@ import type { Watermarks } from "./watermarks.ts";
  * of a lane, so that it notices when the waiters want more.
  */
 const ASKED_MAX = LANE_ROWS_MAX + 1;
-/** Payload bytes of one answer: gRPC clients refuse messages of more than 4 MiB by default. */
-const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 
-export interface Claims extends HandOver {
-  /**
-   * Scans these lanes for ready rows soon; many calls share one scan. Resolves when the scan is
-   * over.
-   */
-  scan(lanes: Iterable<number>): Promise<void>;
-  /** Resolves when no scan is running. Scans that are planned for a later time are dropped. */
-  idle(): Promise<void>;
-}
+export type Claims = HandOver & Pick<LaneScans, "scan" | "idle">;
 
 interface ForgettableClaims extends Claims {
   /** The database has another incarnation: known runs may be gone. */
   forget(): void;
-}
-
-/** A lease whose task its agent did not get. */
-export interface UndeliveredLease {
-  readonly lease: Granted;
-  /** Why the task cannot be built, so that a person has to act; null: it can, and is given back. */
-  readonly problem: string | null;
-}
-
-interface WishedGrant extends Grant {
-  readonly waiter: Waiter;
 }
 
 interface ClaimsOptions {
@@ -82,231 +57,186 @@ interface ClaimsOptions {
   readonly onGranted?: (leases: readonly Granted[], ms: number) => void;
 }
 
+interface State {
+  readonly options: ClaimsOptions;
+  readonly scans: LaneScans;
+  readonly delivery: DeliveryDeps;
+}
+
+/** A claim whose transaction has not ended. */
+interface OpenClaim {
+  /** Of events; null: the transaction begins runs, or is the claim's own. */
+  readonly batch: BatchNo | null;
+  /** Waiters that no other batch may serve meanwhile. */
+  readonly reserved: Set<Waiter>;
+  /** Monotonic. */
+  readonly startedAtMs: number;
+}
+
+interface WishedGrant extends Grant {
+  readonly waiter: Waiter;
+}
+
 export function createClaims(options: ClaimsOptions): ForgettableClaims {
-  const { store, waiters, admission, watermarks, clock, random, taskTrace = UNTRACED } = options;
+  const { store, plans, waiters, clock, onUndelivered, onError, taskTrace = UNTRACED } = options;
   const runs = createKnownRuns();
-  const bucket = createTokenBucket(clock, FLUSH_BUCKET);
-  let wanted = new Set<number>();
-  let round = Promise.withResolvers<void>();
-  let scanning: Promise<void> | null = null;
-  const opening = new Map<string, { readonly timer: Timer; readonly lanes: ReadonlySet<number> }>();
-
-  /**
-   * Claims within the transaction. It reserves the waiters first, so that no other batch serves
-   * them.
-   */
-  async function claim(
-    tx: Tx,
-    lanes: ReadonlySet<number>,
-    batch: BatchNo | null,
-    freed: LanesToServe["freed"] = nothingFreed,
-  ): Promise<Claim | null> {
-    const reserved = new Set<Waiter>();
-    const waitersOf = (of: ReadonlySet<number>): readonly AdmittedWaiter[] => {
-      const admitted = waiters.waitingFor(batch, of, admission.admit, ASKED_MAX);
-      waiters.reserve(admitted.map(({ waiter }) => waiter));
-      for (const { waiter } of admitted) reserved.add(waiter);
-      return admitted;
-    };
-    const freeReserved = (waiters: readonly Waiter[] = [...reserved]): void => {
-      for (const waiter of waiters) reserved.delete(waiter);
-      free(waiters);
-    };
-    const startedAtMs = clock.monotonicMs();
-    try {
-      const assignment = await assign(tx, waitersOf(lanes), watermarks, async () => {
-        const more = new Set(await freed()).difference(lanes);
-        return waitersOf(more);
-      });
-      if (!assignment) return null;
-      const { matches, drained, cut, full, queues } = assignment;
-      const wished = matches.map(({ taker: { waiter }, row }): WishedGrant => {
-        const { agent, pollSeq } = waiter;
-        const secret = Buffer.from(random.bytes(16)).toString("hex");
-        return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
-      });
-      const grants = await letThrough(tx, admission, wished);
-      const matched = new Set(grants.map(({ waiter }) => waiter));
-      freeReserved([...reserved].filter((waiter) => !matched.has(waiter)));
-      const granted = grants.length === 0 ? [] : await tx.grant(grants);
-      if (queues.length > 0) await tx.writeBuckets(queues);
-      const byWaiter = new Map<Waiter, Granted[]>();
-      for (const [place, { waiter }] of grants.entries()) {
-        const leases = byWaiter.get(waiter) ?? [];
-        byWaiter.set(waiter, leases);
-        const lease = granted[place];
-        if (lease) leases.push(lease);
-      }
-      const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
-      return {
-        drained,
-        deliver() {
-          watermarks.used(granted.map(({ ready }) => ready));
-          for (const queue of full) scanWhenOpen(queue, startedAtMs);
-          if (cut.size > 0) void scan(cut);
-          options.onGranted?.(granted, clock.monotonicMs() - startedAtMs);
-          void deliver(won, startedAtMs);
-        },
-        giveUp(error) {
-          if (!isUnknown(error)) {
-            freeReserved();
-            return;
-          }
-          // Whether these leases exist is unknown. The agent's poll fails, and the agent names it
-          // among its lost polls.
-          for (const { waiter } of won) waiters.fail(waiter, error);
-        },
-      };
-    } catch (error) {
-      freeReserved();
-      throw error;
-    }
-  }
-
-  /** When the rate allows more, scans all lanes of the queue that were refused. */
-  function scanWhenOpen({ name, lanes, opensInMs }: FullQueue, startedAtMs: number): void {
-    if (opensInMs === null) return;
-    const before = opening.get(name);
-    before?.timer.cancel();
-    const refused = new Set([...(before?.lanes ?? []), ...lanes]);
-    const leftMs = startedAtMs + opensInMs - clock.monotonicMs();
-    const timer = clock.after(Math.max(0, leftMs), () => {
-      opening.delete(name);
-      void scan(refused);
-    });
-    opening.set(name, { timer, lanes: refused });
-  }
-
-  /** Releases waiters, and scans again for what became ready while they were reserved. */
-  function free(left: readonly Waiter[]): void {
-    const reminded = waiters.release(left);
-    if (reminded.size > 0) void scan(reminded);
-  }
-
-  async function scan(lanes: Iterable<number>): Promise<void> {
-    for (const lane of lanes) wanted.add(lane);
-    if (wanted.size === 0) return;
-    const { promise } = round;
-    scanning ??= scanAll();
-    await promise;
-  }
-
-  async function deliver(won: readonly Won[], startedAtMs: number): Promise<void> {
-    if (won.length === 0) return;
-    try {
-      const handed = await handedTasks({ store, plans: options.plans, runs, taskTrace }, won);
-      for (const { waiter, granted } of won) {
-        const live: Granted[] = [];
-        const tasks: HandedTask[] = [];
-        for (const lease of granted) {
-          // A task whose lease has ended meanwhile is neither delivered nor given back.
-          const one = handed.get(lease);
-          if (one?.kind === "failed") fail(lease, one.error);
-          if (one?.kind !== "made") continue;
-          live.push(lease);
-          tasks.push(one.task);
-        }
-        const fit = tasksThatFit(tasks);
-        waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
-        for (const lease of live.slice(fit)) giveBack(lease);
-      }
-    } catch (error) {
-      options.onError(error);
-      for (const { waiter, granted } of won) {
-        waiters.fail(waiter, error);
-        granted.forEach(giveBack);
-      }
-    }
-  }
-
-  function fail(lease: Granted, error: unknown): void {
-    options.onError(error);
-    // The store was unavailable: another hand-out may succeed.
-    if (error instanceof DroverError) giveBack(lease);
-    else options.onUndelivered({ lease, problem: textOf(error) });
-  }
-
-  function giveBack(lease: Granted): void {
-    options.onUndelivered({ lease, problem: null });
-  }
-
-  async function scanAll(): Promise<void> {
-    while (wanted.size > 0) {
-      // Lanes that are added during this wait, or during a scan, share one scan.
-      const waitMs = bucket.waitMs();
-      if (waitMs > 0) await clock.sleep(waitMs);
-      bucket.take();
-      const lanes = wanted;
-      const scanned = round;
-      [wanted, round] = [new Set(), Promise.withResolvers()];
-      await claimAlone(lanes);
-      scanned.resolve();
-    }
-    // In the same turn: a caller that adds a lane from now on has to start a scan.
-    scanning = null;
-  }
-
-  async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
-    waiters.remind(lanes);
-    if (waiters.waitingFor(null, lanes, admission.admit, 1).length === 0) return;
-    const claims: Claim[] = [];
-    const use = { name: "claim", fate: "unasked", leadsWithLock: true } as const;
-    try {
-      const left = await store.transact(use, async (tx) => {
-        const made = await claim(tx, lanes, null);
-        if (made) claims.push(made);
-        return { lanes: tx.placeReady() };
-      });
-      for (const made of claims) made.deliver();
-      // Other claims have skipped ready tasks while this one had their pages locked.
-      const passedOver = await left.lanes;
-      if (claims.length > 0) void scan(passedOver);
-    } catch (error) {
-      for (const made of claims) made.giveUp(error);
-      options.onError(error);
-    }
-  }
-
+  const scans = createLaneScans(clock, (lanes) => claimAlone(state, lanes));
+  const delivery = { store, plans, runs, waiters, taskTrace, onUndelivered, onError };
+  const state: State = { options, scans, delivery };
   return Object.freeze({
-    async claim(
-      tx: Tx,
-      { filled, freed }: LanesToServe,
-      batch: BatchNo | null,
-    ): Promise<Claim | null> {
-      const lanes = new Set(filled);
-      const carried = batch === null ? [] : waiters.carriedBy(batch);
-      for (const { lanes: of } of carried) for (const { lane } of of) lanes.add(lane);
-      return claim(tx, lanes, batch, freed);
-    },
+    claim: (tx, lanes, batch) => handOver(state, tx, lanes, batch),
     begun: runs.begun,
     ended: runs.ended,
     forget: runs.forget,
-    scan,
-    async idle() {
-      for (const { timer } of opening.values()) timer.cancel();
-      opening.clear();
-      while (scanning) await scanning;
-    },
-  });
+    scan: scans.scan,
+    idle: scans.idle,
+  } satisfies ForgettableClaims);
+}
+
+/** Within the transaction of a batch, from the lanes that it has filled or freed. */
+async function handOver(
+  state: State,
+  tx: Tx,
+  { filled, freed }: LanesToServe,
+  batch: BatchNo | null,
+): Promise<Claim | null> {
+  const lanes = new Set(filled);
+  const carried = batch === null ? [] : state.options.waiters.carriedBy(batch);
+  for (const { lanes: of } of carried) for (const { lane } of of) lanes.add(lane);
+  return claim(state, tx, lanes, batch, freed);
+}
+
+/** In a transaction of its own. */
+async function claimAlone(state: State, lanes: ReadonlySet<number>): Promise<void> {
+  const { store, waiters, admission, onError } = state.options;
+  waiters.remind(lanes);
+  if (waiters.waitingFor(null, lanes, admission.admit, 1).length === 0) return;
+  const claims: Claim[] = [];
+  const use = { name: "claim", fate: "unasked", leadsWithLock: true } as const;
+  try {
+    const left = await store.transact(use, async (tx) => {
+      const made = await claim(state, tx, lanes, null);
+      if (made) claims.push(made);
+      return { lanes: tx.placeReady() };
+    });
+    for (const made of claims) made.deliver();
+    // Other claims have skipped ready tasks while this one had their pages locked.
+    const passedOver = await left.lanes;
+    if (claims.length > 0) void state.scans.scan(passedOver);
+  } catch (error) {
+    for (const made of claims) made.giveUp(error);
+    onError(error);
+  }
+}
+
+/**
+ * Claims within the transaction. It reserves the waiters first, so that no other batch serves them.
+ */
+async function claim(
+  state: State,
+  tx: Tx,
+  lanes: ReadonlySet<number>,
+  batch: BatchNo | null,
+  freed: LanesToServe["freed"] = nothingFreed,
+): Promise<Claim | null> {
+  const { clock, random, admission, watermarks } = state.options;
+  const open: OpenClaim = { batch, reserved: new Set(), startedAtMs: clock.monotonicMs() };
+  try {
+    const assignment = await assign(tx, reserveFor(state, open, lanes), watermarks, async () => {
+      const more = new Set(await freed()).difference(lanes);
+      return reserveFor(state, open, more);
+    });
+    if (!assignment) return null;
+    const wished = assignment.matches.map(({ taker: { waiter }, row }): WishedGrant => {
+      const { agent, pollSeq } = waiter;
+      const secret = Buffer.from(random.bytes(16)).toString("hex");
+      return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
+    });
+    const grants = await letThrough(tx, admission, wished);
+    const matched = new Set(grants.map(({ waiter }) => waiter));
+    free(
+      state,
+      open,
+      [...open.reserved].filter((waiter) => !matched.has(waiter)),
+    );
+    const granted = grants.length === 0 ? [] : await tx.grant(grants);
+    if (assignment.queues.length > 0) await tx.writeBuckets(assignment.queues);
+    const won = wonBy(grants, granted);
+    return {
+      drained: assignment.drained,
+      deliver: () => deliver(state, open, assignment, granted, won),
+      giveUp: (error) => giveUp(state, open, won, error),
+    };
+  } catch (error) {
+    free(state, open);
+    throw error;
+  }
 }
 
 const nothingFreed: LanesToServe["freed"] = async () => [];
 
-/** How many of the tasks one answer can contain: always the first. */
-function tasksThatFit(tasks: readonly HandedTask[]): number {
-  let bytes = 0;
-  const full = tasks.findIndex(({ input, lastDetails, output }, place) => {
-    for (const payload of [input, lastDetails, output]) if (payload) bytes += payloadBytes(payload);
-    return place > 0 && bytes > ANSWER_BYTES_MAX;
-  });
-  return full === -1 ? tasks.length : full;
+/** Waiters that may claim from these lanes, reserved for this claim. */
+function reserveFor(
+  { options: { waiters, admission } }: State,
+  { batch, reserved }: OpenClaim,
+  lanes: ReadonlySet<number>,
+): readonly AdmittedWaiter[] {
+  const admitted = waiters.waitingFor(batch, lanes, admission.admit, ASKED_MAX);
+  waiters.reserve(admitted.map(({ waiter }) => waiter));
+  for (const { waiter } of admitted) reserved.add(waiter);
+  return admitted;
+}
+
+/** Releases waiters, and scans again for what became ready while they were reserved. */
+function free(
+  { options: { waiters }, scans }: State,
+  { reserved }: OpenClaim,
+  left: readonly Waiter[] = [...reserved],
+): void {
+  for (const waiter of left) reserved.delete(waiter);
+  const reminded = waiters.release(left);
+  if (reminded.size > 0) void scans.scan(reminded);
+}
+
+/** The leases of each waiter. */
+function wonBy(grants: readonly WishedGrant[], granted: readonly Granted[]): readonly Won[] {
+  const byWaiter = new Map<Waiter, Granted[]>();
+  for (const [place, { waiter }] of grants.entries()) {
+    const leases = byWaiter.get(waiter) ?? [];
+    byWaiter.set(waiter, leases);
+    const lease = granted[place];
+    if (lease) leases.push(lease);
+  }
+  return [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
+}
+
+/** The transaction has committed. */
+function deliver(
+  { options, scans, delivery }: State,
+  { startedAtMs }: OpenClaim,
+  { full, cut }: Assignment,
+  granted: readonly Granted[],
+  won: readonly Won[],
+): void {
+  options.watermarks.used(granted.map(({ ready }) => ready));
+  for (const queue of full) scans.scanWhenOpen(queue, startedAtMs);
+  if (cut.size > 0) void scans.scan(cut);
+  options.onGranted?.(granted, options.clock.monotonicMs() - startedAtMs);
+  void deliverTasks(delivery, won, startedAtMs);
+}
+
+/** The transaction has not committed, or its outcome is unknown. */
+function giveUp(state: State, open: OpenClaim, won: readonly Won[], error: unknown): void {
+  if (!isUnknown(error)) {
+    free(state, open);
+    return;
+  }
+  // Whether these leases exist is unknown. The agent's poll fails, and the agent names it among its
+  // lost polls.
+  for (const { waiter } of won) state.options.waiters.fail(waiter, error);
 }
 
 function isUnknown(error: unknown): boolean {
   if (!(error instanceof DroverError)) return false;
   return error.reason === "STORE_UNAVAILABLE" && error.metadata.fate !== "rolled-back";
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -47,7 +47,7 @@ interface Found {
   readonly laned: LanedPlan;
 }
 
-interface HandedTaskDeps {
+export interface HandedTaskDeps {
   readonly store: Pick<EngineStore, "taskFacts" | "facts">;
   readonly plans: Plans;
   readonly runs: KnownRuns;
