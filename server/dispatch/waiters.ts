@@ -34,6 +34,8 @@ export interface Waiter {
   over: boolean;
 }
 
+type WantedWaiter = Omit<Waiter, "id" | "batch" | "reserved" | "over">;
+
 export interface ServedTasks {
   readonly tasks: readonly HandedTask[];
   /** Monotonic time of the start of the granting transaction. */
@@ -49,7 +51,7 @@ export interface Parked {
 }
 
 export interface Waiters {
-  park(waiter: Omit<Waiter, "id" | "batch" | "reserved" | "over">): Parked;
+  park(wanted: WantedWaiter): Parked;
   /**
    * Free waiters of these lanes that `admit` accepts, the longest waiting first. Within a session,
    * the polls that this batch carries come first. Polls that another batch carries are left out,
@@ -96,132 +98,138 @@ interface Settling {
   readonly reject: (error: unknown) => void;
 }
 
+interface State {
+  /** All polls that wait, parked and carried ones, the longest waiting first. */
+  readonly waiting: Map<Waiter, Settling>;
+  readonly byLane: Map<number, Set<Waiter>>;
+  readonly carried: Set<Waiter>;
+  /** Of reserved waiters, their lanes that have got work since. */
+  readonly reminded: Map<Waiter, Set<number>>;
+  /** Lanes that were asked for since the last `lanesAskedFor`. */
+  askedFor: Set<number>;
+  nextId: number;
+}
+
 export const NOTHING: ServedTasks = Object.freeze({ tasks: [], grantedAtMs: Number.NaN });
 
 export function createWaiters(): Waiters {
-  const parked = new Map<Waiter, Settling>();
-  const byLane = new Map<number, Set<Waiter>>();
-  let askedFor = new Set<number>();
-  const carried = new Set<Waiter>();
-  const reminded = new Map<Waiter, Set<number>>();
-  let nextId = 1;
-
-  function enter(waiter: Waiter): void {
-    for (const { lane } of waiter.lanes) {
-      byLane.set(lane, (byLane.get(lane) ?? new Set()).add(waiter));
-      askedFor.add(lane);
-    }
-  }
-
-  function exit(waiter: Waiter): void {
-    for (const { lane } of waiter.lanes) {
-      const of = byLane.get(lane);
-      of?.delete(waiter);
-      if (of?.size === 0) byLane.delete(lane);
-    }
-  }
-
-  function leave(waiter: Waiter): Settling | undefined {
-    const settling = parked.get(waiter);
-    parked.delete(waiter);
-    carried.delete(waiter);
-    reminded.delete(waiter);
-    exit(waiter);
-    return settling;
-  }
-
-  function end(waiter: Waiter): void {
-    waiter.over = true;
-    if (!waiter.reserved) leave(waiter)?.resolve(NOTHING);
-  }
-
+  const state: State = {
+    waiting: new Map(),
+    byLane: new Map(),
+    carried: new Set(),
+    reminded: new Map(),
+    askedFor: new Set(),
+    nextId: 1,
+  };
+  const { waiting, byLane, carried } = state;
   return Object.freeze({
-    park(wanted: Omit<Waiter, "id" | "batch" | "reserved" | "over">): Parked {
-      const waiter: Waiter = {
-        ...wanted,
-        id: nextId++,
-        batch: null,
-        reserved: false,
-        over: false,
-      };
-      const served = new Promise<ServedTasks>((resolve, reject) => {
-        parked.set(waiter, { resolve, reject });
-      });
-      if (waiter.isCarried) carried.add(waiter);
-      enter(waiter);
-      return {
-        waiter,
-        served,
-        end: () => end(waiter),
-      };
-    },
-    waitingFor<T extends Taker>(
-      batch: BatchNo | null,
-      lanes: ReadonlySet<number>,
-      admit: (waiter: Waiter) => T | null,
-      placesMax: number,
-    ): readonly T[] {
-      const found = new Map<Waiter, T>();
-      for (const lane of lanes) {
-        const sessions = new Set<string>();
-        let places = 0;
-        for (const waiter of byLane.get(lane) ?? []) {
-          if (waiter.reserved || waiter.over) continue;
-          if (waiter.isCarried && (batch === null || waiter.batch !== batch)) continue;
-          const taker = found.get(waiter) ?? admit(waiter);
-          if (!taker) continue;
-          found.set(waiter, taker);
-          if (!taker.lanes.some((one) => one.lane === lane)) continue;
-          places += taker.places;
-          sessions.add(taker.session);
-          if (places >= placesMax && sessions.size > 1) break;
-        }
-      }
-      return carriedFirst([...found.keys()]).flatMap((waiter) => found.get(waiter) ?? []);
-    },
-    reserve(waiters: readonly Waiter[]) {
-      for (const waiter of waiters) waiter.reserved = true;
-    },
-    remind(lanes: ReadonlySet<number>) {
-      for (const lane of lanes)
-        for (const waiter of byLane.get(lane) ?? [])
-          if (waiter.reserved) reminded.set(waiter, (reminded.get(waiter) ?? new Set()).add(lane));
-    },
-    serve(waiter: Waiter, served: ServedTasks) {
-      leave(waiter)?.resolve(served);
-    },
-    fail(waiter: Waiter, error: unknown) {
-      leave(waiter)?.reject(error);
-    },
-    release(waiters: readonly Waiter[]): ReadonlySet<number> {
-      const lanes = new Set<number>();
-      for (const waiter of waiters) {
-        waiter.reserved = false;
-        if (waiter.over) leave(waiter)?.resolve(NOTHING);
-        else for (const lane of reminded.get(waiter) ?? []) lanes.add(lane);
-        reminded.delete(waiter);
-      }
-      return lanes;
-    },
+    park: (wanted) => park(state, wanted),
+    waitingFor: (batch, lanes, admit, placesMax) =>
+      waitingFor(byLane, batch, lanes, admit, placesMax),
+    reserve,
+    remind: (lanes) => remind(state, lanes),
+    serve: (waiter, served) => void leave(state, waiter)?.resolve(served),
+    fail: (waiter, error) => void leave(state, waiter)?.reject(error),
+    release: (waiters) => release(state, waiters),
     endAll() {
-      for (const waiter of [...parked.keys()]) end(waiter);
+      for (const waiter of [...waiting.keys()]) end(state, waiter);
     },
-    count: () => parked.size,
+    count: () => waiting.size,
     lanes: () => [...byLane.keys()],
-    lanesAskedFor(): readonly number[] {
-      const asked = askedFor;
-      askedFor = new Set();
-      return [...asked.union(new Set(byLane.keys()))];
-    },
-    carriedBy: (batch: BatchNo) => [...carried].filter((waiter) => waiter.batch === batch),
-    all: () => [...parked.keys()],
-    setLanes(waiter: Waiter, lanes: readonly WeightedLane[]) {
-      if (!parked.has(waiter)) return;
-      exit(waiter);
-      waiter.lanes = lanes;
-      enter(waiter);
-    },
+    lanesAskedFor: () => lanesAskedFor(state),
+    carriedBy: (batch) => [...carried].filter((waiter) => waiter.batch === batch),
+    all: () => [...waiting.keys()],
+    setLanes: (waiter, lanes) => setLanes(state, waiter, lanes),
+  } satisfies Waiters);
+}
+
+function park(state: State, wanted: WantedWaiter): Parked {
+  const waiter: Waiter = {
+    ...wanted,
+    id: state.nextId++,
+    batch: null,
+    reserved: false,
+    over: false,
+  };
+  const served = new Promise<ServedTasks>((resolve, reject) => {
+    state.waiting.set(waiter, { resolve, reject });
   });
+  if (waiter.isCarried) state.carried.add(waiter);
+  enter(state, waiter);
+  return {
+    waiter,
+    served,
+    end: () => end(state, waiter),
+  };
+}
+
+/** The waiter stops waiting; a claim that reserves it now may still serve it. */
+function end(state: State, waiter: Waiter): void {
+  waiter.over = true;
+  if (!waiter.reserved) leave(state, waiter)?.resolve(NOTHING);
+}
+
+function leave(state: State, waiter: Waiter): Settling | undefined {
+  const settling = state.waiting.get(waiter);
+  state.waiting.delete(waiter);
+  state.carried.delete(waiter);
+  state.reminded.delete(waiter);
+  exit(state, waiter);
+  return settling;
+}
+
+function enter({ byLane, askedFor }: State, waiter: Waiter): void {
+  for (const { lane } of waiter.lanes) {
+    byLane.set(lane, (byLane.get(lane) ?? new Set()).add(waiter));
+    askedFor.add(lane);
+  }
+}
+
+function exit({ byLane }: State, waiter: Waiter): void {
+  for (const { lane } of waiter.lanes) {
+    const of = byLane.get(lane);
+    of?.delete(waiter);
+    if (of?.size === 0) byLane.delete(lane);
+  }
+}
+
+function setLanes(state: State, waiter: Waiter, lanes: readonly WeightedLane[]): void {
+  if (!state.waiting.has(waiter)) return;
+  exit(state, waiter);
+  waiter.lanes = lanes;
+  enter(state, waiter);
+}
+
+function lanesAskedFor(state: State): readonly number[] {
+  const asked = state.askedFor;
+  state.askedFor = new Set();
+  return [...asked.union(new Set(state.byLane.keys()))];
+}
+
+function waitingFor<T extends Taker>(
+  byLane: State["byLane"],
+  batch: BatchNo | null,
+  lanes: ReadonlySet<number>,
+  admit: (waiter: Waiter) => T | null,
+  placesMax: number,
+): readonly T[] {
+  const found = new Map<Waiter, T>();
+  for (const lane of lanes) {
+    const sessions = new Set<string>();
+    let places = 0;
+    for (const waiter of byLane.get(lane) ?? []) {
+      if (waiter.reserved || waiter.over) continue;
+      if (waiter.isCarried && (batch === null || waiter.batch !== batch)) continue;
+      const taker = found.get(waiter) ?? admit(waiter);
+      if (!taker) continue;
+      found.set(waiter, taker);
+      if (!taker.lanes.some((one) => one.lane === lane)) continue;
+      places += taker.places;
+      sessions.add(taker.session);
+      if (places >= placesMax && sessions.size > 1) break;
+    }
+  }
+  return carriedFirst([...found.keys()]).flatMap((waiter) => found.get(waiter) ?? []);
 }
 
 /** By age. At the turns of a session, its carried polls come before its parked ones. */
@@ -235,4 +243,26 @@ function carriedFirst(waiters: readonly Waiter[]): readonly Waiter[] {
       ...of.filter(({ isCarried }) => !isCarried),
     ]);
   return byAge.flatMap(({ agent }) => own.get(agent.session)?.shift() ?? []);
+}
+
+function reserve(waiters: readonly Waiter[]): void {
+  for (const waiter of waiters) waiter.reserved = true;
+}
+
+function remind({ byLane, reminded }: State, lanes: ReadonlySet<number>): void {
+  for (const lane of lanes)
+    for (const waiter of byLane.get(lane) ?? [])
+      if (waiter.reserved) reminded.set(waiter, (reminded.get(waiter) ?? new Set()).add(lane));
+}
+
+function release(state: State, waiters: readonly Waiter[]): ReadonlySet<number> {
+  const { reminded } = state;
+  const lanes = new Set<number>();
+  for (const waiter of waiters) {
+    waiter.reserved = false;
+    if (waiter.over) leave(state, waiter)?.resolve(NOTHING);
+    else for (const lane of reminded.get(waiter) ?? []) lanes.add(lane);
+    reminded.delete(waiter);
+  }
+  return lanes;
 }
