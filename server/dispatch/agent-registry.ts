@@ -64,112 +64,118 @@ interface Entry {
   sentAtMs: number | null;
 }
 
-export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentRegistry {
-  const known = new Map<string, Entry>();
+interface State {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** By session. */
+  readonly known: Map<string, Entry>;
+}
 
-  function hear(entry: Entry): void {
-    entry.calledAtMs = clock.monotonicMs();
-    entry.hasCalled = true;
-    entry.goneAtMs = null;
-    see(entry);
-  }
-
-  function see(entry: Entry): void {
-    entry.seenAtMs = clock.monotonicMs();
-    entry.isFresh = true;
-  }
-
-  function enter(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): Entry {
-    const calledAtMs = clock.monotonicMs();
-    const entry = known.get(agent.session) ?? {
-      agent,
-      namespaceId,
-      poll,
-      parked: 0,
-      calledAtMs,
-      seenAtMs: calledAtMs,
-      isFresh: true,
-      hasCalled: true,
-      goneAtMs: null,
-      succeededAtMs: null,
-      sentAtMs: null,
-    };
-    entry.agent = agent;
-    entry.poll = poll ?? entry.poll;
-    hear(entry);
-    if (known.size < KNOWN_MAX) known.set(agent.session, entry);
-    return entry;
-  }
-
-  function isToSend(entry: Entry, now: number): boolean {
-    if (entry.sentAtMs === null) return true;
-    if (now - entry.sentAtMs < SENT_EVERY_MS) return false;
-    return entry.parked > 0 || entry.isFresh;
-  }
-
-  /** Everything about the session was sent, and it was not seen again. */
-  function isIdle({ parked, isFresh, sentAtMs }: Entry, now: number): boolean {
-    if (parked > 0 || isFresh || sentAtMs === null) return false;
-    return now - sentAtMs >= SENT_EVERY_MS;
-  }
-
+export function createAgentRegistry(clock: State["clock"]): AgentRegistry {
+  const state: State = { clock, known: new Map() };
   return Object.freeze({
-    called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null) {
-      enter(agent, namespaceId, poll);
+    called(agent, namespaceId, poll) {
+      called(state, agent, namespaceId, poll);
     },
-    parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll) {
-      const entry = enter(agent, namespaceId, poll);
-      entry.parked += 1;
-      return (isGone: boolean) => {
-        entry.parked -= 1;
-        see(entry);
-        if (isGone && entry.parked === 0) entry.goneAtMs = entry.seenAtMs;
-      };
-    },
-    succeeded({ session }: AgentIdentity) {
-      const entry = known.get(session);
-      if (!entry) return;
-      hear(entry);
-      entry.succeededAtMs = entry.calledAtMs;
-    },
-    forget: () => known.clear(),
-    async send(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
-      const now = clock.monotonicMs();
-      for (const [session, entry] of known) if (isIdle(entry, now)) known.delete(session);
-      const news = [...known.values()].filter((entry) => isToSend(entry, now)).slice(0, SENT_MAX);
-      if (news.length === 0) return;
-      // Reset before the send: what the agent does during the send is new again.
-      const seen = news.map((entry) => seenOf(entry, now));
-      for (const entry of news) entry.isFresh = entry.hasCalled = false;
-      try {
-        await hand(seen);
-        for (const entry of news) entry.sentAtMs = now;
-      } catch (error) {
-        for (const entry of news) entry.isFresh = entry.hasCalled = true;
-        throw error;
-      }
-    },
-    silent(sessions: readonly string[]) {
-      for (const session of sessions) {
-        const entry = known.get(session);
-        if (entry?.hasCalled) entry.sentAtMs = null;
-      }
-    },
-    async sendGone(hand: (gone: readonly SilentSession[]) => Promise<void>) {
-      const now = clock.monotonicMs();
-      const gone = [...known.values()]
-        .flatMap((entry) =>
-          entry.goneAtMs === null ? [] : [{ entry, agoMs: now - entry.goneAtMs }],
-        )
-        .filter(({ agoMs }) => agoMs >= GONE_AFTER_MS)
-        .slice(0, SENT_MAX);
-      if (gone.length === 0) return;
-      await hand(
-        gone.map(({ entry, agoMs }) => ({ kind: "gone", session: entry.agent.session, agoMs })),
-      );
-      for (const { entry } of gone) entry.goneAtMs = null;
-    },
+    parked: (agent, namespaceId, poll) => parked(state, agent, namespaceId, poll),
+    succeeded: (agent) => succeeded(state, agent),
+    forget: () => state.known.clear(),
+    send: (hand) => send(state, hand),
+    silent: (sessions) => silent(state, sessions),
+    sendGone: (hand) => sendGone(state, hand),
   } satisfies AgentRegistry);
+}
+
+function called(
+  { clock, known }: State,
+  agent: AgentIdentity,
+  namespaceId: number,
+  poll: AgentPoll | null,
+): Entry {
+  const calledAtMs = clock.monotonicMs();
+  const entry = known.get(agent.session) ?? {
+    agent,
+    namespaceId,
+    poll,
+    parked: 0,
+    calledAtMs,
+    seenAtMs: calledAtMs,
+    isFresh: true,
+    hasCalled: true,
+    goneAtMs: null,
+    succeededAtMs: null,
+    sentAtMs: null,
+  };
+  entry.agent = agent;
+  entry.poll = poll ?? entry.poll;
+  hear(clock, entry);
+  if (known.size < KNOWN_MAX) known.set(agent.session, entry);
+  return entry;
+}
+
+function parked(
+  state: State,
+  agent: AgentIdentity,
+  namespaceId: number,
+  poll: AgentPoll,
+): (isGone: boolean) => void {
+  const entry = called(state, agent, namespaceId, poll);
+  entry.parked += 1;
+  return (isGone) => {
+    entry.parked -= 1;
+    see(state.clock, entry);
+    if (isGone && entry.parked === 0) entry.goneAtMs = entry.seenAtMs;
+  };
+}
+
+function succeeded({ clock, known }: State, { session }: AgentIdentity): void {
+  const entry = known.get(session);
+  if (!entry) return;
+  hear(clock, entry);
+  entry.succeededAtMs = entry.calledAtMs;
+}
+
+function hear(clock: State["clock"], entry: Entry): void {
+  entry.calledAtMs = clock.monotonicMs();
+  entry.hasCalled = true;
+  entry.goneAtMs = null;
+  see(clock, entry);
+}
+
+function see(clock: State["clock"], entry: Entry): void {
+  entry.seenAtMs = clock.monotonicMs();
+  entry.isFresh = true;
+}
+
+async function send(
+  { clock, known }: State,
+  hand: (seen: readonly AgentSeen[]) => Promise<void>,
+): Promise<void> {
+  const now = clock.monotonicMs();
+  for (const [session, entry] of known) if (isIdle(entry, now)) known.delete(session);
+  const news = [...known.values()].filter((entry) => isToSend(entry, now)).slice(0, SENT_MAX);
+  if (news.length === 0) return;
+  // Reset before the send: what the agent does during the send is new again.
+  const seen = news.map((entry) => seenOf(entry, now));
+  for (const entry of news) entry.isFresh = entry.hasCalled = false;
+  try {
+    await hand(seen);
+    for (const entry of news) entry.sentAtMs = now;
+  } catch (error) {
+    for (const entry of news) entry.isFresh = entry.hasCalled = true;
+    throw error;
+  }
+}
+
+/** Everything about the session was sent, and it was not seen again. */
+function isIdle({ parked, isFresh, sentAtMs }: Entry, now: number): boolean {
+  if (parked > 0 || isFresh || sentAtMs === null) return false;
+  return now - sentAtMs >= SENT_EVERY_MS;
+}
+
+function isToSend(entry: Entry, now: number): boolean {
+  if (entry.sentAtMs === null) return true;
+  if (now - entry.sentAtMs < SENT_EVERY_MS) return false;
+  return entry.parked > 0 || entry.isFresh;
 }
 
 function seenOf(entry: Entry, now: number): AgentSeen {
@@ -185,4 +191,27 @@ function seenOf(entry: Entry, now: number): AgentSeen {
     calledAgoMs: now - calledAtMs,
     succeededAgoMs: succeededAtMs === null ? null : now - succeededAtMs,
   };
+}
+
+function silent({ known }: State, sessions: readonly string[]): void {
+  for (const session of sessions) {
+    const entry = known.get(session);
+    if (entry?.hasCalled) entry.sentAtMs = null;
+  }
+}
+
+async function sendGone(
+  { clock, known }: State,
+  hand: (gone: readonly SilentSession[]) => Promise<void>,
+): Promise<void> {
+  const now = clock.monotonicMs();
+  const gone = [...known.values()]
+    .flatMap((entry) => (entry.goneAtMs === null ? [] : [{ entry, agoMs: now - entry.goneAtMs }]))
+    .filter(({ agoMs }) => agoMs >= GONE_AFTER_MS)
+    .slice(0, SENT_MAX);
+  if (gone.length === 0) return;
+  await hand(
+    gone.map(({ entry, agoMs }) => ({ kind: "gone", session: entry.agent.session, agoMs })),
+  );
+  for (const { entry } of gone) entry.goneAtMs = null;
 }
