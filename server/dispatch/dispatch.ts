@@ -10,12 +10,15 @@ import type { Namespace } from "../store/store.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import type { Claims } from "./claims.ts";
 import type {
+  CompleteAnswer,
   CompleteRequest,
   Dispatcher,
+  HeartbeatResult,
   PollAnswer,
   PollEnds,
   PollRequest,
   ResultAnswer,
+  SessionHeartbeatRequest,
 } from "./dispatcher.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
@@ -35,119 +38,63 @@ interface DispatchOptions {
   readonly onError: (error: unknown) => void;
 }
 
+type Ask = Omit<PollRequest, "waitMs" | "lostPolls">;
+
 export function createDispatch(options: DispatchOptions): Dispatcher {
-  const { clock, agentRegistry, lostPolls } = options;
-
-  async function park(request: Ask, isCarried: boolean): Promise<Parked> {
-    const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
-    const asks = { namespaceId: namespace.id, queues, tasks, agentVersion: agent.version };
-    return options.waiters.park({
-      agent,
-      pollSeq,
-      isCarried,
-      namespace: namespace.name,
-      namespaceId: namespace.id,
-      places: maxTasks,
-      asks,
-      lanes: await options.lanes.of(asks),
-    });
-  }
-
   return Object.freeze({
-    async poll(request: PollRequest, { over, gone }: PollEnds): Promise<PollAnswer> {
-      const arrivedAtMs = clock.monotonicMs();
-      await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
-      const parked = await park(request, false);
-      const scanned = options.claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
-      // However short its wait is, a poll ends only after one scan.
-      const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
-      const timer = clock.after(request.waitMs, () => void scanned.then(parked.end));
-      for (const end of [over, gone]) {
-        if (end.aborted) parked.end();
-        end.addEventListener("abort", parked.end, { once: true });
-      }
-      try {
-        const served = await parked.served;
-        if (gone.aborted) return giveBack(options, request.namespace, served);
-        return answerOf(served, arrivedAtMs);
-      } finally {
-        timer.cancel();
-        left(gone.aborted);
-        for (const end of [over, gone]) end.removeEventListener("abort", parked.end);
-      }
-    },
-
-    async heartbeat(request) {
-      agentRegistry.called(request.agent, request.namespace.id, null);
-      void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
-      // A lost poll may be granted a task after it was given back above. Such a task must not count
-      // as forgotten by its agent, so `listsAllTo` stays below the lost polls.
-      const before = Math.min(...request.lostPolls) - 1;
-      return options.heartbeats.submit({
-        listsAllTo: Math.min(request.listsAllTo ?? 0, before),
-        namespaceId: request.namespace.id,
-        session: request.agent.session,
-        agentId: request.agent.id,
-        agentVersion: request.agent.version,
-        reports: request.reports.map(({ token, progress, details }) => ({
-          runId: token.runId,
-          step: token.step,
-          fence: token.fence,
-          secret: token.secret,
-          progress,
-          details,
-        })),
-      });
-    },
-
-    async complete(request, signal) {
-      const arrivedAtMs = clock.monotonicMs();
-      const { next, namespace, agent } = request;
-      agentRegistry.called(agent, namespace.id, next && pollOf(next));
-      const nextPoll = next ? await park({ ...next, namespace, agent }, true) : null;
-      // The next poll may fail while the reports are pending. Its error is thrown only after them.
-      nextPoll?.served.catch(() => undefined);
-      let unbatched = request.results.length;
-      const onBatched = (batch: BatchNo): void => {
-        if (--unbatched <= 0 && nextPoll) nextPoll.waiter.batch = batch;
-      };
-      try {
-        // All results are admitted or none: a call that is refused has changed nothing.
-        const answers = await options.advance.admit(request.results.length, () =>
-          Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
-        );
-        if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
-          agentRegistry.succeeded(agent);
-        nextPoll?.end();
-        const served = nextPoll ? await nextPoll.served : NOTHING;
-        const isGone = signal.aborted;
-        return {
-          answers,
-          ...(isGone ? giveBack(options, namespace, served) : answerOf(served, arrivedAtMs)),
-        };
-      } catch (error) {
-        nextPoll?.end();
-        // Tasks that the next poll was granted are given back: this call does not return them.
-        void nextPoll?.served.then(
-          (served) => giveBack(options, namespace, served),
-          () => undefined,
-        );
-        throw error;
-      }
-    },
+    poll: (request, ends) => poll(options, request, ends),
+    heartbeat: (request) => heartbeat(options, request),
+    complete: (request, signal) => complete(options, request, signal),
   } satisfies Dispatcher);
+}
+
+async function poll(
+  options: DispatchOptions,
+  request: PollRequest,
+  { over, gone }: PollEnds,
+): Promise<PollAnswer> {
+  const { clock, agentRegistry, lostPolls, claims } = options;
+  const arrivedAtMs = clock.monotonicMs();
+  await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
+  const parked = await park(options, request, false);
+  const scanned = claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
+  // However short its wait is, a poll ends only after one scan.
+  const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
+  const timer = clock.after(request.waitMs, () => void scanned.then(parked.end));
+  for (const end of [over, gone]) {
+    if (end.aborted) parked.end();
+    end.addEventListener("abort", parked.end, { once: true });
+  }
+  try {
+    const served = await parked.served;
+    if (gone.aborted) return giveBack(options, request.namespace, served);
+    return answerOf(served, arrivedAtMs);
+  } finally {
+    timer.cancel();
+    left(gone.aborted);
+    for (const end of [over, gone]) end.removeEventListener("abort", parked.end);
+  }
+}
+
+async function park(options: DispatchOptions, request: Ask, isCarried: boolean): Promise<Parked> {
+  const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
+  const asks = { namespaceId: namespace.id, queues, tasks, agentVersion: agent.version };
+  return options.waiters.park({
+    agent,
+    pollSeq,
+    isCarried,
+    namespace: namespace.name,
+    namespaceId: namespace.id,
+    places: maxTasks,
+    asks,
+    lanes: await options.lanes.of(asks),
+  });
 }
 
 /** For operators: without the weights. */
 function pollOf({ queues, tasks }: Pick<PollRequest, "queues" | "tasks">): AgentPoll {
   return { queues: queues.map(({ name }) => name), tasks };
 }
-
-function isSuccess(answer: ResultAnswer, result: CompleteRequest["results"][number] | undefined) {
-  return answer.kind === "accepted" && result?.outcome.kind === "success";
-}
-
-type Ask = Omit<PollRequest, "waitMs" | "lostPolls">;
 
 function answerOf(served: ServedTasks, arrivedAtMs: number): PollAnswer {
   const waitedMs = Number.isNaN(served.grantedAtMs)
@@ -173,6 +120,81 @@ function giveBack(options: DispatchOptions, namespace: Namespace, served: Served
   return { tasks: [], waitedMs: 0 };
 }
 
+async function heartbeat(
+  { agentRegistry, lostPolls, heartbeats }: DispatchOptions,
+  request: SessionHeartbeatRequest,
+): Promise<readonly HeartbeatResult[]> {
+  agentRegistry.called(request.agent, request.namespace.id, null);
+  void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
+  // A lost poll may be granted a task after it was given back above. Such a task must not count as
+  // forgotten by its agent, so `listsAllTo` stays below the lost polls.
+  const before = Math.min(...request.lostPolls) - 1;
+  return heartbeats.submit({
+    listsAllTo: Math.min(request.listsAllTo ?? 0, before),
+    namespaceId: request.namespace.id,
+    session: request.agent.session,
+    agentId: request.agent.id,
+    agentVersion: request.agent.version,
+    reports: request.reports.map(({ token, progress, details }) => ({
+      runId: token.runId,
+      step: token.step,
+      fence: token.fence,
+      secret: token.secret,
+      progress,
+      details,
+    })),
+  });
+}
+
+async function complete(
+  options: DispatchOptions,
+  request: CompleteRequest,
+  signal: AbortSignal,
+): Promise<CompleteAnswer> {
+  const { clock, agentRegistry } = options;
+  const arrivedAtMs = clock.monotonicMs();
+  const { next, namespace, agent } = request;
+  agentRegistry.called(agent, namespace.id, next && pollOf(next));
+  const nextPoll = next ? await park(options, { ...next, namespace, agent }, true) : null;
+  // The next poll may fail while the reports are pending. Its error is thrown only after them.
+  nextPoll?.served.catch(() => undefined);
+  try {
+    const answers = await reportAll(options, request, nextPoll);
+    if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
+      agentRegistry.succeeded(agent);
+    nextPoll?.end();
+    const served = nextPoll ? await nextPoll.served : NOTHING;
+    const isGone = signal.aborted;
+    return {
+      answers,
+      ...(isGone ? giveBack(options, namespace, served) : answerOf(served, arrivedAtMs)),
+    };
+  } catch (error) {
+    nextPoll?.end();
+    // Tasks that the next poll was granted are given back: this call does not return them.
+    void nextPoll?.served.then(
+      (served) => giveBack(options, namespace, served),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
+/** All results are admitted or none: a call that is refused has changed nothing. */
+function reportAll(
+  options: DispatchOptions,
+  request: CompleteRequest,
+  nextPoll: Parked | null,
+): Promise<readonly ResultAnswer[]> {
+  let unbatched = request.results.length;
+  const onBatched = (batch: BatchNo): void => {
+    if (--unbatched <= 0 && nextPoll) nextPoll.waiter.batch = batch;
+  };
+  return options.advance.admit(request.results.length, () =>
+    Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
+  );
+}
+
 async function report(
   options: DispatchOptions,
   { namespace, agent }: CompleteRequest,
@@ -194,6 +216,10 @@ async function report(
     if (error instanceof DroverError && error.reason !== "INTERNAL") throw error;
     return { kind: "refused", error: error instanceof Error ? error : new Error(String(error)) };
   }
+}
+
+function isSuccess(answer: ResultAnswer, result: CompleteRequest["results"][number] | undefined) {
+  return answer.kind === "accepted" && result?.outcome.kind === "success";
 }
 
 function resultAnswer(answer: Advanced, token: TaskToken): ResultAnswer {

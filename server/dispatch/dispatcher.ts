@@ -101,6 +101,11 @@ export type ResultAnswer =
   | { readonly kind: "accepted"; readonly repeated: boolean }
   | { readonly kind: "refused"; readonly error: Error };
 
+/** With the answer of the next poll; without one it has no tasks. */
+export interface CompleteAnswer extends PollAnswer {
+  readonly answers: readonly ResultAnswer[];
+}
+
 /** How a poll may end before its wait is over. */
 export interface PollEnds {
   /** The poll stops waiting. It still receives what is being claimed for it at that moment. */
@@ -115,8 +120,5 @@ export interface Dispatcher {
   poll(request: PollRequest, ends: PollEnds): Promise<PollAnswer>;
   heartbeat(request: SessionHeartbeatRequest): Promise<readonly HeartbeatResult[]>;
   /** What was claimed for `next` is given back if the signal is aborted before the answer. */
-  complete(
-    request: CompleteRequest,
-    signal: AbortSignal,
-  ): Promise<{ readonly answers: readonly ResultAnswer[] } & PollAnswer>;
+  complete(request: CompleteRequest, signal: AbortSignal): Promise<CompleteAnswer>;
 }
