@@ -37,87 +37,96 @@ export interface Admission {
   hasSuspended(): boolean;
 }
 
+/** What a snapshot says. */
 interface Known {
-  readonly snapshot: CircuitSnapshot;
-  /** Monotonic time at which the snapshot arrived. */
-  readonly atMs: number;
   readonly circuits: ReadonlyMap<string, Circuit>;
   readonly outages: ReadonlyMap<number, readonly Outage[]>;
   readonly cordoned: ReadonlySet<string>;
+  /** Circuits whose probe no claim has asked for since the snapshot. */
+  readonly openProbes: Set<string>;
+  /** The time of the database. */
+  readonly now: () => EpochMs;
 }
 
 export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   let known: Known | null = null;
-  let openProbes = new Set<string>();
-
-  const now = (of: Known): EpochMs => of.snapshot.now + (clock.monotonicMs() - of.atMs);
-
-  function flow(of: Known, lane: number, agentId: string): Flow {
-    const circuit = of.circuits.get(keyOf(lane, agentId));
-    if (!circuit) return "all";
-    const found = flowOf(circuit.state, circuit.override?.forced ?? null, now(of));
-    return found === "one" && !openProbes.has(keyOf(lane, agentId)) ? "nothing" : found;
-  }
-
-  function isOpen(of: Known, lane: number, agentId: string): boolean {
-    return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";
-  }
-
-  function lanesOf(waiter: Waiter): readonly WeightedLane[] {
-    if (!known) return waiter.lanes;
-    const of = known;
-    const { agent } = waiter;
-    if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];
-    if (of.circuits.size === 0) return waiter.lanes;
-    return waiter.lanes.filter(({ lane }) => isOpen(of, lane, agent.id));
-  }
-
   return Object.freeze({
-    learn(snapshot: CircuitSnapshot): ReadonlySet<number> {
-      const before = known;
-      const earlier = before ? [...before.circuits.values()] : [];
-      const flows = earlier.map(({ lane, agentId }) => before && flow(before, lane, agentId));
-      known = {
-        snapshot,
-        atMs: clock.monotonicMs(),
-        circuits: new Map(snapshot.circuits.map((one) => [keyOf(one.lane, one.agentId), one])),
-        outages: Map.groupBy(snapshot.outages, ({ lane }) => lane),
-        cordoned: new Set(
-          snapshot.cordons.map(({ namespaceId, kind, name }) => cordonOf(namespaceId, kind, name)),
-        ),
-      };
-      const of = known;
-      openProbes = new Set(of.circuits.keys());
-      const freed = earlier.filter(
-        ({ lane, agentId }, at) => flows[at] === "nothing" && flow(of, lane, agentId) !== "nothing",
-      );
-      // A probe was possible and did not happen: the lane had no ready task, or no suitable waiter.
-      const trying = snapshot.circuits.filter(
-        ({ lane, agentId }) => flow(of, lane, agentId) === "one",
-      );
-      return new Set([...freed, ...trying].map(({ lane }) => lane));
+    learn(snapshot) {
+      const refusing = known ? refusingCircuits(known) : [];
+      known = knownOf(clock, snapshot);
+      return lanesToScan(known, refusing);
     },
-    admit(waiter: Waiter): AdmittedWaiter | null {
-      const lanes = lanesOf(waiter);
+    admit(waiter) {
+      const lanes = known ? lanesOf(known, waiter) : waiter.lanes;
       if (lanes.length === 0) return null;
       return { session: waiter.agent.session, places: waiter.places, lanes, waiter };
     },
-    probedBy(lane: number, agentId: string): readonly Circuit[] {
-      if (!known || known.circuits.size === 0) return [];
-      const of = known;
-      return ["", agentId].flatMap((id) => {
-        const circuit = of.circuits.get(keyOf(lane, id));
-        return circuit && flow(of, lane, id) === "one" ? [circuit] : [];
-      });
+    probedBy: (lane, agentId) => (known ? probedBy(known, lane, agentId) : []),
+    probed(circuits) {
+      for (const { lane, agentId } of circuits) known?.openProbes.delete(keyOf(lane, agentId));
     },
-    probed(circuits: readonly Circuit[]) {
-      for (const { lane, agentId } of circuits) openProbes.delete(keyOf(lane, agentId));
-    },
-    suspendedMs(lane: number, since: EpochMs): number {
+    suspendedMs(lane, since) {
       const outages = known?.outages.get(lane);
-      return known && outages ? Math.round(outageMs(outages, since, now(known))) : 0;
+      return known && outages ? Math.round(outageMs(outages, since, known.now())) : 0;
     },
     hasSuspended: () => known !== null && known.outages.size > 0,
+  } satisfies Admission);
+}
+
+function knownOf(clock: Pick<Clock, "monotonicMs">, snapshot: CircuitSnapshot): Known {
+  const learnedAtMs = clock.monotonicMs();
+  const circuits = new Map(snapshot.circuits.map((one) => [keyOf(one.lane, one.agentId), one]));
+  return {
+    circuits,
+    outages: Map.groupBy(snapshot.outages, ({ lane }) => lane),
+    cordoned: new Set(
+      snapshot.cordons.map(({ namespaceId, kind, name }) => cordonOf(namespaceId, kind, name)),
+    ),
+    openProbes: new Set(circuits.keys()),
+    now: () => snapshot.now + (clock.monotonicMs() - learnedAtMs),
+  };
+}
+
+/** Circuits that let no task through. */
+function refusingCircuits(of: Known): readonly Circuit[] {
+  return [...of.circuits.values()].filter(
+    ({ lane, agentId }) => flow(of, lane, agentId) === "nothing",
+  );
+}
+
+/** `refusing`: the circuits that let no task through before this was known. */
+function lanesToScan(of: Known, refusing: readonly Circuit[]): ReadonlySet<number> {
+  const freed = refusing.filter(({ lane, agentId }) => flow(of, lane, agentId) !== "nothing");
+  // A probe was possible and did not happen: the lane had no ready task, or no suitable waiter.
+  const trying = [...of.circuits.values()].filter(
+    ({ lane, agentId }) => flow(of, lane, agentId) === "one",
+  );
+  return new Set([...freed, ...trying].map(({ lane }) => lane));
+}
+
+function lanesOf(of: Known, waiter: Waiter): readonly WeightedLane[] {
+  if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];
+  if (of.circuits.size === 0) return waiter.lanes;
+  const { id } = waiter.agent;
+  return waiter.lanes.filter(({ lane }) => isOpen(of, lane, id));
+}
+
+function isOpen(of: Known, lane: number, agentId: string): boolean {
+  return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";
+}
+
+function flow(of: Known, lane: number, agentId: string): Flow {
+  const circuit = of.circuits.get(keyOf(lane, agentId));
+  if (!circuit) return "all";
+  const found = flowOf(circuit.state, circuit.override?.forced ?? null, of.now());
+  return found === "one" && !of.openProbes.has(keyOf(lane, agentId)) ? "nothing" : found;
+}
+
+function probedBy(of: Known, lane: number, agentId: string): readonly Circuit[] {
+  if (of.circuits.size === 0) return [];
+  return ["", agentId].flatMap((id) => {
+    const circuit = of.circuits.get(keyOf(lane, id));
+    return circuit && flow(of, lane, id) === "one" ? [circuit] : [];
   });
 }
 
