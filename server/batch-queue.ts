@@ -63,143 +63,196 @@ interface Waiting<Item> {
   readonly no: number;
 }
 
-export function createBatchQueue<Item extends QueuedItem>(
-  options: BatchQueueOptions,
-): BatchQueue<Item> {
-  const { itemsMax, outMax, sizeMax = Number.POSITIVE_INFINITY } = options;
-  const queues = new Map<Share, Waiting<Item>[]>();
-  const batchesOf = new Map<Share, number>();
+interface State<Item> {
+  readonly itemsMax: number;
+  /** Infinity: no bound. */
+  readonly sizeMax: number;
+  readonly outMax: number;
+  /** The items that wait in the queue of each share, in the order of arrival. */
+  readonly queues: Map<Share, Waiting<Item>[]>;
+  /** Batches in flight with items of each share. */
+  readonly batchesOf: Map<Share, number>;
   /** By key in flight, the items that wait for its batch to finish. */
-  const besideKey = new Map<string, Waiting<Item>[]>();
-  const pendingKeys = new Map<string, { readonly share: Share; count: number }>();
-  let batches = 0;
-  let count = 0;
-  let size = 0;
-  let arrived = 0;
+  readonly besideKey: Map<string, Waiting<Item>[]>;
+  /** By key, the queue that its pending items join, and how many they are. */
+  readonly pendingKeys: Map<string, { readonly share: Share; count: number }>;
+  /** Batches in flight. */
+  batches: number;
+  /** Pending items, and the sum of their sizes. */
+  count: number;
+  size: number;
+  /** Items that were ever added. */
+  arrived: number;
+}
 
-  /** Queues whose share has fewer batches in flight than it may have. */
-  function open(): readonly (readonly [Share, readonly Waiting<Item>[]])[] {
-    if (batches >= 2 * outMax) return [];
-    return [...queues].filter(([share]) => (batchesOf.get(share) ?? 0) < outMax);
-  }
-
-  /** Items that may be in one batch, the group with the oldest item first. */
-  function groups(): readonly (readonly Waiting<Item>[])[] {
-    const all = open();
-    const alone = all.flatMap(([, queue]) => (queue.length > FEW ? [queue] : []));
-    const together = all.flatMap(([, queue]) => (queue.length > FEW ? [] : queue));
-    together.sort((a, b) => a.no - b.no);
-    const found = together.length > 0 ? [...alone, together] : alone;
-    return found.sort(([a], [b]) => (a?.no ?? 0) - (b?.no ?? 0));
-  }
-
-  /** The items of one group that are in its next batch. */
-  function batchOf(group: readonly Waiting<Item>[]): readonly Waiting<Item>[] {
-    const patient = group.find(({ item }) => item.isPatient);
-    if (!patient) return withinSize(group.slice(0, most()));
-    const { key } = patient.item;
-    const withIt = group.filter(
-      (each) => each === patient || (key !== null && each.item.key === key),
-    );
-    return withinSize(withIt.slice(0, itemsMax));
-  }
-
-  function withinSize(some: readonly Waiting<Item>[]): readonly Waiting<Item>[] {
-    let sum = 0;
-    const over = some.findIndex(({ item }) => {
-      sum += item.size;
-      return sum > sizeMax;
-    });
-    return over < 0 ? some : some.slice(0, Math.max(1, over));
-  }
-
-  function most(): number {
-    const shares = new Set([...queues.keys(), ...batchesOf.keys()]);
-    return shares.size > 1 ? Math.min(itemsMax, BESIDE_OTHERS_MAX) : itemsMax;
-  }
-
-  /** null: its key is in flight, and it waits beside the queues. */
-  function unlessKeyInFlight(each: Waiting<Item>): Waiting<Item> | null {
-    const beside = each.item.key === null ? undefined : besideKey.get(each.item.key);
-    beside?.push(each);
-    return beside ? null : each;
-  }
-
-  /** Puts items that waited beside the queues back into them, in the order of arrival. */
-  function putBack(back: readonly Waiting<Item>[]): void {
-    for (const [share, some] of Map.groupBy(back, (each) => each.share))
-      queues.set(
-        share,
-        [...(queues.get(share) ?? []), ...some].sort((a, b) => a.no - b.no),
-      );
-  }
-
-  function queueFor({ key, share }: Item): Share {
-    if (key === null) return share;
-    const pending = pendingKeys.get(key);
-    if (!pending) pendingKeys.set(key, { share, count: 1 });
-    else pending.count += 1;
-    return pending ? pending.share : share;
-  }
-
-  function keyLeaves(key: string): void {
-    besideKey.set(key, []);
-    const pending = pendingKeys.get(key);
-    if (pending && pending.count > 1) pending.count -= 1;
-    else pendingKeys.delete(key);
-  }
-
-  function form(batch: readonly Waiting<Item>[]): FormedBatch<Item> {
-    const left = new Set(batch);
-    const shares = new Set(batch.map(({ share }) => share));
-    for (const { item } of batch) if (item.key !== null) keyLeaves(item.key);
-    for (const share of shares) {
-      const rest = (queues.get(share) ?? []).flatMap((each) =>
-        left.has(each) ? [] : (unlessKeyInFlight(each) ?? []),
-      );
-      if (rest.length > 0) queues.set(share, rest);
-      else queues.delete(share);
-      batchesOf.set(share, (batchesOf.get(share) ?? 0) + 1);
-    }
-    count -= batch.length;
-    for (const { item } of batch) size -= item.size;
-    batches += 1;
-    return { items: batch.map(({ item }) => item), shares };
-  }
-
+export function createBatchQueue<Item extends QueuedItem>({
+  itemsMax,
+  sizeMax = Number.POSITIVE_INFINITY,
+  outMax,
+}: BatchQueueOptions): BatchQueue<Item> {
+  const state: State<Item> = {
+    itemsMax,
+    sizeMax,
+    outMax,
+    queues: new Map(),
+    batchesOf: new Map(),
+    besideKey: new Map(),
+    pendingKeys: new Map(),
+    batches: 0,
+    count: 0,
+    size: 0,
+    arrived: 0,
+  };
   return Object.freeze({
-    add(item: Item) {
-      const share = queueFor(item);
-      const waits = unlessKeyInFlight({ item, share, no: arrived++ });
-      count += 1;
-      size += item.size;
-      if (!waits) return;
-      const queue = queues.get(share);
-      if (queue) queue.push(waits);
-      else queues.set(share, [waits]);
-    },
-    pending: () => count,
-    ready: () => open().reduce((sum, [, queue]) => sum + queue.length, 0),
-    exceedsOneBatch: () => size > sizeMax,
-    next(): FormedBatch<Item> | null {
-      for (const group of groups()) {
-        const batch = batchOf(group);
-        if (batch.length > 0) return form(batch);
-      }
-      return null;
-    },
-    finished({ items, shares }: FormedBatch<Item>) {
-      batches -= 1;
-      for (const share of shares) {
-        const left = (batchesOf.get(share) ?? 0) - 1;
-        if (left > 0) batchesOf.set(share, left);
-        else batchesOf.delete(share);
-      }
-      const keys = new Set(items.flatMap(({ key }) => key ?? []));
-      const back = [...keys].flatMap((key) => besideKey.get(key) ?? []);
-      for (const key of keys) besideKey.delete(key);
-      putBack(back);
-    },
-    inFlight: () => batches,
+    add: (item) => add(state, item),
+    pending: () => state.count,
+    ready: () => open(state).reduce((sum, [, queue]) => sum + queue.length, 0),
+    exceedsOneBatch: () => state.size > sizeMax,
+    next: () => next(state),
+    finished: (batch) => finished(state, batch),
+    inFlight: () => state.batches,
+  } satisfies BatchQueue<Item>);
+}
+
+function add<Item extends QueuedItem>(state: State<Item>, item: Item): void {
+  const { queues } = state;
+  const share = queueFor(state, item);
+  const waits = unlessKeyInFlight(state, { item, share, no: state.arrived++ });
+  state.count += 1;
+  state.size += item.size;
+  if (!waits) return;
+  const queue = queues.get(share);
+  if (queue) queue.push(waits);
+  else queues.set(share, [waits]);
+}
+
+function queueFor<Item>({ pendingKeys }: State<Item>, { key, share }: QueuedItem): Share {
+  if (key === null) return share;
+  const pending = pendingKeys.get(key);
+  if (!pending) pendingKeys.set(key, { share, count: 1 });
+  else pending.count += 1;
+  return pending ? pending.share : share;
+}
+
+/** null: its key is in flight, and it waits beside the queues. */
+function unlessKeyInFlight<Item extends QueuedItem>(
+  { besideKey }: State<Item>,
+  each: Waiting<Item>,
+): Waiting<Item> | null {
+  const beside = each.item.key === null ? undefined : besideKey.get(each.item.key);
+  beside?.push(each);
+  return beside ? null : each;
+}
+
+function next<Item extends QueuedItem>(state: State<Item>): FormedBatch<Item> | null {
+  for (const group of groups(state)) {
+    const batch = batchOf(state, group);
+    if (batch.length > 0) return form(state, batch);
+  }
+  return null;
+}
+
+/** Queues whose share has fewer batches in flight than it may have. */
+function open<Item>(state: State<Item>): readonly (readonly [Share, readonly Waiting<Item>[]])[] {
+  const { outMax, queues, batchesOf, batches } = state;
+  if (batches >= 2 * outMax) return [];
+  return [...queues].filter(([share]) => (batchesOf.get(share) ?? 0) < outMax);
+}
+
+/** Items that may be in one batch, the group with the oldest item first. */
+function groups<Item>(state: State<Item>): readonly (readonly Waiting<Item>[])[] {
+  const all = open(state);
+  const alone = all.flatMap(([, queue]) => (queue.length > FEW ? [queue] : []));
+  const together = all.flatMap(([, queue]) => (queue.length > FEW ? [] : queue));
+  together.sort((a, b) => a.no - b.no);
+  const found = together.length > 0 ? [...alone, together] : alone;
+  return found.sort(([a], [b]) => (a?.no ?? 0) - (b?.no ?? 0));
+}
+
+/** The items of one group that are in its next batch. */
+function batchOf<Item extends QueuedItem>(
+  state: State<Item>,
+  group: readonly Waiting<Item>[],
+): readonly Waiting<Item>[] {
+  const { itemsMax, sizeMax } = state;
+  const patient = group.find(({ item }) => item.isPatient);
+  if (!patient) return withinSize(group.slice(0, mostItems(state)), sizeMax);
+  const { key } = patient.item;
+  const withIt = group.filter(
+    (each) => each === patient || (key !== null && each.item.key === key),
+  );
+  return withinSize(withIt.slice(0, itemsMax), sizeMax);
+}
+
+function mostItems<Item>({ itemsMax, queues, batchesOf }: State<Item>): number {
+  const shares = new Set([...queues.keys(), ...batchesOf.keys()]);
+  return shares.size > 1 ? Math.min(itemsMax, BESIDE_OTHERS_MAX) : itemsMax;
+}
+
+function withinSize<Item extends QueuedItem>(
+  some: readonly Waiting<Item>[],
+  sizeMax: number,
+): readonly Waiting<Item>[] {
+  let sum = 0;
+  const over = some.findIndex(({ item }) => {
+    sum += item.size;
+    return sum > sizeMax;
   });
+  return over < 0 ? some : some.slice(0, Math.max(1, over));
+}
+
+/** Takes the items of the batch out of their queues. */
+function form<Item extends QueuedItem>(
+  state: State<Item>,
+  batch: readonly Waiting<Item>[],
+): FormedBatch<Item> {
+  const { queues, batchesOf } = state;
+  const left = new Set(batch);
+  const shares = new Set(batch.map(({ share }) => share));
+  for (const { item } of batch) if (item.key !== null) keyLeaves(state, item.key);
+  for (const share of shares) {
+    const rest = (queues.get(share) ?? []).flatMap((each) =>
+      left.has(each) ? [] : (unlessKeyInFlight(state, each) ?? []),
+    );
+    if (rest.length > 0) queues.set(share, rest);
+    else queues.delete(share);
+    batchesOf.set(share, (batchesOf.get(share) ?? 0) + 1);
+  }
+  state.count -= batch.length;
+  for (const { item } of batch) state.size -= item.size;
+  state.batches += 1;
+  return { items: batch.map(({ item }) => item), shares };
+}
+
+function keyLeaves<Item>({ besideKey, pendingKeys }: State<Item>, key: string): void {
+  besideKey.set(key, []);
+  const pending = pendingKeys.get(key);
+  if (pending && pending.count > 1) pending.count -= 1;
+  else pendingKeys.delete(key);
+}
+
+function finished<Item extends QueuedItem>(
+  state: State<Item>,
+  { items, shares }: FormedBatch<Item>,
+): void {
+  const { batchesOf, besideKey } = state;
+  state.batches -= 1;
+  for (const share of shares) {
+    const left = (batchesOf.get(share) ?? 0) - 1;
+    if (left > 0) batchesOf.set(share, left);
+    else batchesOf.delete(share);
+  }
+  const keys = new Set(items.flatMap(({ key }) => key ?? []));
+  const back = [...keys].flatMap((key) => besideKey.get(key) ?? []);
+  for (const key of keys) besideKey.delete(key);
+  putBack(state, back);
+}
+
+/** Puts items that waited beside the queues back into them, in the order of arrival. */
+function putBack<Item>({ queues }: State<Item>, back: readonly Waiting<Item>[]): void {
+  for (const [share, some] of Map.groupBy(back, (each) => each.share))
+    queues.set(
+      share,
+      [...(queues.get(share) ?? []), ...some].sort((a, b) => a.no - b.no),
+    );
 }
