@@ -11,10 +11,10 @@
 // tries an item is alone in its batch and may wait for the row. batch-queue.ts decides which items
 // are in the next batch. The queue is bounded for callers: a call without room is refused with
 // OVERLOADED, and its caller repeats it.
-import { createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
+import { type BatchQueue, createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
-import { createTokenBucket, type TokenBucketSize } from "./token-bucket.ts";
+import { createTokenBucket, type TokenBucket, type TokenBucketSize } from "./token-bucket.ts";
 
 const MISSES_MAX = 3;
 const OVERLOADED_RETRY_MS = 250;
@@ -92,130 +92,155 @@ interface Pending<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
+interface State<Item, Result> {
+  readonly options: BatcherOptions<Item, Result>;
+  readonly queue: BatchQueue<Pending<Item, Result>>;
+  readonly bucket: TokenBucket;
+  /** Called once nothing is pending and nothing in flight. */
+  readonly idlers: (() => void)[];
+  /** Flushes when the next token arrives; null: nothing waits for a token. */
+  timer: Timer | null;
+  /** A call is submitting its items: more of them will follow. */
+  isSubmitting: boolean;
+}
+
 export function createBatcher<Item, Result>(
   options: BatcherOptions<Item, Result>,
 ): Batcher<Item, Result> {
-  const { clock } = options;
-  const queue = createBatchQueue<Pending<Item, Result>>(options);
-  const bucket = createTokenBucket(clock, options.bucket);
-  const idlers: (() => void)[] = [];
-  let timer: Timer | null = null;
-  /** A call is submitting its items: more of them will follow. */
-  let isSubmitting = false;
-
-  function flushDue(): void {
-    if (isSubmitting) return;
-    for (let ready = queue.ready(); ready > 0; ready = queue.ready()) {
-      const waitMs = bucket.waitMs();
-      if (waitMs > 0 && ready < options.fullAt && !queue.exceedsOneBatch()) {
-        flushIn(waitMs);
-        return;
-      }
-      const batch = queue.next();
-      if (!batch) return;
-      flush(batch);
-    }
-  }
-
-  function flushIn(ms: number): void {
-    if (timer) return;
-    timer = clock.after(ms, () => {
-      timer = null;
-      flushDue();
-    });
-  }
-
-  const isIdle = (): boolean => queue.inFlight() === 0 && queue.pending() === 0;
-
-  function flush(batch: FormedBatch<Pending<Item, Result>>): void {
-    const { items } = batch;
-    bucket.take();
-    const flushedAtMs = clock.monotonicMs();
-    const wait = items.some(({ isPatient }) => isPatient);
-    void apply(items, wait).finally(() => {
-      options.onFlushed?.(options.name, items.length, clock.monotonicMs() - flushedAtMs);
-      queue.finished(batch);
-      flushDue();
-      if (isIdle()) for (const idler of idlers.splice(0)) idler();
-    });
-  }
-
-  async function apply(
-    batch: readonly Pending<Item, Result>[],
-    wait: boolean,
-    tries = 0,
-  ): Promise<void> {
-    try {
-      const results = await options.flush(
-        batch.map(({ item }) => item),
-        wait,
-      );
-      for (const [index, pending] of batch.entries()) settle(pending, results[index]);
-    } catch (error) {
-      if (options.isRetryable(error) && tries === 0) return apply(batch, wait, 1);
-      if (batch.length === 1 || isAway(error)) {
-        const held = options.isRetryable(error) && !isAway(error);
-        const cause = held ? heldElsewhere(error) : error;
-        for (const pending of batch) pending.reject(cause);
-        return;
-      }
-      const half = Math.ceil(batch.length / 2);
-      await apply(batch.slice(0, half), wait);
-      await apply(batch.slice(half), wait);
-    }
-  }
-
-  function settle(pending: Pending<Item, Result>, result: ItemResult<Result> | undefined): void {
-    if (result?.kind === "done") pending.resolve(result.result);
-    else if (result?.kind === "failed") pending.reject(result.error);
-    else if (result?.kind === "postponed") queue.add(pending);
-    else if (result?.kind === "again" && pending.misses <= MISSES_MAX) {
-      pending.misses += 1;
-      pending.isPatient = pending.misses >= MISSES_MAX;
-      queue.add(pending);
-    } else pending.reject(new Error(`an item of batch "${options.name}" got no answer`));
-  }
-
-  function expectRoom(count: number): void {
-    if (queue.pending() + count <= (options.waitingMax ?? Number.POSITIVE_INFINITY)) return;
-    throw new DroverError(
-      "OVERLOADED",
-      `${queue.pending()} calls wait for the store already: try again a little later`,
-      { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { batch: options.name } },
-    );
-  }
-
-  function submitOwn(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const key = options.keyOf?.(item) ?? null;
-      const share = options.shareOf?.(item) ?? null;
-      const size = options.sizeOf?.(item) ?? 1;
-      queue.add({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
-      flushDue();
-    });
-  }
-
+  const state: State<Item, Result> = {
+    options,
+    queue: createBatchQueue(options),
+    bucket: createTokenBucket(options.clock, options.bucket),
+    idlers: [],
+    timer: null,
+    isSubmitting: false,
+  };
   return Object.freeze({
-    admit<T>(count: number, submit: () => T): T {
-      expectRoom(count);
-      isSubmitting = true;
-      try {
-        return submit();
-      } finally {
-        isSubmitting = false;
-        flushDue();
-      }
-    },
-    async submit(item: Item): Promise<Result> {
-      expectRoom(1);
-      return submitOwn(item);
-    },
-    submitOwn,
-    idle(): Promise<void> {
-      if (isIdle()) return Promise.resolve();
-      return new Promise((resolve) => idlers.push(resolve));
-    },
+    admit: (count, submit) => admit(state, count, submit),
+    submit: (item) => submit(state, item),
+    submitOwn: (item) => submitOwn(state, item),
+    idle: () => idle(state),
+  } satisfies Batcher<Item, Result>);
+}
+
+function admit<Item, Result, T>(state: State<Item, Result>, count: number, submit: () => T): T {
+  expectRoom(state, count);
+  state.isSubmitting = true;
+  try {
+    return submit();
+  } finally {
+    state.isSubmitting = false;
+    flushDue(state);
+  }
+}
+
+async function submit<Item, Result>(state: State<Item, Result>, item: Item): Promise<Result> {
+  expectRoom(state, 1);
+  return submitOwn(state, item);
+}
+
+function submitOwn<Item, Result>(state: State<Item, Result>, item: Item): Promise<Result> {
+  const { options, queue } = state;
+  return new Promise((resolve, reject) => {
+    const key = options.keyOf?.(item) ?? null;
+    const share = options.shareOf?.(item) ?? null;
+    const size = options.sizeOf?.(item) ?? 1;
+    queue.add({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
+    flushDue(state);
   });
+}
+
+function expectRoom<Item, Result>({ options, queue }: State<Item, Result>, count: number): void {
+  const { name, waitingMax = Number.POSITIVE_INFINITY } = options;
+  if (queue.pending() + count <= waitingMax) return;
+  throw new DroverError(
+    "OVERLOADED",
+    `${queue.pending()} calls wait for the store already: try again a little later`,
+    { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { batch: name } },
+  );
+}
+
+function flushDue<Item, Result>(state: State<Item, Result>): void {
+  const { options, queue, bucket } = state;
+  if (state.isSubmitting) return;
+  for (let ready = queue.ready(); ready > 0; ready = queue.ready()) {
+    const waitMs = bucket.waitMs();
+    if (waitMs > 0 && ready < options.fullAt && !queue.exceedsOneBatch()) {
+      flushIn(state, waitMs);
+      return;
+    }
+    const batch = queue.next();
+    if (!batch) return;
+    flush(state, batch);
+  }
+}
+
+function flushIn<Item, Result>(state: State<Item, Result>, ms: number): void {
+  if (state.timer) return;
+  state.timer = state.options.clock.after(ms, () => {
+    state.timer = null;
+    flushDue(state);
+  });
+}
+
+function flush<Item, Result>(
+  state: State<Item, Result>,
+  batch: FormedBatch<Pending<Item, Result>>,
+): void {
+  const { options, queue, bucket, idlers } = state;
+  const { name, clock } = options;
+  const { items } = batch;
+  bucket.take();
+  const flushedAtMs = clock.monotonicMs();
+  const wait = items.some(({ isPatient }) => isPatient);
+  void apply(state, items, wait).finally(() => {
+    options.onFlushed?.(name, items.length, clock.monotonicMs() - flushedAtMs);
+    queue.finished(batch);
+    flushDue(state);
+    if (isIdle(state)) for (const idler of idlers.splice(0)) idler();
+  });
+}
+
+async function apply<Item, Result>(
+  state: State<Item, Result>,
+  batch: readonly Pending<Item, Result>[],
+  wait: boolean,
+  tries = 0,
+): Promise<void> {
+  const { options } = state;
+  try {
+    const results = await options.flush(
+      batch.map(({ item }) => item),
+      wait,
+    );
+    for (const [index, pending] of batch.entries()) settle(state, pending, results[index]);
+  } catch (error) {
+    if (options.isRetryable(error) && tries === 0) return apply(state, batch, wait, 1);
+    if (batch.length === 1 || isAway(error)) {
+      const held = options.isRetryable(error) && !isAway(error);
+      const cause = held ? heldElsewhere(error) : error;
+      for (const pending of batch) pending.reject(cause);
+      return;
+    }
+    const half = Math.ceil(batch.length / 2);
+    await apply(state, batch.slice(0, half), wait);
+    await apply(state, batch.slice(half), wait);
+  }
+}
+
+function settle<Item, Result>(
+  { options, queue }: State<Item, Result>,
+  pending: Pending<Item, Result>,
+  result: ItemResult<Result> | undefined,
+): void {
+  if (result?.kind === "done") pending.resolve(result.result);
+  else if (result?.kind === "failed") pending.reject(result.error);
+  else if (result?.kind === "postponed") queue.add(pending);
+  else if (result?.kind === "again" && pending.misses <= MISSES_MAX) {
+    pending.misses += 1;
+    pending.isPatient = pending.misses >= MISSES_MAX;
+    queue.add(pending);
+  } else pending.reject(new Error(`an item of batch "${options.name}" got no answer`));
 }
 
 /**
@@ -233,4 +258,13 @@ function heldElsewhere(cause: unknown): DroverError {
 /** The store is unavailable for all items alike: halves would only send more requests. */
 function isAway(error: unknown): boolean {
   return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+}
+
+function idle<Item, Result>(state: State<Item, Result>): Promise<void> {
+  if (isIdle(state)) return Promise.resolve();
+  return new Promise((resolve) => state.idlers.push(resolve));
+}
+
+function isIdle<Item, Result>({ queue }: State<Item, Result>): boolean {
+  return queue.inFlight() === 0 && queue.pending() === 0;
 }
