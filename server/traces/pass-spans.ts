@@ -25,7 +25,7 @@ import {
   tryNumber,
 } from "./span-of.ts";
 
-interface TracedPass extends Traced {
+export interface TracedPass extends Traced {
   readonly record: PassRecord;
   /** The run began with this pass. */
   readonly begun: boolean;
