@@ -29,95 +29,122 @@ export interface TypicalDurations {
   save(): Promise<void>;
 }
 
-export function createTypicalDurations(options: {
+interface TypicalDurationsOptions {
   readonly durations: Durations;
   readonly limits: SlowLimits;
   readonly onError: (error: unknown) => void;
-}): TypicalDurations {
-  const { durations, limits } = options;
-  let gathered = new Map<string, SeenDurations>();
+}
+
+interface State extends TypicalDurationsOptions {
   /** By definition and step key. A definition that is being read has no entries yet. */
-  const known = new Map<number, ReadonlyMap<number, TypicalDuration>>();
-  let inUse = new Set<number>();
-  let asked = new Set<number>();
-  let isAsking = false;
+  readonly known: Map<number, ReadonlyMap<number, TypicalDuration>>;
+  /** What was measured since the last save, by definition and step key. */
+  gathered: Map<string, SeenDurations>;
+  /** Definitions that were asked for since the last save. */
+  inUse: Set<number>;
+  /** Definitions to be read by the next query. */
+  asked: Set<number>;
+  isAsking: boolean;
+}
 
-  async function load(ids: ReadonlySet<number>): Promise<void> {
-    const found = Map.groupBy(await durations.learned([...ids]), (one) => one.definitionId);
-    for (const id of ids) {
-      const steps = (found.get(id) ?? []).flatMap((learned) => {
-        const typical = typicalDurationOf(learned, limits);
-        return typical ? [[learned.step, typical] as const] : [];
-      });
-      remember(id, new Map(steps));
-    }
-  }
-
-  function remember(definitionId: number, steps: ReadonlyMap<number, TypicalDuration>): void {
-    known.delete(definitionId);
-    known.set(definitionId, steps);
-    const [oldest] = known.keys();
-    if (known.size > DEFINITIONS_MAX && oldest !== undefined) known.delete(oldest);
-  }
-
-  /** One query at a time, for all definitions that came into use meanwhile. */
-  async function ask(): Promise<void> {
-    isAsking = true;
-    while (asked.size > 0) {
-      const ids = asked;
-      asked = new Set();
-      // A definition that could not be read is read again by the next save.
-      await load(ids).catch(options.onError);
-    }
-    isAsking = false;
-  }
-
-  function use(definitionId: number): void {
-    inUse.add(definitionId);
-    if (known.has(definitionId)) return;
-    remember(definitionId, new Map());
-    asked.add(definitionId);
-    if (!isAsking) void ask();
-  }
-
-  function add(definitionId: number, step: number, ms: number): void {
-    const key = `${definitionId}/${step}`;
-    const found = gathered.get(key);
-    if (!found && gathered.size >= STEPS_MAX) return;
-    const one = found ?? { definitionId, step, sketch: createSketch() };
-    one.sketch.add(ms);
-    gathered.set(key, one);
-  }
-
+export function createTypicalDurations(options: TypicalDurationsOptions): TypicalDurations {
+  const state: State = {
+    ...options,
+    known: new Map(),
+    gathered: new Map(),
+    inUse: new Set(),
+    asked: new Set(),
+    isAsking: false,
+  };
   return Object.freeze({
     of(definitionId: number, step: number) {
-      use(definitionId);
-      return known.get(definitionId)?.get(shared(step)) ?? null;
+      use(state, definitionId);
+      return state.known.get(definitionId)?.get(shared(step)) ?? null;
     },
-    async learned(definitionId: number) {
-      const learned = await durations.learned([definitionId]);
-      return learned.map((one) => {
-        return { ...one, slowAfterMs: typicalDurationOf(one, limits)?.slowAfterMs ?? null };
-      });
-    },
-    seen(records: readonly PassRecord[]) {
-      for (const { head, effects } of records)
-        for (const effect of effects) {
-          if (effect.kind !== "task-ended") continue;
-          const { kind, outcome, step, startedAt, endedAt } = effect.attempt;
-          if (kind !== "perform" || outcome.kind !== "success") continue;
-          add(head.definitionId, shared(step), endedAt - startedAt);
-        }
-    },
-    async save() {
-      const samples = [...gathered.values()];
-      gathered = new Map();
-      await durations.add(samples);
-      const wanted = inUse.union(new Set(samples.map(({ definitionId }) => definitionId)));
-      inUse = new Set();
-      await load(wanted);
-    },
+    learned: (definitionId: number) => learned(state, definitionId),
+    seen: (records: readonly PassRecord[]) => gather(state, records),
+    save: () => save(state),
   } satisfies TypicalDurations);
+}
+
+/** Has a definition read that is not known yet. */
+function use(state: State, definitionId: number): void {
+  const { known, inUse, asked } = state;
+  inUse.add(definitionId);
+  if (known.has(definitionId)) return;
+  remember(state, definitionId, new Map());
+  asked.add(definitionId);
+  if (!state.isAsking) void ask(state);
+}
+
+/** One query at a time, for all definitions that came into use meanwhile. */
+async function ask(state: State): Promise<void> {
+  state.isAsking = true;
+  while (state.asked.size > 0) {
+    const ids = state.asked;
+    state.asked = new Set();
+    // A definition that could not be read is read again by the next save.
+    await load(state, ids).catch(state.onError);
+  }
+  state.isAsking = false;
+}
+
+async function load(state: State, ids: ReadonlySet<number>): Promise<void> {
+  const { durations, limits } = state;
+  const found = Map.groupBy(await durations.learned([...ids]), (one) => one.definitionId);
+  for (const id of ids) {
+    const steps = (found.get(id) ?? []).flatMap((learned) => {
+      const typical = typicalDurationOf(learned, limits);
+      return typical ? [[learned.step, typical] as const] : [];
+    });
+    remember(state, id, new Map(steps));
+  }
+}
+
+function remember(
+  { known }: State,
+  definitionId: number,
+  steps: ReadonlyMap<number, TypicalDuration>,
+): void {
+  known.delete(definitionId);
+  known.set(definitionId, steps);
+  const [oldest] = known.keys();
+  if (known.size > DEFINITIONS_MAX && oldest !== undefined) known.delete(oldest);
+}
+
+async function learned({ durations, limits }: State, definitionId: number) {
+  const found = await durations.learned([definitionId]);
+  return found.map((one) => {
+    return { ...one, slowAfterMs: typicalDurationOf(one, limits)?.slowAfterMs ?? null };
+  });
+}
+
+function gather(state: State, records: readonly PassRecord[]): void {
+  for (const { head, effects } of records)
+    for (const effect of effects) {
+      if (effect.kind !== "task-ended") continue;
+      const { kind, outcome, step, startedAt, endedAt } = effect.attempt;
+      if (kind !== "perform" || outcome.kind !== "success") continue;
+      addSample(state, head.definitionId, shared(step), endedAt - startedAt);
+    }
+}
+
+function addSample({ gathered }: State, definitionId: number, step: number, ms: number): void {
+  const key = `${definitionId}/${step}`;
+  const found = gathered.get(key);
+  if (!found && gathered.size >= STEPS_MAX) return;
+  const one = found ?? { definitionId, step, sketch: createSketch() };
+  one.sketch.add(ms);
+  gathered.set(key, one);
+}
+
+async function save(state: State): Promise<void> {
+  const samples = [...state.gathered.values()];
+  state.gathered = new Map();
+  await state.durations.add(samples);
+  const wanted = state.inUse.union(new Set(samples.map(({ definitionId }) => definitionId)));
+  state.inUse = new Set();
+  await load(state, wanted);
 }
 
 /** All items of a map are measured under the key of the first. */
