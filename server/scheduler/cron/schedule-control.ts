@@ -31,7 +31,7 @@ import {
   withoutRuns,
 } from "./occurrences.ts";
 
-const LOCK_WAIT_MS = 1_000;
+const WAITS = { lockTimeoutMs: 1_000 };
 /** Occurrences of one page of a backfill. */
 const BACKFILL_PAGE = 500;
 const BACKFILL_COUNTED_MAX = 10_000;
@@ -98,101 +98,116 @@ export interface ScheduleControl {
 }
 
 export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
-  const { store, random } = options;
-
-  async function change(
-    of: ScheduleName,
-    work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedTime | null>,
-  ): Promise<void> {
-    const { id } = await find(options, of);
-    const next = await store.transact({ name: "change-schedule", ...WAITS }, async (tx) =>
-      work(tx, await lock(tx, of, id)),
-    );
-    if (next) options.announce(next.wakeAt);
-  }
-
   return Object.freeze({
-    async createSchedule(of: ScheduleName, spec: ScheduleSpec, pauseReason: string | null) {
-      const { namespace, name } = of;
-      // The same schedule again succeeds, even if its workflow exists no more.
-      const known = await store.schedules.find(namespace.id, name);
-      if (known) return { created: same(known, spec) };
-      await refuseWorkflow(options, namespace, spec);
-      const id = randomUuid(random);
-      const next = await store.transact({ name: "create-schedule" }, async (tx) => {
-        refuseCalendar(spec, tx.now);
-        const first = firstOf(id, spec, tx.now);
-        const placedIn = { id, partition: partitionOf(namespace.region, id) };
-        const row = { ...placedIn, namespaceId: namespace.id, name, spec, next: first };
-        return (await tx.insertSchedule({ ...row, pauseReason })) ? first : "taken";
-      });
-      if (next === "taken") return { created: same(await find(options, of), spec) };
-      if (next && pauseReason === null) options.announce(next.wakeAt);
-      return { created: true };
-    },
-
-    async updateSchedule(of: ScheduleName, spec: ScheduleSpec) {
-      await find(options, of);
-      await refuseWorkflow(options, of.namespace, spec);
-      await change(of, async (tx, record) => {
-        if (specText(record.spec) === specText(spec)) return null;
-        refuseCalendar(spec, tx.now);
-        const { id, pause } = record;
-        const isSameCalendar = textOf(record.spec.calendar) === textOf(spec.calendar);
-        const series = isSameCalendar ? record.series : record.series + 1;
-        const next = isSameCalendar
-          ? record.next && placedBy(id, spec, record.next)
-          : firstOf(id, spec, tx.now);
-        await tx.changeSchedule({ id, spec, series, next, pause });
-        return pause ? null : next;
-      });
-    },
-
-    pauseSchedule: (of: ScheduleName, reason: string) =>
-      change(of, async (tx, record) => {
-        if (record.pause) return null;
-        await tx.changeSchedule({ ...record, pause: { since: tx.now, reason } });
-        return null;
-      }),
-
-    resumeSchedule: (of: ScheduleName) =>
-      change(of, async (tx, record) => {
-        const { id, spec } = record;
-        if (!record.pause) return null;
-        const times = calendarTimesOf(spec.calendar);
-        const left = record.next && passOver(times, record.next, tx.now);
-        const next = left?.next ? placedBy(id, spec, left.next) : null;
-        if (left?.missed)
-          await tx.writeOccurrences([withoutRuns(record, left.missed, "paused", null)]);
-        await tx.changeSchedule({ ...record, next, pause: null });
-        return next;
-      }),
-
+    createSchedule: (of: ScheduleName, spec: ScheduleSpec, pauseReason: string | null) =>
+      create(options, of, spec, pauseReason),
+    updateSchedule: (of: ScheduleName, spec: ScheduleSpec) => update(options, of, spec),
+    pauseSchedule: (of: ScheduleName, reason: string) => pause(options, of, reason),
+    resumeSchedule: (of: ScheduleName) => resume(options, of),
     deleteSchedule: ({ namespace, name }: ScheduleName) =>
-      store.schedules.delete(namespace.id, name),
-
+      options.store.schedules.delete(namespace.id, name),
     triggerSchedule: (of: ScheduleName, requestId: string) => trigger(options, of, requestId),
     backfillSchedule: (request: BackfillRequest) => backfill(options, request),
-
-    timesToCome({ spec, next }: ScheduleRecord, most: number) {
-      const times = calendarTimesOf(spec.calendar);
-      const found: NominalTime[] = [];
-      for (let one: NominalTime | null = next; one && found.length < most; ) {
-        found.push(one);
-        one = times.after(one.nominalTime);
-      }
-      return found;
-    },
+    timesToCome,
     nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
       nominalTimeText(calendar, nominalTime),
   } satisfies ScheduleControl);
 }
 
-const WAITS = { lockTimeoutMs: LOCK_WAIT_MS };
-const textOf = (calendar: ScheduleSpec["calendar"]): string =>
-  calendar.kind === "cron"
+async function create(
+  options: OccurrenceOptions,
+  of: ScheduleName,
+  spec: ScheduleSpec,
+  pauseReason: string | null,
+): Promise<{ readonly created: boolean }> {
+  const { store, random } = options;
+  const { namespace, name } = of;
+  // The same schedule again succeeds, even if its workflow exists no more.
+  const known = await store.schedules.find(namespace.id, name);
+  if (known) return { created: same(known, spec) };
+  await refuseWorkflow(options, namespace, spec);
+  const id = randomUuid(random);
+  const next = await store.transact({ name: "create-schedule" }, async (tx) => {
+    refuseCalendar(spec, tx.now);
+    const first = firstOf(id, spec, tx.now);
+    const placedIn = { id, partition: partitionOf(namespace.region, id) };
+    const row = { ...placedIn, namespaceId: namespace.id, name, spec, next: first };
+    return (await tx.insertSchedule({ ...row, pauseReason })) ? first : "taken";
+  });
+  if (next === "taken") return { created: same(await find(options, of), spec) };
+  if (next && pauseReason === null) options.announce(next.wakeAt);
+  return { created: true };
+}
+
+async function update(
+  options: OccurrenceOptions,
+  of: ScheduleName,
+  spec: ScheduleSpec,
+): Promise<void> {
+  await find(options, of);
+  await refuseWorkflow(options, of.namespace, spec);
+  await change(options, of, async (tx, record) => {
+    if (specText(record.spec) === specText(spec)) return null;
+    refuseCalendar(spec, tx.now);
+    const { id, pause } = record;
+    const isSameCalendar = textOf(record.spec.calendar) === textOf(spec.calendar);
+    const series = isSameCalendar ? record.series : record.series + 1;
+    const next = isSameCalendar
+      ? record.next && placedBy(id, spec, record.next)
+      : firstOf(id, spec, tx.now);
+    await tx.changeSchedule({ id, spec, series, next, pause });
+    return pause ? null : next;
+  });
+}
+
+function pause(options: OccurrenceOptions, of: ScheduleName, reason: string): Promise<void> {
+  return change(options, of, async (tx, record) => {
+    if (record.pause) return null;
+    await tx.changeSchedule({ ...record, pause: { since: tx.now, reason } });
+    return null;
+  });
+}
+
+function resume(options: OccurrenceOptions, of: ScheduleName): Promise<void> {
+  return change(options, of, async (tx, record) => {
+    const { id, spec } = record;
+    if (!record.pause) return null;
+    const times = calendarTimesOf(spec.calendar);
+    const left = record.next && passOver(times, record.next, tx.now);
+    const next = left?.next ? placedBy(id, spec, left.next) : null;
+    if (left?.missed) await tx.writeOccurrences([withoutRuns(record, left.missed, "paused", null)]);
+    await tx.changeSchedule({ ...record, next, pause: null });
+    return next;
+  });
+}
+
+/** `work` returns the next occurrence that is to be announced; null: none is. */
+async function change(
+  options: OccurrenceOptions,
+  of: ScheduleName,
+  work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedTime | null>,
+): Promise<void> {
+  const { id } = await find(options, of);
+  const use = { name: "change-schedule", ...WAITS };
+  const next = await options.store.transact(use, async (tx) => work(tx, await lock(tx, of, id)));
+  if (next) options.announce(next.wakeAt);
+}
+
+function timesToCome({ spec, next }: ScheduleRecord, most: number): readonly NominalTime[] {
+  const times = calendarTimesOf(spec.calendar);
+  const found: NominalTime[] = [];
+  for (let one: NominalTime | null = next; one && found.length < most; ) {
+    found.push(one);
+    one = times.after(one.nominalTime);
+  }
+  return found;
+}
+
+function textOf(calendar: ScheduleSpec["calendar"]): string {
+  return calendar.kind === "cron"
     ? `${calendar.cron} ${calendar.timeZone}`
     : `${calendar.everyMs} ${calendar.offsetMs}`;
+}
 
 async function find(
   { store }: Pick<ScheduleOptions, "store">,
