@@ -17,7 +17,7 @@ import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, PermitChange, RunHead, RunId, Tx } from "../store/store.ts";
 
 /** The permits of the keys of a batch, while their locks are held. */
-interface PermitBudget {
+export interface PermitBudget {
   join(of: KeyedRun, since: number): Joined;
   /** Returns the runs that get a permit now. */
   leave(of: KeyedRun): readonly RunId[];

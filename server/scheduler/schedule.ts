@@ -2,22 +2,27 @@
 // to waiting agents in the same transaction. Many Schedule calls share a transaction; a
 // ScheduleBatch has its own.
 
-import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
+import {
+  type Batcher,
+  createBatcher,
+  FLUSH_BUCKET,
+  type ItemResult,
+  type OnFlushed,
+} from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
-import type { Payload } from "../core/model/payload.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";
-import type { HookRecord } from "../store/outbox.ts";
-import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
+import type { KnownPlans, Plans } from "../store/plans.ts";
 import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
+import { createItemFinder, type ItemFinder } from "./item-finder.ts";
 import { laneOfPass } from "./item-lanes.ts";
-import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
-import { type KeyedRun, noPermit, openPermits } from "./permits.ts";
+import { type Begun, begin, type ScheduleItem } from "./new-run.ts";
+import { type KeyedRun, noPermit, openPermits, type PermitBudget } from "./permits.ts";
 import type { Admit } from "./rate-limit.ts";
 import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
@@ -60,10 +65,24 @@ export interface Scheduled {
 type Item = ScheduleItem;
 
 export function createSchedule(options: ScheduleOptions) {
-  const { clock } = options;
-  const batcher = createBatcher<Item, Scheduled>({
+  const calls = batcherOfCalls(options);
+  const batches = batcherOfBatches(options);
+  return Object.freeze({
+    async schedule(request: ScheduleRequest): Promise<Scheduled> {
+      return calls.submit(await createItemFinder(options)(request));
+    },
+    scheduleBatch: (requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> =>
+      scheduleBatch(createItemFinder(options), batches, requests),
+    /** Begins a run whose definition was found. */
+    submit: (item: ScheduleItem): Promise<Scheduled> => calls.submit(item),
+    idle: async () => void (await Promise.all([calls.idle(), batches.idle()])),
+  });
+}
+
+function batcherOfCalls(options: ScheduleOptions): Batcher<Item, Scheduled> {
+  return createBatcher<Item, Scheduled>({
     name: "schedule",
-    clock,
+    clock: options.clock,
     bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
@@ -78,11 +97,15 @@ export function createSchedule(options: ScheduleOptions) {
       return committed.results;
     },
   });
+}
 
-  // A ScheduleBatch is one item, so it is one transaction or none; several if it begins too much.
-  const whole = createBatcher<readonly Item[], readonly ItemResult<Scheduled>[]>({
+type Batches = Batcher<readonly Item[], readonly ItemResult<Scheduled>[]>;
+
+/** A ScheduleBatch is one item, so it is one transaction or none; several if it begins too much. */
+function batcherOfBatches(options: ScheduleOptions): Batches {
+  return createBatcher<readonly Item[], readonly ItemResult<Scheduled>[]>({
     name: "schedule-batch",
-    clock,
+    clock: options.clock,
     bucket: { everyMs: 0, capacity: 1 },
     fullAt: 1,
     itemsMax: 1,
@@ -97,46 +120,42 @@ export function createSchedule(options: ScheduleOptions) {
       return [{ kind: "done", result: committed.results }];
     },
   });
+}
 
-  /**
-   * Items to be tried again are flushed once more: by then the first call of each key is settled.
-   */
-  async function flushAll(items: readonly Item[]): Promise<readonly ItemResult<Scheduled>[]> {
-    if (items.length === 0) return [];
-    const results = await whole.submit(items);
-    const left = items.filter((_, place) => results[place]?.kind === "again");
-    const more = [...(await flushAll(left).catch(partly))];
-    return results.map((result) => (result.kind === "again" ? more.shift() : null) ?? result);
-  }
-
-  return Object.freeze({
-    async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      return batcher.submit(await createFinder(options)(request));
-    },
-    async scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> {
-      const find = createFinder(options);
-      const found = await Promise.all(
-        requests.map(async (request): Promise<Item | DroverError> => {
-          try {
-            return await find(request);
-          } catch (error) {
-            if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
-            throw error;
-          }
-        }),
-      );
-      const items = found.filter((one): one is Item => !(one instanceof DroverError));
-      const results = await flushAll(items);
-      let at = 0;
-      return found.map((one) => {
-        if (one instanceof DroverError) return { kind: "refused", error: one };
-        return batchAnswer(results[at++]);
-      });
-    },
-    /** Begins a run whose definition was found. */
-    submit: (item: ScheduleItem): Promise<Scheduled> => batcher.submit(item),
-    idle: async () => void (await Promise.all([batcher.idle(), whole.idle()])),
+async function scheduleBatch(
+  find: ItemFinder,
+  batches: Batches,
+  requests: readonly ScheduleRequest[],
+): Promise<readonly BatchAnswer[]> {
+  const found = await Promise.all(
+    requests.map(async (request): Promise<Item | DroverError> => {
+      try {
+        return await find(request);
+      } catch (error) {
+        if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
+        throw error;
+      }
+    }),
+  );
+  const items = found.filter((one): one is Item => !(one instanceof DroverError));
+  const results = await flushAll(batches, items);
+  let at = 0;
+  return found.map((one) => {
+    if (one instanceof DroverError) return { kind: "refused", error: one };
+    return batchAnswer(results[at++]);
   });
+}
+
+/** Items to be tried again are flushed once more: by then the first call of each key is settled. */
+async function flushAll(
+  batches: Batches,
+  items: readonly Item[],
+): Promise<readonly ItemResult<Scheduled>[]> {
+  if (items.length === 0) return [];
+  const results = await batches.submit(items);
+  const left = items.filter((_, place) => results[place]?.kind === "again");
+  const more = [...(await flushAll(batches, left).catch(partly))];
+  return results.map((result) => (result.kind === "again" ? more.shift() : null) ?? result);
 }
 
 /** A part of the batch has begun, so no error may say that nothing has. */
@@ -161,79 +180,18 @@ function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
   throw new Error("a run of a batch came back without an answer");
 }
 
-/** INVALID_REQUEST if the input breaks the workflow's schema; null: it does not. */
-export function inputRefusal({ evaluator }: LanedPlan, input: Payload | null): DroverError | null {
-  const problem = evaluator.inputProblem(input);
-  if (problem === null) return null;
-  return new DroverError("INVALID_REQUEST", `The input breaks the workflow's schema: ${problem}`, {
-    fields: [{ path: "input", message: problem }],
-  });
-}
-
-/** What calls of one batch name alike is looked up once, and is the same for all of them. */
-export function createFinder(
-  options: ScheduleOptions,
-): (request: ScheduleRequest) => Promise<Item> {
-  const versions = new Map<string, Promise<Resolved>>();
-  const hooks = new Map<number, Promise<readonly HookRecord[]>>();
-
-  function resolved(request: ScheduleRequest): Promise<Resolved> {
-    const { target } = request;
-    if (target.kind === "inline") return resolve(options, request);
-    const name = `${target.name}/${target.version}`;
-    const found = versions.get(name) ?? resolve(options, request);
-    versions.set(name, found);
-    return found;
-  }
-
-  /** Refuses a run whose hook does not exist, while its caller can still name another one. */
-  async function hookRefusal(request: ScheduleRequest): Promise<DroverError | null> {
-    const { namespace, notify } = request;
-    if (notify === null) return null;
-    const found = hooks.get(namespace.id) ?? options.store.outbox.hooks(namespace.id);
-    hooks.set(namespace.id, found);
-    if ((await found).some(({ name }) => name === notify.hook)) return null;
-    return new DroverError(
-      "HOOK_NOT_FOUND",
-      `there is no hook "${notify.hook}" in namespace "${namespace.name}": put it first`,
-      { metadata: { name: notify.hook } },
-    );
-  }
-
-  return async (request) => {
-    const { key, input, namespace } = request;
-    const found = await resolved(request);
-    const wrong = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
-    const refusal = wrong ?? (request.triggered ? null : (options.enter?.(namespace) ?? null));
-    const reserved = key === null ? null : { key, name: `key "${key}"` };
-    return { ...found, request, reserved, refusal, rerunOf: null, kept: [] };
-  };
-}
-
-/** Finds the definition that the request names, and its plan. */
-async function resolve(
-  { store, plans }: ScheduleOptions,
-  { namespace, target }: ScheduleRequest,
-): Promise<Resolved> {
-  if (target.kind === "inline") {
-    const id = await store.internDefinition(namespace.id, target.definition);
-    return {
-      laned: await plans.get(namespace.id, id),
-      workflow: target.definition.workflow,
-      version: 0,
-    };
-  }
-  const found = await store.workflowVersion(namespace.id, target.name, target.version);
-  if (!found) {
-    const which = target.version === 0 ? "" : ` version ${target.version}`;
-    throw new DroverError(
-      "WORKFLOW_NOT_FOUND",
-      `there is no workflow "${target.name}"${which} in namespace "${namespace.name}": register it first`,
-      { metadata: { workflow: target.name, version: String(target.version) } },
-    );
-  }
-  const laned = await plans.get(namespace.id, found.definitionId);
-  return { laned, workflow: target.name, version: found.version };
+/** The items of one transaction, and what has been decided about them so far. */
+interface Accepting {
+  readonly options: ScheduleOptions;
+  readonly tx: Tx;
+  readonly size: BatchSize;
+  readonly holders: KeyHolders;
+  readonly permits: PermitBudget;
+  readonly begun: Begun[];
+  /** By the runs that would have begun. */
+  readonly refused: Map<string, DroverError>;
+  /** Runs for which this transaction has no room. */
+  readonly postponed: Set<string>;
 }
 
 /** The runs begin in the order of the items, which is also the order of their ids. */
@@ -246,57 +204,13 @@ export async function accept(
   expectCurrent(options, items);
   const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
-  const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
-    refusal === null &&
-    (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
-  const permits = await openPermits(
-    tx,
-    items.flatMap((item, place) => {
-      const runId = ids[place] ?? "";
-      const run = begins(item, runId) ? keyedNow(tx, item, runId) : null;
-      return run ? [run] : [];
-    }),
-  );
+  const permits = await openPermits(tx, runsWithKeys(tx, items, ids, holders));
   const begun: Begun[] = [];
   const refused = new Map<string, DroverError>();
   const postponed = new Set<string>();
-  const results = items.map((item, place): ItemResult<Scheduled> => {
-    const runId = ids[place] ?? "";
-    const { reserved, request } = item;
-    if (size.isFull()) {
-      postponed.add(runId);
-      return { kind: "again" };
-    }
-    const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
-    if (reserved && holder && holder.runId !== runId)
-      return known(holder, request.digest, reserved.name, refused);
-    const refuse = (error: DroverError): ItemResult<Scheduled> => {
-      refused.set(runId, error);
-      return { kind: "failed", error };
-    };
-    if (item.refusal) return refuse(item.refusal);
-    const run = keyedNow(tx, item, runId);
-    const joined = run ? permits.join(run, tx.now) : null;
-    if (run && joined?.answer === "refused")
-      return refuse(noPermit(run.concurrency, joined.permits));
-    const made = begin(tx, withTrace(options, item, runId), runId, joined);
-    // The run may have ended at once, if each of its steps is skipped.
-    if (run && isEnded(made.run.run.state)) permits.leave(run);
-    begun.push(made);
-    size.add(made.record.effects);
-    return { kind: "done", result: { runId, created: true } };
-  });
-  const made = await Promise.all(
-    begun.map(async ({ run, record, laned }) => ({
-      ...record,
-      laneOf: await laneOfPass(options.store, run.namespaceId, laned, {
-        view: record.after,
-        effects: record.effects,
-      }),
-      slowAfter: slowAfterOf(options.typical, run),
-    })),
-  );
-  const children = await beginChildren(options, tx, made);
+  const accepting = { options, tx, size, holders, permits, begun, refused, postponed };
+  const results = items.map((item, place) => acceptItem(accepting, item, ids[place] ?? ""));
+  const children = await beginChildren(options, tx, await recordsOf(options, begun));
   const { records } = children;
   const runs = [...begun.map(({ run }) => run), ...children.runs];
   if (begun.length > 0) await tx.insertRuns(runs);
@@ -309,6 +223,46 @@ export async function accept(
   );
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, begun: runs, results };
+}
+
+function acceptItem(accepting: Accepting, item: Item, runId: string): ItemResult<Scheduled> {
+  const { options, tx, size, holders, permits, refused } = accepting;
+  const { reserved, request } = item;
+  if (size.isFull()) {
+    accepting.postponed.add(runId);
+    return { kind: "again" };
+  }
+  const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
+  if (reserved && holder && holder.runId !== runId)
+    return known(holder, request.digest, reserved.name, refused);
+  const refuse = (error: DroverError): ItemResult<Scheduled> => {
+    refused.set(runId, error);
+    return { kind: "failed", error };
+  };
+  if (item.refusal) return refuse(item.refusal);
+  const run = keyedNow(tx, item, runId);
+  const joined = run ? permits.join(run, tx.now) : null;
+  if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.permits));
+  const made = begin(tx, withTrace(options, item, runId), runId, joined);
+  // The run may have ended at once, if each of its steps is skipped.
+  if (run && isEnded(made.run.run.state)) permits.leave(run);
+  accepting.begun.push(made);
+  size.add(made.record.effects);
+  return { kind: "done", result: { runId, created: true } };
+}
+
+/** The first passes of the runs, with the lanes of their tasks and the times of slow attempts. */
+function recordsOf({ store, typical }: ScheduleOptions, begun: readonly Begun[]) {
+  return Promise.all(
+    begun.map(async ({ run, record, laned }) => ({
+      ...record,
+      laneOf: await laneOfPass(store, run.namespaceId, laned, {
+        view: record.after,
+        effects: record.effects,
+      }),
+      slowAfter: slowAfterOf(typical, run),
+    })),
+  );
 }
 
 /**
@@ -324,6 +278,23 @@ function expectCurrent({ plans, store }: ScheduleOptions, items: readonly Item[]
   if (!items.every(isCurrent)) throw failedOver();
 }
 
+/** Runs with concurrency keys that may begin now, as far as their idempotency keys say. */
+function runsWithKeys(
+  tx: Tx,
+  items: readonly Item[],
+  ids: readonly string[],
+  holders: KeyHolders,
+): readonly KeyedRun[] {
+  const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
+    refusal === null &&
+    (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
+  return items.flatMap((item, place) => {
+    const runId = ids[place] ?? "";
+    const run = begins(item, runId) ? keyedNow(tx, item, runId) : null;
+    return run ? [run] : [];
+  });
+}
+
 /** A run that asks for a permit now. A run that starts later asks for it then. */
 function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
   const { concurrency, namespace, priority, startAt } = request;
@@ -331,12 +302,15 @@ function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
   return { runId, namespaceId: namespace.id, priority, concurrency };
 }
 
+/** By namespace and key. */
+type KeyHolders = ReadonlyMap<string, KeyHolder>;
+
 /** One reservation for each key of the batch: for the first call that names it. */
 async function reserve(
   tx: Tx,
   items: readonly Item[],
   ids: readonly string[],
-): Promise<ReadonlyMap<string, KeyHolder>> {
+): Promise<KeyHolders> {
   const wanted = new Map(
     items
       .map(({ request, reserved }, place) => ({ request, reserved, runId: ids[place] ?? "" }))

@@ -30,8 +30,9 @@ import { commitAndPublish, type SupervisorActor } from "../advance.ts";
 import { ANY_SIZE } from "../batch-size.ts";
 import type { Worked } from "../commit-summary.ts";
 import { fencedOf } from "../fence.ts";
+import { createItemFinder, type ItemFinder } from "../item-finder.ts";
 import type { ScheduleItem } from "../new-run.ts";
-import { accept, createFinder, type ScheduleOptions } from "../schedule.ts";
+import { accept, type ScheduleOptions } from "../schedule.ts";
 import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 
 const FULL_AT = 100;
@@ -101,7 +102,7 @@ async function templatesOf(
   options: ScheduleOptions,
   records: readonly ScheduleRecord[],
 ): Promise<ReadonlyMap<string, Template>> {
-  const find = createFinder(options);
+  const find = createItemFinder(options);
   const found = await Promise.all(
     records.map(async (record) => [record.id, await templateOf(find, record)] as const),
   );
@@ -109,7 +110,7 @@ async function templatesOf(
 }
 
 export async function templateOf(
-  find: ReturnType<typeof createFinder>,
+  find: ItemFinder,
   { namespace, spec, revision }: Pick<ScheduleRecord, "namespace" | "spec" | "revision">,
 ): Promise<Template> {
   const { workflow: name, version, input, priority, labels, notify, concurrency } = spec;

@@ -20,7 +20,8 @@ import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
 import { commitAndPublish } from "../advance.ts";
-import { createFinder, type Scheduled, type ScheduleOptions } from "../schedule.ts";
+import { createItemFinder } from "../item-finder.ts";
+import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
@@ -266,7 +267,7 @@ async function refuseWorkflow(
   namespace: Namespace,
   spec: ScheduleSpec,
 ): Promise<void> {
-  const { begins } = await templateOf(createFinder(options), { namespace, spec, revision: 0 });
+  const { begins } = await templateOf(createItemFinder(options), { namespace, spec, revision: 0 });
   const refusal = begins instanceof DroverError ? begins : begins.refusal;
   if (!refusal) return;
   const { reason, message, metadata } = refusal;
@@ -294,7 +295,7 @@ async function trigger(
 ): Promise<Scheduled> {
   const record = await find(options, of);
   const { id, name } = record;
-  const template = await templateOf(createFinder(options), record);
+  const template = await templateOf(createItemFinder(options), record);
   const committed = await commitAndPublish(
     options,
     { name: "trigger-schedule", ...WAITS },
@@ -337,7 +338,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const { from, until, concurrency: limit, dryRun } = request;
   const record = await find(options, request);
   const { id: scheduleId, name, series, spec } = record;
-  const template = await templateOf(createFinder(options), record);
+  const template = await templateOf(createItemFinder(options), record);
   // This may take a while, so it is done before the lock.
   const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
