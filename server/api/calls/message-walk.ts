@@ -6,7 +6,7 @@ import { type DescField, type DescMessage, isMessage, type Message } from "@bufb
 /** `path` is a function because most visitors do not need it. */
 type Visit = (found: Message, path: () => string) => void;
 
-interface Finder {
+export interface Finder {
   /** Calls `visit` for each message of the wanted type; of nested ones only for the outermost. */
   find(desc: DescMessage, message: Message, visit: Visit): void;
 }
