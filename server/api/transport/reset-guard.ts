@@ -54,6 +54,12 @@ interface ResetGuard {
   opened(stream: GuardedStream): void;
 }
 
+/**
+ * One read may open a thousand streams before any event is emitted: they are checked after this
+ * many.
+ */
+const CHECK_EVERY = 16;
+
 interface Guarded {
   left: number;
   countedAtMs: number;
@@ -61,96 +67,116 @@ interface Guarded {
   readonly fresh: Set<GuardedStream>;
 }
 
-/**
- * One read may open a thousand streams before any event is emitted: they are checked after this
- * many.
- */
-const CHECK_EVERY = 16;
+interface State {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sessions: WeakMap<GuardedSession, Guarded>;
+  /** Closed streams that were counted before their event. */
+  readonly counted: WeakSet<GuardedStream>;
+  /** By address, by the monotonic clock; the one that was distrusted longest ago is first. */
+  readonly distrustedUntilMs: Map<string, number>;
+}
 
 export function createResetGuard(clock: Clock, log: Log): ResetGuard {
-  const sessions = new WeakMap<GuardedSession, Guarded>();
-  const counted = new WeakSet<GuardedStream>();
-  const distrustedUntilMs = new Map<string, number>();
-
-  function isDistrusted(address: string): boolean {
-    const until = distrustedUntilMs.get(address);
-    if (until === undefined || until > clock.monotonicMs()) return until !== undefined;
-    distrustedUntilMs.delete(address);
-    return false;
-  }
-
-  function distrust(address: string): void {
-    if (!isDistrusted(address))
-      log.warn(
-        { event: "resets.closed", address },
-        `a connection of ${address} was closed: it cancels streams before their requests arrive`,
-      );
-    distrustedUntilMs.delete(address);
-    distrustedUntilMs.set(address, clock.monotonicMs() + DISTRUSTED_MS);
-    const [oldest] = distrustedUntilMs.keys();
-    if (distrustedUntilMs.size > ADDRESSES_MAX && oldest !== undefined)
-      distrustedUntilMs.delete(oldest);
-  }
-
-  function guardedOf(session: GuardedSession): Guarded {
-    const known = sessions.get(session);
-    if (known) return known;
-    const made = {
-      left: RESETS_MAX,
-      countedAtMs: clock.monotonicMs(),
-      fresh: new Set<GuardedStream>(),
-    };
-    sessions.set(session, made);
-    return made;
-  }
-
-  function spend(session: GuardedSession, guarded: Guarded): void {
-    const address = session.socket.remoteAddress ?? "";
-    const nowMs = clock.monotonicMs();
-    const most = isDistrusted(address) ? DISTRUSTED_RESETS_MAX : RESETS_MAX;
-    const earned = ((nowMs - guarded.countedAtMs) / 1_000) * RESETS_PER_SECOND;
-    guarded.left = Math.min(most, guarded.left + earned) - 1;
-    guarded.countedAtMs = nowMs;
-    if (guarded.left >= 0) return;
-    distrust(address);
-    session.destroy(undefined, CALM_DOWN);
-  }
-
-  /** Called once for each stream. All streams end with their connection; that is no reset. */
-  function ended(stream: GuardedStream, session: GuardedSession, guarded: Guarded): void {
-    const isReset = stream.rstCode !== 0 && !stream.readableEnded;
-    if (isReset && !session.destroyed) spend(session, guarded);
-  }
-
-  function checkClosed(session: GuardedSession, guarded: Guarded): void {
-    for (const stream of guarded.fresh) {
-      if (!stream.closed) continue;
-      guarded.fresh.delete(stream);
-      counted.add(stream);
-      ended(stream, session, guarded);
-    }
-  }
-
+  const state: State = {
+    clock,
+    log,
+    sessions: new WeakMap(),
+    counted: new WeakSet(),
+    distrustedUntilMs: new Map(),
+  };
   return Object.freeze({
-    accept(socket: Socket, begin: () => void) {
-      if (!isDistrusted(socket.remoteAddress ?? "")) return begin();
-      const timer = clock.after(DELAY_MS, () => {
-        if (!socket.destroyed) begin();
-      });
-      socket.once("close", () => timer.cancel());
-    },
-    opened(stream: GuardedStream) {
-      const { session } = stream;
-      if (!session) return;
-      const guarded = guardedOf(session);
-      const { fresh } = guarded;
-      if (fresh.size === 0) queueMicrotask(() => fresh.clear());
-      fresh.add(stream);
-      if (fresh.size % CHECK_EVERY === 0) checkClosed(session, guarded);
-      stream.once("close", () => {
-        if (!counted.has(stream)) ended(stream, session, guarded);
-        fresh.delete(stream);
-      });
-    },
+    accept: (socket: Socket, begin: () => void) => accept(state, socket, begin),
+    opened: (stream: GuardedStream) => opened(state, stream),
   });
+}
+
+function accept(state: State, socket: Socket, begin: () => void): void {
+  if (!isDistrusted(state, socket.remoteAddress ?? "")) {
+    begin();
+    return;
+  }
+  const timer = state.clock.after(DELAY_MS, () => {
+    if (!socket.destroyed) begin();
+  });
+  socket.once("close", () => timer.cancel());
+}
+
+function opened(state: State, stream: GuardedStream): void {
+  const { session } = stream;
+  if (!session) return;
+  const guarded = guardedOf(state, session);
+  const { fresh } = guarded;
+  if (fresh.size === 0) queueMicrotask(() => fresh.clear());
+  fresh.add(stream);
+  if (fresh.size % CHECK_EVERY === 0) checkClosed(state, session, guarded);
+  stream.once("close", () => {
+    if (!state.counted.has(stream)) ended(state, stream, session, guarded);
+    fresh.delete(stream);
+  });
+}
+
+function guardedOf({ clock, sessions }: State, session: GuardedSession): Guarded {
+  const known = sessions.get(session);
+  if (known) return known;
+  const made = {
+    left: RESETS_MAX,
+    countedAtMs: clock.monotonicMs(),
+    fresh: new Set<GuardedStream>(),
+  };
+  sessions.set(session, made);
+  return made;
+}
+
+function checkClosed(state: State, session: GuardedSession, guarded: Guarded): void {
+  for (const stream of guarded.fresh) {
+    if (!stream.closed) continue;
+    guarded.fresh.delete(stream);
+    state.counted.add(stream);
+    ended(state, stream, session, guarded);
+  }
+}
+
+/** Called once for each stream. All streams end with their connection; that is no reset. */
+function ended(
+  state: State,
+  stream: GuardedStream,
+  session: GuardedSession,
+  guarded: Guarded,
+): void {
+  const isReset = stream.rstCode !== 0 && !stream.readableEnded;
+  if (isReset && !session.destroyed) spend(state, session, guarded);
+}
+
+function spend(state: State, session: GuardedSession, guarded: Guarded): void {
+  const address = session.socket.remoteAddress ?? "";
+  const nowMs = state.clock.monotonicMs();
+  const most = isDistrusted(state, address) ? DISTRUSTED_RESETS_MAX : RESETS_MAX;
+  const earned = ((nowMs - guarded.countedAtMs) / 1_000) * RESETS_PER_SECOND;
+  guarded.left = Math.min(most, guarded.left + earned) - 1;
+  guarded.countedAtMs = nowMs;
+  if (guarded.left >= 0) return;
+  distrust(state, address);
+  session.destroy(undefined, CALM_DOWN);
+}
+
+function distrust(state: State, address: string): void {
+  const { clock, log, distrustedUntilMs } = state;
+  if (!isDistrusted(state, address))
+    log.warn(
+      { event: "resets.closed", address },
+      `a connection of ${address} was closed: it cancels streams before their requests arrive`,
+    );
+  distrustedUntilMs.delete(address);
+  distrustedUntilMs.set(address, clock.monotonicMs() + DISTRUSTED_MS);
+  const [oldest] = distrustedUntilMs.keys();
+  if (distrustedUntilMs.size > ADDRESSES_MAX && oldest !== undefined)
+    distrustedUntilMs.delete(oldest);
+}
+
+function isDistrusted({ clock, distrustedUntilMs }: State, address: string): boolean {
+  const until = distrustedUntilMs.get(address);
+  if (until === undefined || until > clock.monotonicMs()) return until !== undefined;
+  distrustedUntilMs.delete(address);
+  return false;
 }
