@@ -6,7 +6,7 @@
 // and at once on the server that revoked it. Unknown digests are cached, too, and read in batches,
 // one batch at a time: a caller that guesses tokens costs one statement every READ_EVERY_MS.
 
-import { createBatcher, type ItemResult } from "../../batcher.ts";
+import { type Batcher, createBatcher, type ItemResult } from "../../batcher.ts";
 import type { Clock } from "../../clock.ts";
 import type { KnownToken, Tokens } from "../../store/tokens.ts";
 
@@ -35,91 +35,112 @@ export interface KnownTokens {
 interface Entry {
   readonly token: HeldToken | null;
   readonly readAt: number;
+  /** It is being read again. */
   again: boolean;
 }
 
-export function createKnownTokens(
-  tokens: Pick<Tokens, "find" | "noteUse">,
-  clock: Clock,
-): KnownTokens {
-  const known = new Map<string, Entry>();
-  const unknown = new Map<string, Entry>();
-  const reading = new Map<string, Promise<HeldToken | null>>();
-  let incarnation = 0;
+interface State {
+  readonly tokens: Pick<Tokens, "find" | "noteUse">;
+  readonly clock: Clock;
+  readonly known: Map<string, Entry>;
+  /** Digests of no token. */
+  readonly unknown: Map<string, Entry>;
+  readonly reads: Batcher<string, HeldToken | null>;
+  /** Digests that are being read. */
+  readonly reading: Map<string, Promise<HeldToken | null>>;
+  /** Incremented when all entries are dropped: what was asked before is not kept. */
+  incarnation: number;
+}
 
-  const reads = createBatcher<string, HeldToken | null>({
-    name: "tokens",
+export function createKnownTokens(tokens: State["tokens"], clock: Clock): KnownTokens {
+  const state: State = {
+    tokens,
     clock,
-    fullAt: READ_MAX,
-    itemsMax: READ_MAX,
-    bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
-    outMax: 1,
-    waitingMax: WAITING_MAX,
-    isRetryable: () => false,
-    flush: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
-  });
-
-  async function read(
-    digests: readonly string[],
-  ): Promise<readonly ItemResult<HeldToken | null>[]> {
-    // Taken before the query: a change during the query makes the entry look older than it is,
-    // never newer.
-    const readAt = clock.monotonicMs();
-    const asked = incarnation;
-    const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
-    const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
-    // Times of use are coarse and for people: one that is lost is written at the next read.
-    if (unnoted.length > 0) tokens.noteUse(unnoted.map(({ id }) => id)).catch(() => undefined);
-    return digests.map((digest) => {
-      const one = found.get(digest);
-      const goodUntil = one === undefined || one.leftMs === null ? null : readAt + one.leftMs;
-      const token = one === undefined ? null : { ...one, goodUntil };
-      if (asked === incarnation) keep(digest, { token, readAt, again: false });
-      return { kind: "done", result: token };
-    });
-  }
-
-  function keep(digest: string, entry: Entry): void {
-    known.delete(digest);
-    unknown.delete(digest);
-    const kept = entry.token === null ? unknown : known;
-    const [oldest] = kept.size < CACHED_MAX ? [] : kept.keys();
-    if (oldest !== undefined) kept.delete(oldest);
-    kept.set(digest, entry);
-  }
-
-  function ask(digest: string): Promise<HeldToken | null> {
-    const under = reading.get(digest);
-    if (under) return under;
-    const begun = reads.submit(digest).finally(() => {
-      if (reading.get(digest) === begun) reading.delete(digest);
-    });
-    reading.set(digest, begun);
-    return begun;
-  }
-
+    known: new Map(),
+    unknown: new Map(),
+    reads: createBatcher({
+      name: "tokens",
+      clock,
+      fullAt: READ_MAX,
+      itemsMax: READ_MAX,
+      bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
+      outMax: 1,
+      waitingMax: WAITING_MAX,
+      isRetryable: () => false,
+      flush: (digests) =>
+        read(state, digests).catch((error: unknown) => digests.map(() => failed(error))),
+    }),
+    reading: new Map(),
+    incarnation: 0,
+  };
   return Object.freeze({
-    find(digest) {
-      const entry = known.get(digest) ?? unknown.get(digest);
-      if (entry === undefined) return ask(digest);
-      const age = clock.monotonicMs() - entry.readAt;
-      if (age <= FRESH_MS) return entry.token;
-      if (age > TRUSTED_MS) return ask(digest);
-      if (!entry.again) {
-        entry.again = true;
-        ask(digest).catch(() => {
-          entry.again = false;
-        });
-      }
-      return entry.token;
-    },
-    forget() {
-      incarnation++;
-      known.clear();
-      unknown.clear();
-      reading.clear();
-    },
+    find: (digest: string) => find(state, digest),
+    forget: () => forget(state),
   } satisfies KnownTokens);
+}
+
+function find(state: State, digest: string): ReturnType<KnownTokens["find"]> {
+  const entry = state.known.get(digest) ?? state.unknown.get(digest);
+  if (entry === undefined) return ask(state, digest);
+  const age = state.clock.monotonicMs() - entry.readAt;
+  if (age <= FRESH_MS) return entry.token;
+  if (age > TRUSTED_MS) return ask(state, digest);
+  if (!entry.again) {
+    entry.again = true;
+    ask(state, digest).catch(() => {
+      entry.again = false;
+    });
+  }
+  return entry.token;
+}
+
+function ask({ reads, reading }: State, digest: string): Promise<HeldToken | null> {
+  const under = reading.get(digest);
+  if (under) return under;
+  const begun = reads.submit(digest).finally(() => {
+    if (reading.get(digest) === begun) reading.delete(digest);
+  });
+  reading.set(digest, begun);
+  return begun;
+}
+
+async function read(
+  state: State,
+  digests: readonly string[],
+): Promise<readonly ItemResult<HeldToken | null>[]> {
+  const { tokens, clock } = state;
+  // Taken before the query: a change during the query makes the entry look older than it is,
+  // never newer.
+  const readAt = clock.monotonicMs();
+  const asked = state.incarnation;
+  const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
+  const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
+  // Times of use are coarse and for people: one that is lost is written at the next read.
+  if (unnoted.length > 0) tokens.noteUse(unnoted.map(({ id }) => id)).catch(() => undefined);
+  return digests.map((digest) => {
+    const one = found.get(digest);
+    const goodUntil = one === undefined || one.leftMs === null ? null : readAt + one.leftMs;
+    const token = one === undefined ? null : { ...one, goodUntil };
+    if (asked === state.incarnation) keep(state, digest, { token, readAt, again: false });
+    return { kind: "done", result: token };
+  });
+}
+
+function keep({ known, unknown }: State, digest: string, entry: Entry): void {
+  known.delete(digest);
+  unknown.delete(digest);
+  const kept = entry.token === null ? unknown : known;
+  const [oldest] = kept.size < CACHED_MAX ? [] : kept.keys();
+  if (oldest !== undefined) kept.delete(oldest);
+  kept.set(digest, entry);
+}
+
+function forget(state: State): void {
+  const { known, unknown, reading } = state;
+  state.incarnation++;
+  known.clear();
+  unknown.clear();
+  reading.clear();
 }
 
 function failed(error: unknown): ItemResult<never> {
