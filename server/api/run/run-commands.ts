@@ -44,81 +44,98 @@ const REQUESTER_LABEL = "requester";
 const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
 
-export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDeps) {
-  async function sendCommand(found: FoundRun, event: RunCommand, words?: Words) {
-    const { repeated } = accepted(
-      await scheduler.command(found.ref, event),
-      found.ref.runId,
-      words,
-    );
-    const record = await runs.record(found);
-    return { run: runMessage(record, found.namespace.name, WITH_BODIES), repeated };
-  }
-
-  async function command(request: Command, eventOf: (note: string) => RunCommand) {
-    const found = await runs.find(request.namespace, request.run);
-    return { run: (await sendCommand(found, eventOf(request.reason))).run };
-  }
-
+export function createRunCommands(deps: RunCommandDeps) {
   return Object.freeze({
     cancelRun: (request: CancelRunRequest) =>
-      command(request, (note) => ({ kind: "cancel", undo: request.undo !== Undo.LEAVE, note })),
-
-    pauseRun: (request: Command) => command(request, (note) => ({ kind: "pause", note })),
-
-    resumeRun: (request: Command) => command(request, (note) => ({ kind: "resume", note })),
-
-    async signal(request: SignalRequest) {
-      const found = await runs.find(request.namespace, request.run);
-      const answer = await scheduler.command(found.ref, {
-        kind: "signal",
-        id: request.signalId,
-        name: request.name,
-        payload: payloadFrom(request.payload),
-      });
-      return { repeated: accepted(answer, found.ref.runId).repeated };
-    },
-
-    async decide(request: DecideRequest): Promise<MessageInitShape<typeof DecideResponseSchema>> {
-      const found = await runs.find(request.namespace, request.run);
-      const step = approvalNo(await runs.plan(found.record), request.stepId);
-      const event: RunCommand = {
-        kind: "decide",
-        step,
-        approver: request.approver,
-        roles: [...request.roles],
-        approved: request.decision === DecisionKind.APPROVE,
-        comment: request.comment,
-        form: payloadFrom(request.form),
-        requester: found.record.labels[REQUESTER_LABEL] ?? null,
-      };
-      return await sendCommand(found, event, {
-        refused: "DECISION_REFUSED",
-        unknown: "STEP_NOT_FOUND",
-      });
-    },
-
-    async completeDeferred(request: CompleteDeferredRequest) {
-      const token = callbackTokenFrom(request.callbackToken);
-      const { outcome } = request;
-      if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
-      const region = await regionOf(namespaces, token);
-      const ref = { runId: token.runId, partition: partitionOf(region, token.runId) };
-      const answer = await scheduler.command(ref, {
-        kind: "callback",
-        step: token.step,
-        fence: token.fence,
-        secretDigest: token.secretDigest,
-        secret: null,
-        outcome: endFrom(outcome),
-        // The same digest as if its agent had reported the outcome in Complete, so that both may
-        // report it.
-        digest: outcomeDigest(create(OutcomeSchema, { kind: outcome })),
-      });
-      const words = { refused: "RUN_STATE", unknown: "TASK_NOT_FOUND" } as const;
-      return { repeated: accepted(answer, ref.runId, words).repeated };
-    },
+      command(deps, request, (note) => ({
+        kind: "cancel",
+        undo: request.undo !== Undo.LEAVE,
+        note,
+      })),
+    pauseRun: (request: Command) => command(deps, request, (note) => ({ kind: "pause", note })),
+    resumeRun: (request: Command) => command(deps, request, (note) => ({ kind: "resume", note })),
+    signal: (request: SignalRequest) => signal(deps, request),
+    decide: (request: DecideRequest) => decide(deps, request),
+    completeDeferred: (request: CompleteDeferredRequest) => completeDeferred(deps, request),
   });
+}
+
+async function command(
+  deps: RunCommandDeps,
+  request: Command,
+  eventOf: (note: string) => RunCommand,
+) {
+  const found = await deps.runs.find(request.namespace, request.run);
+  return { run: (await sendCommand(deps, found, eventOf(request.reason))).run };
+}
+
+async function signal({ scheduler, runs }: RunCommandDeps, request: SignalRequest) {
+  const found = await runs.find(request.namespace, request.run);
+  const answer = await scheduler.command(found.ref, {
+    kind: "signal",
+    id: request.signalId,
+    name: request.name,
+    payload: payloadFrom(request.payload),
+  });
+  return { repeated: accepted(answer, found.ref.runId).repeated };
+}
+
+async function decide(
+  deps: RunCommandDeps,
+  request: DecideRequest,
+): Promise<MessageInitShape<typeof DecideResponseSchema>> {
+  const { runs } = deps;
+  const found = await runs.find(request.namespace, request.run);
+  const step = approvalNo(await runs.plan(found.record), request.stepId);
+  const event: RunCommand = {
+    kind: "decide",
+    step,
+    approver: request.approver,
+    roles: [...request.roles],
+    approved: request.decision === DecisionKind.APPROVE,
+    comment: request.comment,
+    form: payloadFrom(request.form),
+    requester: found.record.labels[REQUESTER_LABEL] ?? null,
+  };
+  return await sendCommand(deps, found, event, {
+    refused: "DECISION_REFUSED",
+    unknown: "STEP_NOT_FOUND",
+  });
+}
+
+async function completeDeferred(
+  { scheduler, namespaces }: RunCommandDeps,
+  request: CompleteDeferredRequest,
+) {
+  const token = callbackTokenFrom(request.callbackToken);
+  const { outcome } = request;
+  if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
+  const region = await regionOf(namespaces, token);
+  const ref = { runId: token.runId, partition: partitionOf(region, token.runId) };
+  const answer = await scheduler.command(ref, {
+    kind: "callback",
+    step: token.step,
+    fence: token.fence,
+    secretDigest: token.secretDigest,
+    secret: null,
+    outcome: endFrom(outcome),
+    // The same digest as if its agent had reported the outcome in Complete, so that both may
+    // report it.
+    digest: outcomeDigest(create(OutcomeSchema, { kind: outcome })),
+  });
+  const words = { refused: "RUN_STATE", unknown: "TASK_NOT_FOUND" } as const;
+  return { repeated: accepted(answer, ref.runId, words).repeated };
+}
+
+async function sendCommand(
+  { scheduler, runs }: RunCommandDeps,
+  found: FoundRun,
+  event: RunCommand,
+  words?: Words,
+) {
+  const { repeated } = accepted(await scheduler.command(found.ref, event), found.ref.runId, words);
+  const record = await runs.record(found);
+  return { run: runMessage(record, found.namespace.name, WITH_BODIES), repeated };
 }
 
 interface Words {

@@ -33,78 +33,90 @@ export interface TriggerActions {
 
 type Of<Kind extends Asked["kind"]> = Extract<Asked, { kind: Kind }>;
 
-export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
-  const { scheduler, runs, check } = deps;
-  const commands = createRunCommands(deps);
+type Deps = TriggerActionDeps & { readonly commands: ReturnType<typeof createRunCommands> };
 
-  function checked<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
-    check.check(desc, message, null);
-    return message;
-  }
-
-  async function schedule(namespace: Namespace, trigger: string, asked: Of<"schedule">) {
-    const { workflow: name, version, input, key, labels, priority } = asked;
-    return await scheduler.schedule({
-      namespace,
-      target: { kind: "named", name, version },
-      input,
-      key,
-      labels,
-      priority,
-      notify: null,
-      startAt: null,
-      concurrency: null,
-      // Covers the key only: a repeat may be signed or worded differently.
-      digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
-      keyKeptMs: REPEAT_KNOWN_MS,
-    });
-  }
-
-  async function signal({ name: namespace }: Namespace, asked: Of<"signal">) {
-    const { run, name, signalId, payload } = asked;
-    const ref =
-      "key" in run
-        ? { case: "key" as const, value: run.key }
-        : { case: "runId" as const, value: run.runId };
-    const message = create(SignalRequestSchema, {
-      namespace,
-      run: { ref },
-      name,
-      signalId,
-      ...payloadField("payload", payload),
-    });
-    const { record } = await runs.find(namespace, checked(SignalRequestSchema, message).run);
-    await commands.signal(message);
-    return record;
-  }
-
-  async function complete(namespace: Namespace, { callbackToken, outcome }: Of<"complete">) {
-    const token = parseCallbackToken(callbackToken);
-    if (token?.namespace !== namespace.name)
-      throw new DroverError(
-        "TASK_NOT_FOUND",
-        `The callback token names no task of the namespace "${namespace.name}": map the one that came with the task.`,
-      );
-    const message = create(CompleteDeferredRequestSchema, {
-      callbackToken,
-      outcome: outcomeMessage(outcome),
-    });
-    await commands.completeDeferred(checked(CompleteDeferredRequestSchema, message));
-    return token;
-  }
-
+export function createTriggerActions(options: TriggerActionDeps): TriggerActions {
+  const deps: Deps = { ...options, commands: createRunCommands(options) };
   return Object.freeze({
     perform(namespace: Namespace, trigger: string, asked: Asked) {
       switch (asked.kind) {
         case "schedule":
-          return schedule(namespace, trigger, asked);
+          return schedule(deps, namespace, trigger, asked);
         case "signal":
-          return signal(namespace, asked);
+          return signal(deps, namespace, asked);
         case "complete":
-          return complete(namespace, asked);
+          return complete(deps, namespace, asked);
       }
     },
   });
+}
+
+async function schedule(
+  { scheduler }: Deps,
+  namespace: Namespace,
+  trigger: string,
+  asked: Of<"schedule">,
+) {
+  const { workflow: name, version, input, key, labels, priority } = asked;
+  return await scheduler.schedule({
+    namespace,
+    target: { kind: "named", name, version },
+    input,
+    key,
+    labels,
+    priority,
+    notify: null,
+    startAt: null,
+    concurrency: null,
+    // Covers the key only: a repeat may be signed or worded differently.
+    digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
+    keyKeptMs: REPEAT_KNOWN_MS,
+  });
+}
+
+async function signal(deps: Deps, { name: namespace }: Namespace, asked: Of<"signal">) {
+  const { run, name, signalId, payload } = asked;
+  const ref =
+    "key" in run
+      ? { case: "key" as const, value: run.key }
+      : { case: "runId" as const, value: run.runId };
+  const message = create(SignalRequestSchema, {
+    namespace,
+    run: { ref },
+    name,
+    signalId,
+    ...payloadField("payload", payload),
+  });
+  const { run: named } = checked(deps, SignalRequestSchema, message);
+  const { record } = await deps.runs.find(namespace, named);
+  await deps.commands.signal(message);
+  return record;
+}
+
+async function complete(deps: Deps, namespace: Namespace, asked: Of<"complete">) {
+  const { callbackToken, outcome } = asked;
+  const token = parseCallbackToken(callbackToken);
+  if (token?.namespace !== namespace.name)
+    throw new DroverError(
+      "TASK_NOT_FOUND",
+      `The callback token names no task of the namespace "${namespace.name}": map the one that came with the task.`,
+    );
+  const message = create(CompleteDeferredRequestSchema, {
+    callbackToken,
+    outcome: outcomeMessage(outcome),
+  });
+  await deps.commands.completeDeferred(checked(deps, CompleteDeferredRequestSchema, message));
+  return token;
+}
+
+/** The message, if it keeps the rules for a call of any client. */
+function checked<Desc extends DescMessage>(
+  { check }: Deps,
+  desc: Desc,
+  message: MessageShape<Desc>,
+): MessageShape<Desc> {
+  check.check(desc, message, null);
+  return message;
 }
 
 function outcomeMessage(outcome: CallbackOutcome) {
