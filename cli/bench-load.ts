@@ -5,6 +5,7 @@
  *     Schedule sent -to the task-> step 1 -hop-> step 2 -hop-> step 3 -> end seen by the client
  */
 import { type Client, createAgent, createClient } from "@drover/sdk";
+import { errorMessage } from "@drover/server/errors.ts";
 import * as hdr from "hdr-histogram-js";
 
 export interface LoadOptions {
@@ -78,7 +79,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const work = async () => {
     while (next()) {
       const no = begun++;
-      const end = await oneRun(client, times, no, signal).catch(wordsOf);
+      const end = await oneRun(client, times, no, signal).catch(errorMessage);
       if (signal.aborted) return;
       if (end === "COMPLETED") completed += 1;
       else firstError ||= end;
@@ -106,10 +107,6 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 
 function quiet(): void {
   // Failures show in the runs.
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The run's final state. After an abort the run is cancelled without compensation. */

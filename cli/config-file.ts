@@ -9,6 +9,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { suggestion } from "@drover/server/definition-text/problems.ts";
+import { errorMessage } from "@drover/server/errors.ts";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliFailure, usageFailure } from "./failure.ts";
@@ -102,8 +103,8 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw usageFailure(`cannot read the settings: ${clean(why)}`, "--config FILE names another");
+    const why = clean(errorMessage(error));
+    throw usageFailure(`cannot read the settings: ${why}`, "--config FILE names another");
   }
 }
 

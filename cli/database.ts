@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { DatabaseConfig } from "@drover/server/config.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/database-schema.ts";
+import { errorMessage } from "@drover/server/errors.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
 
@@ -81,7 +82,7 @@ function parseSchema(given: string): string {
   try {
     return databaseSchema(given);
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : String(error));
+    throw new InvalidArgumentError(`${errorMessage(error)}.`);
   }
 }
 

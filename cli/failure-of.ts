@@ -4,7 +4,7 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
-import { DroverError } from "@drover/server/errors.ts";
+import { DroverError, errorMessage } from "@drover/server/errors.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 import { clean } from "./words.ts";
 
@@ -28,9 +28,8 @@ export function failureOf(error: unknown, address: string): CliFailure {
   }
   const database = ofDatabase(error);
   if (database) return database;
-  const message = error instanceof Error ? error.message : String(error);
   const next = "drover --help, or set DROVER_DEBUG=1 to see where this came from";
-  return new CliFailure(message, { code: exitCodes.failed, next });
+  return new CliFailure(errorMessage(error), { code: exitCodes.failed, next });
 }
 
 /** The verbs that start a server or migrate connect to PostgreSQL themselves. */

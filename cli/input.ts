@@ -2,6 +2,7 @@
  * Files and JSON given on the command line: read, and refused with the reason if they are invalid.
  */
 import { readFileSync } from "node:fs";
+import { errorMessage } from "@drover/server/errors.ts";
 import { usageFailure } from "./failure.ts";
 
 const standardInput = 0;
@@ -34,9 +35,8 @@ function readJson(given: string, option: string): string {
     JSON.parse(text);
     return text;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     throw usageFailure(
-      `${option} is not JSON: ${why}`,
+      `${option} is not JSON: ${errorMessage(error)}`,
       `${option} '{"name": "value"}', or ${option} @file.json`,
     );
   }

@@ -17,6 +17,7 @@ import {
   type SupervisorConfig,
   supervisorConfig,
 } from "@drover/server/config.ts";
+import { errorMessage } from "@drover/server/errors.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "./context.ts";
 import { CliFailure, exitCodes } from "./failure.ts";
@@ -75,7 +76,7 @@ function checked<Config>(config: () => Config): Config {
   try {
     return config();
   } catch (error) {
-    throw new CliFailure(error instanceof Error ? error.message : String(error), {
+    throw new CliFailure(errorMessage(error), {
       code: exitCodes.usage,
       next: "drover server --help lists the settings",
     });

@@ -77,6 +77,11 @@ export class DroverError extends Error {
   }
 }
 
+/** What an error says. Any value may be thrown: what is no Error is written as a text. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /**
  * STORE_UNAVAILABLE for a call during which the database has failed over: it may have lost what the
  * call has read. `what`: the consequence, as a clause; left out: there is nothing more to say.

@@ -5,7 +5,7 @@ import {
   PayloadSchema,
 } from "@drover/proto/drover/v1/payload_pb.ts";
 import type { Payload } from "../../core/model/payload.ts";
-import type { DroverError } from "../../errors.ts";
+import { type DroverError, errorMessage } from "../../errors.ts";
 import { refusal } from "./errors.ts";
 
 const BYTES_TYPE = "application/octet-stream";
@@ -85,7 +85,7 @@ function parseError(text: string): string | null {
     JSON.parse(text);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
-import { DroverError } from "../../errors.ts";
+import { DroverError, errorMessage } from "../../errors.ts";
 import { JSON_DEPTH_MAX } from "./json-depth.ts";
 
 export type Decoded =
@@ -37,8 +37,7 @@ function decode(desc: DescMessage, read: () => Message): Decoded {
   try {
     return { kind: "request", message: read() };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `The bytes are no ${desc.typeName} (${why}): compare the contracts of both sides.`;
+    const message = `The bytes are no ${desc.typeName} (${errorMessage(cause)}): compare the contracts of both sides.`;
     return { kind: "malformed", error: new DroverError("MALFORMED_MESSAGE", message, { cause }) };
   }
 }
