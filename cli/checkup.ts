@@ -247,7 +247,7 @@ function circuits({ overview: { openCircuits }, again }: Facts): readonly Findin
     ];
     return warn(
       "circuits",
-      `task "${clean(task)}" of queue "${clean(queue)}"${of} rests: ${why}`,
+      `the circuit of task "${clean(task)}" of queue "${clean(queue)}"${of} is open: ${why}`,
       setBy === ""
         ? `mend what fails, and it closes by itself; at once: ${next.join(" ")}${again}`
         : `${next.join(" ")}${again}`,

@@ -417,7 +417,7 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
   );
   if (config.cooldownMsMax < config.cooldownMs)
     problems.push(
-      `--circuit-cooldown-max is ${config.cooldownMsMax} ms and --circuit-cooldown ${config.cooldownMs} ms: the longest rest must not be shorter than the first`,
+      `--circuit-cooldown-max is ${config.cooldownMsMax} ms and --circuit-cooldown ${config.cooldownMs} ms: the longest cool-down must not be shorter than the first`,
     );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;

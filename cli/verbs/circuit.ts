@@ -17,36 +17,54 @@ import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { clean, timeWords } from "../words.ts";
 
-const SAID = [
-  ["open", CircuitSetting.OPEN, "let nothing of a task through, until it is released"],
-  ["close", CircuitSetting.CLOSED, "let everything through, whatever fails, until it is released"],
-  ["release", CircuitSetting.UNSPECIFIED, "take back what was said: the supervisor decides"],
-] as const;
+interface SettingVerb {
+  readonly verb: "open" | "close" | "release";
+  readonly setting: CircuitSetting;
+  readonly help: string;
+}
+
+const SETTING_VERBS: readonly SettingVerb[] = [
+  {
+    verb: "open",
+    setting: CircuitSetting.OPEN,
+    help: "open a circuit by hand: its tasks are not handed out until it is released",
+  },
+  {
+    verb: "close",
+    setting: CircuitSetting.CLOSED,
+    help: "close a circuit by hand: its tasks are handed out, even if all fail, until it is released",
+  },
+  {
+    verb: "release",
+    setting: CircuitSetting.UNSPECIFIED,
+    help: "remove the manual setting of a circuit: the supervisor decides again",
+  },
+];
 
 export function addCircuitVerbs(queue: Command, ended: Ended): void {
   const circuit = queue
     .command("circuit")
-    .description("circuits: what rests because nearly all of its tasks fail");
+    .description("list circuits and whether they are open; open or close one by hand");
   addList(circuit, ended);
-  for (const action of SAID) addSay(circuit, ended, action);
+  for (const one of SETTING_VERBS) addSettingVerb(circuit, ended, one);
 }
 
-interface SayOptions {
+interface SettingOptions {
   readonly agent: string;
   readonly by: string;
   readonly why: string;
 }
 
-function addSay(circuit: Command, ended: Ended, [verb, setting, what]: (typeof SAID)[number]) {
+function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }: SettingVerb) {
   circuit
     .command(verb)
-    .description(what)
+    .description(help)
     .argument("<queue>", "name of the queue")
     .argument("<task>", "name of the task")
     .option("--agent <id>", "of one agent alone", "")
     .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
     .option("--why <text>", "why, for people", "")
-    .action(async (name: string, task: string, options: SayOptions, command: Command) => {
+    .action(async (name: string, task: string, options: SettingOptions, command: Command) => {
       const { agent: agentId, by, why } = options;
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -93,7 +111,7 @@ export function stateWords(circuit: Circuit): string {
 function addList(circuit: Command, ended: Ended): void {
   circuit
     .command("list")
-    .description("list the circuits that are open, or that a person has moved")
+    .description("list the circuits that are open, or that a person has set")
     .option("--limit <n>", "most circuits to list", wholeNumber(1, limitMax), 1_000)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, connect } = contextOf(command);

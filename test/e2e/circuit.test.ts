@@ -12,12 +12,12 @@ import { at, callJson, listAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
 
 const RUNS = 30;
-const REST_MS = 2_000;
+const COOLDOWN_MS = 2_000;
 /** All tries of a step are over 5 s after its first. */
 const RETRY = { attempts: 6, initial: "1s", factor: 1, max: "1s", jitter: 0 };
 
 test("retries wait behind an open circuit, and are not used up", async () => {
-  const server = await startDroverServer(undefined, { circuits: { cooldownMs: REST_MS } });
+  const server = await startDroverServer(undefined, { circuits: { cooldownMs: COOLDOWN_MS } });
   const { address } = server;
   const remote = { isUp: false, calls: 0 };
   const handlers = {

@@ -76,7 +76,7 @@ test("a gap that every two looks exceed is refused: silence would never count", 
 
 test.each(CIRCUIT_SETTING_NAMES)("%s may be what its bounds are, and nothing beyond", (name) => {
   const { flag, unit, least, most } = CIRCUIT_SETTINGS[name];
-  // The longest rest is as long as the first at least.
+  // The longest cool-down is as long as the first at least.
   const beside =
     name === "cooldownMs" ? { cooldownMsMax: CIRCUIT_SETTINGS.cooldownMsMax.most } : {};
   const rest = name === "cooldownMsMax" ? { cooldownMs: CIRCUIT_SETTINGS.cooldownMs.least } : {};
@@ -87,7 +87,7 @@ test.each(CIRCUIT_SETTING_NAMES)("%s may be what its bounds are, and nothing bey
     expect(() => circuitConfig({ ...beside, ...rest, [name]: value })).toThrow(`--${flag} is `);
 });
 
-test("the longest rest of a circuit is not shorter than the first", () => {
+test("the longest cool-down of a circuit is not shorter than the first", () => {
   const given = { cooldownMs: 2_000, cooldownMsMax: 1_999 };
   expect(() => circuitConfig(given)).toThrow("--circuit-cooldown-max is 1999 ms");
 });

@@ -18,7 +18,8 @@ export interface CircuitSettings {
   readonly share: number;
   readonly windowMs: number;
   /**
-   * The first cool-down. Each further one of the same outage is twice as long, up to `restMsMax`.
+   * The first cool-down. Each further one of the same outage is twice as long, up to
+   * `cooldownMsMax`.
    */
   readonly cooldownMs: number;
   readonly cooldownMsMax: number;
@@ -43,7 +44,7 @@ export type CircuitState =
       /** Cool-downs of this outage so far, this one included. */
       readonly cooldowns: number;
     }
-  /** The probe is claimed, and all other tasks wait for its outcome. */
+  /** Half-open: the probe is claimed, and all other tasks wait for its outcome. */
   | { readonly kind: "trying"; readonly since: EpochMs; readonly cooldowns: number };
 
 export type CircuitEvent =
@@ -89,7 +90,7 @@ export function circuitAfter(
 ): CircuitState | null {
   switch (event.kind) {
     case "tripped":
-      return state.kind === "closed" ? rest(now, 0, now, settings) : null;
+      return state.kind === "closed" ? coolDown(now, 0, now, settings) : null;
     case "tried":
       if (state.kind !== "open" || now < state.until) return null;
       return { kind: "trying", since: state.since, cooldowns: state.cooldowns };
@@ -97,13 +98,13 @@ export function circuitAfter(
       if (state.kind !== "trying") return null;
       const { since, cooldowns } = state;
       if (event.end === "good") return CLOSED;
-      if (event.end === "bad") return rest(since, cooldowns, now, settings);
+      if (event.end === "bad") return coolDown(since, cooldowns, now, settings);
       return { kind: "open", since, until: now, cooldowns };
     }
   }
 }
 
-function rest(
+function coolDown(
   since: EpochMs,
   cooldownsBefore: number,
   now: EpochMs,

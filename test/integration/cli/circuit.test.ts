@@ -37,7 +37,7 @@ test("a circuit is opened by somebody for a reason, and the way back is said", a
   ]);
 });
 
-test("what was said of one agent's circuit is taken back", async () => {
+test("the manual setting of one agent's circuit is removed", async () => {
   const asked: object[] = [];
   server.play({
     setCircuit: (request) => {

@@ -1,6 +1,6 @@
 /**
- * Circuits and cordons on a real database, with two servers: what fails rests on both, one task
- * tries, and whoever owns the lane goes on with what is stored.
+ * Circuits and cordons on a real database, with two servers: an open circuit counts on both, one
+ * task tries, and whoever owns the lane goes on with what is stored.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
@@ -93,8 +93,8 @@ async function circuits(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(rows.map((row) => [row.agent_id, names[row.state] ?? ""]));
 }
 
-/** Its rest is over. */
-const rested = () =>
+/** Ends the cool-down. */
+const endCoolDown = () =>
   hand.query(
     `update drover.circuit as c set until = now(), version = nextval('drover.circuit_version') from drover.lane as l
      where l.id = c.lane and l.task = $1 and c.state = 1`,
@@ -141,10 +141,10 @@ describe("the circuit of a queue's task", () => {
     expect(opened?.did).toContain("gets no task for 30 s, then one that tries");
   });
 
-  it("lets one task try after its rest, whoever asks, and rests longer if that fails", async () => {
+  it("lets one task try after a cool-down, whoever asks; the next one is longer if that fails", async () => {
     const [run, one, two] = await outage();
     await due(here);
-    await rested();
+    await endCoolDown();
     await second();
     const tried = (await Promise.all([snapshot(one), snapshot(two)])).flat();
     expect(tried).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("the circuit of a queue's task", () => {
     const attempts = async () => (await historyOf(here, run)).attempts.length;
     const before = await attempts();
     await due(here);
-    await rested();
+    await endCoolDown();
     await second();
     const tried = (await Promise.all([snapshot(one), snapshot(two)])).flat();
     const [first] = tried;
@@ -187,7 +187,7 @@ describe("the circuit of a queue's task", () => {
   it("lets the next task try when the one that tried was given back", async () => {
     const [, one, two] = await outage();
     await due(here);
-    await rested();
+    await endCoolDown();
     await second();
     const [tries] = await snapshot(one);
     if (!tries) throw new Error("nothing tries");
@@ -308,7 +308,7 @@ describe("the circuit of an agent", () => {
     await due(here);
     expect(await snapshot(bad)).toEqual([]);
     expect(await snapshot(good[0])).toHaveLength(1);
-    await rested();
+    await endCoolDown();
     await second();
     const tried = await snapshot(bad);
     expect(tried).toHaveLength(1);
@@ -322,10 +322,10 @@ describe("the circuit of an agent", () => {
 });
 
 describe("a take-over in the middle", () => {
-  it("keeps an open circuit, its rest and its probe", async () => {
+  it("keeps an open circuit, its cool-down and its probe", async () => {
     const [, one] = await outage();
     await due(here);
-    await rested();
+    await endCoolDown();
     await second();
     const [tries] = await snapshot(one);
     if (!tries) throw new Error("nothing tries");

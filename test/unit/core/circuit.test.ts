@@ -62,7 +62,7 @@ describe("the circuit of an agent", () => {
 });
 
 describe("a circuit", () => {
-  it("rests 30 s, lets one task try, and rests twice as long each time, up to 5 min", () => {
+  it("cools down for 30 s, lets one task try, and cools down twice as long each time, up to 5 min", () => {
     let state = moved(CLOSED, { kind: "tripped" }, 0);
     let now = 0;
     const cooldowns: number[] = [];
@@ -131,7 +131,7 @@ const someTallies = fc.uniqueArray(
 );
 
 describe("whatever happens", () => {
-  it("one task at most tries at a time, never before its time, and rests stay within bounds", () => {
+  it("one task at most tries at a time, never before its time, and cool-downs stay within bounds", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(someEvent, fc.nat(400_000))), (steps) => {
         let state: CircuitState = CLOSED;
@@ -164,7 +164,7 @@ describe("whatever happens", () => {
     );
   });
 
-  it("more good ends open nothing, and an agent that rests is no reason for the queue to", () => {
+  it("more good ends open nothing, and an agent whose circuit is open is no reason for the queue to", () => {
     fc.assert(
       fc.property(someTallies, fc.nat(50), (tallies, more) => {
         const state = nextLaneState(tallies, S);
