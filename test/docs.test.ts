@@ -20,6 +20,7 @@ import { definitionOfText } from "../server/api/workflow/definition-source.ts";
 import { RPC_DEFAULTS } from "../server/config.ts";
 import { compileTrigger } from "../server/expressions/trigger-mapping.ts";
 import { callDrover } from "./support/drover-call.ts";
+import { readTree } from "./support/tree.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -31,24 +32,15 @@ function blocks(language: string, text = readme): string[] {
   );
 }
 
-/** Every page that people read, from the root. */
-const PAGES = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "server/README.md",
-  "migrations/README.md",
-  "bench/README.md",
-  "web/README.md",
-  "sdk/typescript/README.md",
-  "sdk/python/README.md",
-  "sdk/go/README.md",
-  ...readdirSync(join(ROOT, "docs")).flatMap((name) =>
-    name.endsWith(".md") ? `docs/${name}` : [],
-  ),
-];
+const pages = readTree().filter(({ path }) => path.endsWith(".md"));
 
-test.for(PAGES)("%s links to files that are there", (page) => {
-  const text = readFileSync(join(ROOT, page), "utf8");
+test("the pages are those of every folder", () => {
+  const paths = pages.map(({ path }) => path);
+  expect(paths).toContain("agents-examples/stubs/go/README.md");
+  expect(paths.length).toBeGreaterThan(45);
+});
+
+test.for(pages)("$path links to files that are there", ({ path: page, text }) => {
   const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, path = ""]) => path);
   const files = links.filter((link) => !/^[a-z]+:/.test(link));
   const missing = files.filter((link) => !existsSync(join(ROOT, dirname(page), link)));
@@ -119,7 +111,7 @@ describe("the README of the server", () => {
     expect(new Set(steps.map(([, , path]) => path)).size).toBe(10);
   });
 
-  test("names functions that the file named before them has", () => {
+  test("names functions that the file named before them exports", () => {
     const names = section("Follow a run").matchAll(/`([\w/.-]+\.ts|\w+\(\))`/g);
     let file = "";
     let text = "";
@@ -129,11 +121,8 @@ describe("the README of the server", () => {
         [file, text] = [name, readFileSync(join(ROOT, "server", name), "utf8")];
         continue;
       }
-      const there = new RegExp(
-        `^(?:export )?(?:async )?function ${name.replace("()", "")}\\b`,
-        "m",
-      );
-      expect(there.test(text), `${file} has ${name}`).toBe(true);
+      const there = new RegExp(`^export (?:async )?function ${name.replace("()", "")}\\b`, "m");
+      expect(there.test(text), `${file} exports ${name}`).toBe(true);
       functions++;
     }
     expect(functions).toBeGreaterThan(10);
