@@ -8,8 +8,7 @@
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { createRpcServer } from "./api/server.ts";
-import { type Pages, statusPages } from "./api/transport/pages.ts";
-import { createPagesPort } from "./api/transport/pages-port.ts";
+import { createPagesPort, type Pages, statusPages } from "./api/transport/pages.ts";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
   circuitConfig,

@@ -40,10 +40,10 @@ import { createRunLookup } from "./run/run-lookup.ts";
 import { type ConnectTransport, createConnectTransport } from "./transport/connect.ts";
 import { createDashboard } from "./transport/dashboard.ts";
 import { createGrpcTransport, type GrpcTransport } from "./transport/grpc.ts";
-import { guarded } from "./transport/guarded-pages.ts";
 import { createHealth, type Health } from "./transport/health.ts";
 import { hostRefusal } from "./transport/host-check.ts";
 import {
+  guarded,
   type Health as HealthReported,
   type Pages,
   servePage,

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/model/circuit.ts";
 import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
+import type { Grant, Tx } from "../store/store.ts";
 import type { Taker, WeightedLane } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
 
@@ -143,4 +144,43 @@ function isCordoned({ cordoned }: Known, { namespaceId, agent }: Waiter): boolea
 
 function cordonOf(namespaceId: number, kind: "agent" | "version", name: string): string {
   return `${namespaceId}/${kind}/${name}`;
+}
+
+/**
+ * Where a circuit lets one task through, only one of the grants of a claim is kept. The database
+ * decides which claim gets it, and marks its task as the probe.
+ *
+ * Returns the grants that are made.
+ */
+export async function letThrough<G extends Grant>(
+  tx: Pick<Tx, "takeProbes">,
+  admission: Pick<Admission, "probedBy" | "probed">,
+  grants: readonly G[],
+): Promise<readonly G[]> {
+  const tries = grants.map((grant) => admission.probedBy(grant.ready.lane, grant.agentId));
+  if (tries.every((circuits) => circuits.length === 0)) return grants;
+  const asked = new Set<string>();
+  const probes = grants.flatMap((grant, at) => {
+    const circuits = tries[at] ?? [];
+    if (circuits.length === 0 || circuits.some((one) => asked.has(keyOf(one.lane, one.agentId))))
+      return [];
+    for (const one of circuits) asked.add(keyOf(one.lane, one.agentId));
+    return [{ grant, circuits }];
+  });
+  const taken = await tx.takeProbes(
+    probes.flatMap(({ grant, circuits }) =>
+      circuits.map(({ lane, agentId, version }) => {
+        const { runId, step, fence } = grant.ready;
+        return { lane, agentId, version, runId, step, fence, secret: grant.secret };
+      }),
+    ),
+  );
+  const has = new Set(taken.map((one) => keyOf(one.lane, one.agentId)));
+  for (const { circuits } of probes) admission.probed(circuits);
+  const chosen = new Set(
+    probes
+      .filter(({ circuits }) => circuits.every((one) => has.has(keyOf(one.lane, one.agentId))))
+      .map((one) => one.grant),
+  );
+  return grants.filter((grant, at) => (tries[at] ?? []).length === 0 || chosen.has(grant));
 }

@@ -1,7 +1,7 @@
 // Claims turn ready rows into leases of waiting agents. One statement queries all lanes that
 // waiters ask for; no statement is sent for a single poll. A claim runs in a transaction of its own
 // when a scan is due (lane-scans.ts), and in the transaction of each batch that has made tasks
-// ready ("hand-over"). Namespaces share a claim evenly (fair-shares.ts).
+// ready ("hand-over"). Namespaces share a claim evenly (assign.ts).
 //
 //   claim: waiters reserved → rows granted → committed: delivered, or given up
 //
@@ -15,12 +15,11 @@ import { DroverError } from "../errors.ts";
 import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
-import type { Admission, AdmittedWaiter } from "./admission.ts";
+import { type Admission, type AdmittedWaiter, letThrough } from "./admission.ts";
 import { type Assignment, assign, LANE_ROWS_MAX } from "./assign.ts";
 import { type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
 import { createLaneScans, type LaneScans } from "./lane-scans.ts";
-import { letThrough } from "./probes.ts";
 import { type DeliveryDeps, deliverTasks, type UndeliveredLease } from "./task-delivery.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 import type { Watermarks } from "./watermarks.ts";

@@ -1,13 +1,16 @@
 // The scheduler as the API uses it: each call goes to the part that answers it.
 import { DroverError } from "../errors.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
-import { openBulk } from "./bulk.ts";
-import { createCircuitControl } from "./circuit-control.ts";
 import type { OccurrenceOptions } from "./cron/occurrences.ts";
 import { createScheduleControl } from "./cron/schedule-control.ts";
-import { createQueueControl, type QueueControlOptions } from "./queue-control.ts";
+import {
+  createCircuitControl,
+  createQueueControl,
+  openBulk,
+  type QueueControlOptions,
+} from "./operations.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { createRegister } from "./register.ts";
 import { rerun, rerunRefusal } from "./rerun.ts";
 import type { RunWatchers } from "./run-watchers.ts";
 import type { createSchedule } from "./schedule.ts";
@@ -54,5 +57,27 @@ export function createScheduler(
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
     ...createScheduleControl(occurrenceOptions),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),
+  };
+}
+
+/**
+ * Registers workflows and changes their default versions. A definition that cannot be planned was
+ * refused before (definition-source.ts), with the paths and lines of the form in which it came.
+ */
+function createRegister(
+  store: EngineStore,
+): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
+  return {
+    async registerWorkflow(namespace, definition, keepDefault) {
+      const definitionId = await store.internDefinition(namespace.id, definition);
+      return store.registerWorkflow({
+        namespaceId: namespace.id,
+        name: definition.workflow,
+        definitionId,
+        keepDefault,
+      });
+    },
+    setDefaultVersion: (namespace, name, version) =>
+      store.setDefaultVersion(namespace.id, name, version),
   };
 }

@@ -13,7 +13,7 @@ import {
   isPlainReport,
   isPlainResult,
   withoutPlainItems,
-} from "../../server/api/calls/plain-items.ts";
+} from "../../server/api/calls/request-check.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),

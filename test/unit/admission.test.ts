@@ -1,9 +1,8 @@
 /** What a server keeps in memory of circuits: how tasks end, and who may take what. */
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/model/circuit.ts";
-import { createAdmission } from "../../server/dispatch/admission.ts";
+import { createAdmission, letThrough } from "../../server/dispatch/admission.ts";
 import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
-import { letThrough } from "../../server/dispatch/probes.ts";
 import type { Waiter } from "../../server/dispatch/waiters.ts";
 import type { Circuit, CircuitSnapshot } from "../../server/store/circuits.ts";
 import type { Grant } from "../../server/store/store.ts";

@@ -1,7 +1,7 @@
 /** How one claim is shared between namespaces and lanes: evenly, and nothing is left lying. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Demand, fairShares } from "../../server/dispatch/fair-shares.ts";
+import { type Demand, fairShares } from "../../server/dispatch/assign.ts";
 
 const of = (namespaceId: number, lane: number, rows: number): Demand => {
   return { namespaceId, lane, rows };

@@ -6,7 +6,7 @@ import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts"
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compileProtoPattern, matchesProtoPattern } from "../../server/api/calls/proto-pattern.ts";
+import { compileProtoPattern, matchesProtoPattern } from "../../server/api/calls/request-check.ts";
 
 const { patterns, expressions } = rulesOfProto();
 

@@ -1,7 +1,6 @@
 /** Lanes for agents of one version: who asks for which, and where pinned tasks stand. */
 import { describe, expect, it } from "vitest";
-import { createLanes, refreshLanes } from "../../server/dispatch/lanes.ts";
-import { createVersionLanes } from "../../server/dispatch/version-lanes.ts";
+import { createLanes, createVersionLanes, refreshLanes } from "../../server/dispatch/lanes.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { Pinned, VersionLane } from "../../server/store/pins.ts";

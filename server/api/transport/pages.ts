@@ -1,6 +1,15 @@
 // Plain HTTP besides the calls, for probes and people: /healthz says that the process is alive, and
 // its health; /readyz says whether it may be sent work. Other pages (metrics) are given as `pages`.
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { DroverError } from "../../errors.ts";
+import type { Identity } from "../auth/identity.ts";
 
 export interface Page {
   readonly status: number;
@@ -84,4 +93,60 @@ export function servePage(
 function send(response: ServerResponse, { status, contentType, body }: Page): void {
   response.writeHead(status, { "content-type": contentType });
   response.end(body);
+}
+
+/**
+ * Pages that show names of namespaces and workflows, such as /metrics. Where tokens are required, a
+ * page needs a token that may watch all namespaces.
+ */
+export function guarded(pages: Pages, identity: Identity | undefined): Pages {
+  if (!identity) return pages;
+  return Object.fromEntries(
+    Object.entries(pages).map(([path, page]) => [
+      path,
+      async (headers) => {
+        const header = (name: string) => headers[name]?.toString() ?? null;
+        const refused = await identity.mayWatch({ header }).then(() => null, refusalOf);
+        if (refused === null) return page(headers);
+        const status = refused.reason === "NOT_ALLOWED" ? 403 : 401;
+        return { status, contentType: "text/plain; charset=utf-8", body: `${refused.message}\n` };
+      },
+    ]),
+  );
+}
+
+function refusalOf(error: unknown): DroverError {
+  if (error instanceof DroverError) return error;
+  throw error;
+}
+
+interface PagesPort {
+  /** Resolves to the address on which it listens. */
+  start(): Promise<{ readonly host: string; readonly port: number }>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A port that serves pages only, for a process that takes no calls: probes ask it for its health.
+ */
+export function createPagesPort(
+  pages: Pages,
+  at: { readonly host: string; readonly port: number },
+): PagesPort {
+  const server = createServer((request, response) => servePage(pages, request, response));
+  return Object.freeze({
+    async start() {
+      server.listen(at.port, at.host);
+      await once(server, "listening");
+      const bound = server.address();
+      if (bound === null || typeof bound === "string") throw new Error("the port has no address");
+      return { host: at.host, port: bound.port };
+    },
+    async stop() {
+      if (!server.listening) return;
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  });
 }

@@ -5,12 +5,20 @@
 // in the order than a call before, or of a transaction that is over, throws.
 import type { EndedAttempt, EpochMs } from "../../core/model/attempt.ts";
 import { isWanted } from "../../core/model/event.ts";
-import type { Step } from "../../core/model/model.ts";
+import type { ItemOutputs } from "../../core/model/items.ts";
+import { movingSide, type Step } from "../../core/model/model.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import { handOut } from "../../core/page/hand-out.ts";
+import { pageNoOf } from "../../core/page/page.ts";
+import { type ItemOutput, itemOutputs } from "../item-outputs.ts";
 import { endedTasksOf } from "../page-reads.ts";
 import type {
   ReadyRow as ClaimableRow,
+  Grant,
+  Granted,
   KeyHolder,
   KeyReservation,
+  MapRef,
   RunHead,
   RunId,
   RunRef,
@@ -19,11 +27,8 @@ import type {
 } from "../store.ts";
 import { probesOf } from "./circuits.ts";
 import { rewriteDerived } from "./consistency.ts";
-import { factsOf } from "./facts.ts";
-import { grant } from "./grant.ts";
-import { itemOutputsOf } from "./item-outputs.ts";
-import { laneQuestionsOf } from "./lane-questions.ts";
-import { attemptsOf, type Writing } from "./pages.ts";
+import { factsOf, outputOf } from "./facts.ts";
+import { attemptsOf, putPage, type Writing } from "./pages.ts";
 import { ownsStill } from "./partitions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
@@ -34,6 +39,7 @@ import {
   headOf,
   isOpen,
   keyOfKey,
+  pageOf,
   pageStepOf,
   type ReadyRow,
   runStateOf,
@@ -391,5 +397,80 @@ function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
     cancelMs,
     stallMs,
     plain,
+  };
+}
+
+/** A claim grants a ready task: from then on its page says that it is LEASED. */
+export function grant(writing: Writing, wanted: Grant): Granted {
+  const { tables, now } = writing;
+  const { secret, session, agentId, pollSeq } = wanted;
+  const { runId, partition, step: place, fence, lane } = wanted.ready;
+  const page = expectPage(tables, runId, pageNoOf(place));
+  const was = page.steps.get(place);
+  const ready = was && movingSide(was.step)?.state;
+  if (!was || ready?.kind !== "READY" || ready.fence !== fence)
+    throw new Error(`step ${place} of ${runId} is not ready with fence ${fence}`);
+  const next = handOut(was, { secret, session, agentId, pollSeq, lane }, now);
+  const lease = movingSide(next.step)?.state;
+  if (lease?.kind !== "LEASED") throw new Error(`step ${place} was handed out and has no lease`);
+  putPage(writing, { runId, partition }, { ...page, steps: new Map(page.steps).set(place, next) });
+  return { ...wanted, grantedAt: now, attemptBy: lease.attemptBy };
+}
+
+function expectPage(tables: Tables, runId: string, no: number) {
+  const page = pageOf(tables, runId, no);
+  if (!page) throw new Error(`run ${runId} has no page ${no}`);
+  return page;
+}
+
+/** The outputs of the items of maps, for a pass that ends the maps. */
+function itemOutputsOf(
+  tables: Tables,
+  maps: readonly MapRef[],
+): ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>> {
+  const found = new Map<RunId, Map<number, ItemOutputs>>();
+  for (const ref of maps) {
+    const outputs = outputsOf(tables, ref);
+    if (outputs.length === 0) continue;
+    const bytes = outputs.reduce((sum, { json }) => sum + Buffer.byteLength(json ?? ""), 0);
+    const ofRun = found.get(ref.runId) ?? new Map();
+    found.set(ref.runId, ofRun.set(ref.map, itemOutputs(outputs, bytes)));
+  }
+  return found;
+}
+
+function outputsOf(tables: Tables, { runId, map }: MapRef): readonly ItemOutput[] {
+  return stepsOf(tables, runId)
+    .filter(({ step: { no, forward } }) => {
+      return itemOf(no) > 0 && numberOf(no) === map && forward.kind === "SUCCEEDED";
+    })
+    .flatMap((of) => {
+      const output = outputOf(tables, runId, of);
+      return output?.kind === "json" ? [{ place: of.step.no, json: output.json }] : [];
+    });
+}
+
+interface Locking {
+  readonly tables: Tables;
+  readonly enter: (place: "lanes" | "writes and claims") => void;
+}
+
+/** Questions about lanes that no agent polls. */
+export function laneQuestionsOf({
+  tables,
+  enter,
+}: Locking): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
+  return {
+    lockLaneQuestions: async (lanes) => {
+      enter("lanes");
+      return lanes.filter((lane) => {
+        const asked = tables.laneQuestion.get(String(lane));
+        return asked && tables.escalation.expect(`${asked.runId}/${asked.n}`).closedAt === null;
+      });
+    },
+    writeLaneQuestions: async (questions) => {
+      enter("writes and claims");
+      for (const question of questions) tables.laneQuestion.put(question);
+    },
   };
 }

@@ -1,7 +1,10 @@
 // Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as
-// the three columns that contain them.
+// the three columns that contain them. Also: the rows of a batch of passes, written with one
+// statement for each table.
 import type { Payload } from "../../core/model/payload.ts";
-import type { RunId } from "../store.ts";
+import type { RowsOfEffects } from "../rows-of-effects.ts";
+import type { RunHead, RunId } from "../store.ts";
+import type { Send } from "./transaction.ts";
 
 /** The type of an element of an array. */
 export type Value = string | number | boolean | Buffer | null;
@@ -82,4 +85,52 @@ export function byRun<Row extends { readonly run_id: RunId }, Value>(
     values.push(of(row));
   }
   return found;
+}
+
+interface Of<Row> {
+  readonly head: RunHead;
+  readonly actor: RowsOfEffects["actor"];
+  readonly row: Row;
+}
+
+/**
+ * The rows of a batch of passes, written with one statement for each table that is sent and not
+ * waited for; and the guard that each row was met.
+ *
+ * The rows of all changes, each with its run.
+ */
+export function ofEach<Row>(
+  changes: readonly RowsOfEffects[],
+  rows: (change: RowsOfEffects) => readonly Row[],
+): readonly Of<Row>[] {
+  return changes.flatMap((change) =>
+    rows(change).map((row) => ({ head: change.head, actor: change.actor, row })),
+  );
+}
+
+/** Sends the statement for all rows, if there are any. */
+export function writeRows<Row>(
+  send: Send,
+  name: string,
+  rows: readonly Row[],
+  of: Columns<Row>,
+): void {
+  if (rows.length > 0) void send(name, columns(rows, of));
+}
+
+/**
+ * As `writeRows`, with a guard for each row: if the statement met fewer rows than the pass was
+ * decided by, an invariant is broken, and the batch changes nothing.
+ */
+export function writeEach<Row>(
+  send: Send,
+  name: string,
+  rows: readonly Row[],
+  of: Columns<Row>,
+): void {
+  if (rows.length === 0) return;
+  void send(name, columns(rows, of), (met) => {
+    if (met.length !== rows.length)
+      throw new Error(`${name} should have met ${rows.length} rows and met ${met.length}`);
+  });
 }

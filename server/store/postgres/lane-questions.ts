@@ -1,6 +1,6 @@
 // Questions about lanes, under the locks of the lanes.
 import type { Tx } from "../store.ts";
-import { writeRows } from "./batch.ts";
+import { writeRows } from "./columns.ts";
 import type { Begun } from "./transaction.ts";
 
 export function laneQuestionsOf({

@@ -3,13 +3,15 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type {
-  EscalationOfRun,
-  EscalationPage,
-  Lists,
-  RunFilter,
-  RunPage,
-  WorkflowRecord,
+import {
+  type EscalationOfRun,
+  type EscalationPage,
+  type Lists,
+  OPEN_RUNS_MAX,
+  type RunFilter,
+  type RunPage,
+  type VersionRecord,
+  type WorkflowRecord,
 } from "../lists.ts";
 import type { RunDefinition, RunRecord } from "../reads.ts";
 import { circuitLists } from "./circuits.ts";
@@ -24,7 +26,6 @@ import { runIds } from "./run-search.ts";
 import { listSchedules } from "./schedules.ts";
 import { type Query, queryOn } from "./transaction.ts";
 import { triggerLists } from "./triggers.ts";
-import { listVersions } from "./versions.ts";
 
 const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
 
@@ -180,4 +181,22 @@ async function findWorkflows(
       createdAt: row.created_at,
     }),
   );
+}
+
+/** Versions of workflows, with the number of open runs that still need each. */
+async function listVersions(
+  query: Query,
+  namespaceId: number,
+  names: readonly string[],
+  limit: number,
+): Promise<readonly VersionRecord[]> {
+  const rows = await query<{
+    name: string;
+    version: number;
+    created_at: number;
+    open_runs: number;
+  }>("list_versions", { namespace_id: namespaceId, names, limit, open_runs_max: OPEN_RUNS_MAX });
+  return rows.map(({ name, version, ...row }) => {
+    return { name, version, createdAt: row.created_at, openRuns: row.open_runs };
+  });
 }

@@ -3,9 +3,8 @@
 import type { Message, StoredMessage } from "../../core/model/message.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
-import { ofEach, writeEach } from "./batch.ts";
 import { messageKinds } from "./codes.ts";
-import { byRun, columns } from "./columns.ts";
+import { byRun, columns, ofEach, writeEach } from "./columns.ts";
 import type { Query, Send } from "./transaction.ts";
 
 interface MessageRow {

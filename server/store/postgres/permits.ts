@@ -2,9 +2,8 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Concurrency, Permit, Permits } from "../../core/model/permits.ts";
 import type { ConcurrencyKey, KeyHolder, PermitChange, RunId, Tx } from "../store.ts";
-import { writeEach, writeRows } from "./batch.ts";
 import { policies } from "./codes.ts";
-import { columns } from "./columns.ts";
+import { columns, writeEach, writeRows } from "./columns.ts";
 import type { Begun, Query, Send } from "./transaction.ts";
 
 /** Most waiting permits that are read: more than one batch can serve. */

@@ -18,8 +18,7 @@ import {
   READY_COUNTED_MAX,
   type WorkflowRef,
 } from "../queues.ts";
-import { writeEach } from "./batch.ts";
-import { columns } from "./columns.ts";
+import { columns, writeEach } from "./columns.ts";
 import { claimsOver, isWorkflow, type MoveRow, moveNoted } from "./ready-moves.ts";
 import type { Query, Send } from "./transaction.ts";
 

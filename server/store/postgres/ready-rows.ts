@@ -11,10 +11,9 @@
 import { movingSide } from "../../core/model/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
-import type { Watermark } from "../watermarks.ts";
+import { type LaneRange, rangesOf, type Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
-import { rangeArrays } from "./marks.ts";
 import type { Pages } from "./pages.ts";
 import type { Begun } from "./transaction.ts";
 import type { PageRow } from "./tx-pages.ts";
@@ -194,5 +193,27 @@ function limitedOf(found: readonly (LockedReadyRow | LaneRow)[]): LockedReady["l
   return found.flatMap((row) => {
     if (row.run_id !== null || row.namespace_id === null || row.queue === null) return [];
     return [{ lane: row.asked, namespaceId: row.namespace_id, queue: row.queue }];
+  });
+}
+
+/**
+ * Watermarks in the form in which the statements that scan ready rows take them.
+ *
+ * The ranges in which each lane is scanned, as arrays within three columns.
+ */
+function rangeArrays(
+  lanes: readonly { readonly lane: number }[],
+  marks: readonly Watermark[],
+): Readonly<Record<string, string>> {
+  const arrayOf = (ranges: readonly LaneRange[], value: (range: LaneRange) => unknown): string =>
+    `{${ranges.map(value).join()}}`;
+  const all = rangesOf(
+    lanes.map(({ lane }) => lane),
+    marks,
+  );
+  return columns(all, {
+    priorities: (ranges) => arrayOf(ranges, ({ priority }) => priority),
+    firsts: (ranges) => arrayOf(ranges, ({ from }) => from),
+    lasts: (ranges) => arrayOf(ranges, ({ lastPriority }) => lastPriority),
   });
 }

@@ -12,9 +12,8 @@ import type {
   Schedules,
   ScheduleTx,
 } from "../schedules.ts";
-import { writeEach } from "./batch.ts";
 import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
-import { columns } from "./columns.ts";
+import { columns, writeEach } from "./columns.ts";
 import type { Values } from "./sql.ts";
 import type { Begun, Query } from "./transaction.ts";
 

@@ -3,8 +3,7 @@ import type { AppliedPass, LoggedAttempt, PayloadRow } from "../../core/page/app
 import { encodeAttempt } from "../../core/page/attempt-codec.ts";
 import { attemptNumber } from "../../core/page/page.ts";
 import type { RunId } from "../store.ts";
-import { writeEach, writeRows } from "./batch.ts";
-import { type Columns, payloadColumns } from "./columns.ts";
+import { type Columns, payloadColumns, writeEach, writeRows } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 interface AppliedTo {

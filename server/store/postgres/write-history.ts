@@ -1,11 +1,13 @@
-// Appends the interventions of supervisors: those of passes, and those that needed no pass.
+// Appends to the history of runs: the interventions of supervisors (those of passes, and those that
+// needed no pass), and what people add to a run (answers, signals, decisions, changed inputs).
 import type { Intervention } from "../../core/model/history.ts";
+import type { OutboxKind } from "../outbox.ts";
 import type { Actor } from "../pass-record.ts";
-import type { RowsOfEffects } from "../rows-of-effects.ts";
-import type { RunId } from "../run-head.ts";
-import { ofEach, writeRows } from "./batch.ts";
-import { rules } from "./codes.ts";
-import type { Query, Send } from "./transaction.ts";
+import { type EscalationAnswer, type RowsOfEffects, STAYS_OPEN } from "../rows-of-effects.ts";
+import type { RunId } from "../store.ts";
+import { answers, escalationReasons, outboxKinds, rules } from "./codes.ts";
+import { columns, ofEach, payloadColumns, writeEach, writeRows } from "./columns.ts";
+import type { Begun, Query, Send } from "./transaction.ts";
 
 export function writeInterventions(send: Send, changes: readonly RowsOfEffects[]): void {
   writeRows(
@@ -48,4 +50,182 @@ export async function recordIntervention(
     node,
     epoch,
   });
+}
+
+type Write = Pick<Begun, "now" | "send">;
+
+/**
+ * Writes the input to runs: answers, signals, decisions, changed inputs. Answers come before the
+ * closes that follow from them, and both before the escalations that the pass opens.
+ */
+export async function writePeople(begun: Write, changes: readonly RowsOfEffects[]): Promise<void> {
+  const { send } = begun;
+  await writeEscalations(begun, changes);
+  writeSignals(begun, changes);
+  writeRows(
+    send,
+    "write_decisions",
+    ofEach(changes, (change) =>
+      change.decisions.map((one) => ({ ...one, payload: payloadColumns(one.form) })),
+    ),
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      approver: ({ row }) => row.approver,
+      approved: ({ row }) => row.approved,
+      comment: ({ row }) => row.comment,
+      form_type: ({ row }) => row.payload.type,
+      form_json: ({ row }) => row.payload.json,
+      form_data: ({ row }) => row.payload.data,
+      at: ({ row }) => row.at,
+    },
+  );
+  writeRows(
+    send,
+    "write_overrides",
+    ofEach(changes, (change) =>
+      change.overrides.map((one) => ({ ...one, payload: payloadColumns(one.input) })),
+    ),
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      strategy: ({ row }) => row.strategy,
+      input_type: ({ row }) => row.payload.type,
+      input_json: ({ row }) => row.payload.json,
+      input_data: ({ row }) => row.payload.data,
+    },
+  );
+}
+
+async function writeEscalations(
+  { send, now }: Write,
+  changes: readonly RowsOfEffects[],
+): Promise<void> {
+  writeEach(
+    send,
+    "answer_escalations",
+    ofEach(changes, (change) =>
+      change.escalationsAnswered.map((one) => ({ ...one, ...answerColumns(one.answer) })),
+    ),
+    {
+      run_id: ({ head }) => head.runId,
+      n: ({ row }) => row.n,
+      closed_by: ({ row }) => row.closedBy,
+      answer: ({ row }) => row.answerCode,
+      answered_by: ({ row }) => row.by,
+      answered_why: ({ row }) => row.why,
+      at: () => now,
+    },
+  );
+  const closing = ofEach(changes, (change) => change.escalationsClosed);
+  const closed =
+    closing.length > 0
+      ? await send<EscalationKey>("close_escalations", {
+          ...columns(closing, {
+            run_id: ({ head }) => head.runId,
+            step_no: ({ row }) => row.step,
+            closed_by: ({ row }) => row.by,
+            at: () => now,
+          }),
+          reason: escalationReasons.code(STAYS_OPEN),
+        })
+      : [];
+  writeRows(
+    send,
+    "open_escalations",
+    ofEach(changes, (change) =>
+      change.escalations.map((one) => ({ ...one, ...answerColumns(one.closing?.answer ?? null) })),
+    ),
+    {
+      run_id: ({ head }) => head.runId,
+      n: ({ row }) => row.n,
+      namespace_id: ({ head }) => head.namespaceId,
+      step_no: ({ row }) => row.step,
+      reason: ({ row }) => escalationReasons.code(row.reason),
+      message: ({ row }) => row.message,
+      closed_by: ({ row }) => row.closing?.closedBy ?? null,
+      answer: ({ row }) => row.answerCode,
+      answered_by: ({ row }) => row.by,
+      answered_why: ({ row }) => row.why,
+      code: ({ row }) => row.code,
+      partition: ({ head }) => head.partition,
+      wake_at: ({ row }) => row.wakeAt,
+      deadline_at: ({ row }) => row.deadlineAt,
+      at: () => now,
+    },
+  );
+  writeEach(
+    send,
+    "remind_escalations",
+    ofEach(changes, (change) => change.escalationsReminded),
+    { run_id: ({ head }) => head.runId, n: ({ row }) => row.n, wake_at: ({ row }) => row.wakeAt },
+  );
+  publishPeople(send, changes, closed);
+}
+
+interface EscalationKey {
+  readonly run_id: RunId;
+  readonly n: number;
+}
+
+/** Hooks get the escalations that were opened and are still open, reminders, and closed ones. */
+function publishPeople(
+  send: Send,
+  changes: readonly RowsOfEffects[],
+  closed: readonly EscalationKey[],
+): void {
+  const keys = (
+    kind: OutboxKind,
+    of: (change: RowsOfEffects) => readonly { readonly n: number }[],
+  ) => ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
+  writeRows(
+    send,
+    "tell_of_escalations",
+    [
+      ...keys("escalation-opened", ({ escalations }) =>
+        escalations.filter(({ closing }) => closing === null),
+      ),
+      ...keys("escalation-reminder", ({ escalationsReminded }) =>
+        escalationsReminded.filter((one) => one.tell),
+      ),
+      ...keys("escalation-closed", ({ escalationsAnswered }) => escalationsAnswered),
+      ...closed.map((key) => ({ ...key, kind: "escalation-closed" as const })),
+    ],
+    { kind: ({ kind }) => outboxKinds.code(kind), run_id: (key) => key.run_id, n: (key) => key.n },
+  );
+}
+
+function answerColumns(answer: EscalationAnswer | null) {
+  return {
+    answerCode: answer ? answers.code(answer.answer) : null,
+    by: answer?.by ?? null,
+    why: answer?.why ?? null,
+  };
+}
+
+function writeSignals({ send, now }: Write, changes: readonly RowsOfEffects[]): void {
+  writeRows(
+    send,
+    "insert_signals",
+    ofEach(changes, (change) =>
+      change.signals.map((one) => ({ ...one, columns: payloadColumns(one.payload) })),
+    ),
+    {
+      run_id: ({ head }) => head.runId,
+      seq: ({ row }) => row.seq,
+      id: ({ row }) => row.id,
+      name: ({ row }) => row.name,
+      payload_type: ({ row }) => row.columns.type,
+      payload_json: ({ row }) => row.columns.json,
+      payload_data: ({ row }) => row.columns.data,
+      taken_by: ({ row }) => row.takenBy,
+      at: () => now,
+    },
+  );
+  writeEach(
+    send,
+    "take_signals",
+    ofEach(changes, (change) => change.signalsTaken),
+    { run_id: ({ head }) => head.runId, seq: ({ row }) => row.seq, step_no: ({ row }) => row.step },
+  );
 }

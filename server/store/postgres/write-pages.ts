@@ -13,10 +13,9 @@ import {
 } from "../../core/page/derived-rows.ts";
 import { isItemPage, type PageHead } from "../../core/page/page.ts";
 import type { RunId, RunRef } from "../store.ts";
-import { writeRows } from "./batch.ts";
 import { type Cell, changesOf } from "./cells.ts";
 import { runStates } from "./codes.ts";
-import { type Columns, columns } from "./columns.ts";
+import { type Columns, columns, writeRows } from "./columns.ts";
 import type { Begun, Send } from "./transaction.ts";
 
 interface RowOf<Row> {

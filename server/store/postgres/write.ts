@@ -7,15 +7,13 @@ import type { PassRecord } from "../pass-record.ts";
 import { endedTasks, rowsOfEffects } from "../rows-of-effects.ts";
 import type { NewRun, RunId } from "../store.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
-import { ofEach, writeRows } from "./batch.ts";
 import { policies, runStates } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
+import { columns, ofEach, payloadColumns, writeRows } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
 import { writeMessages } from "./messages.ts";
 import type { Pages } from "./pages.ts";
 import type { Begun, Send } from "./transaction.ts";
-import { writeInterventions } from "./write-history.ts";
-import { writePeople } from "./write-people.ts";
+import { writeInterventions, writePeople } from "./write-history.ts";
 
 /** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
 export function insertRuns(send: Send, runs: readonly NewRun[]): void {

@@ -157,7 +157,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "all tasks try an open circuit",
-    file: "dispatch/probes.ts",
+    file: "dispatch/admission.ts",
     find: "if (tries.every((circuits) => circuits.length === 0)) return grants;",
     replace: "if (tries.length >= 0) return grants;",
     why: "a service that is down gets the whole backlog at once, each time that one task may try it",

@@ -1,0 +1,141 @@
+// What operators do to queues, workflows, circuits and agents, and to many runs at once. Each is a
+// write of the store with what follows in this process: waiters may claim again from the lanes
+// concerned, and what may be handed out is read again. Other servers follow within a second.
+
+import type { Random } from "../clock.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import { DroverError } from "../errors.ts";
+import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
+import type { Pins } from "../store/pins.ts";
+import type { Queues } from "../store/queues.ts";
+import type { EngineStore, LaneKey } from "../store/store.ts";
+import { newRunId } from "./run-id.ts";
+import { KEY_RETENTION_MS } from "./schedule.ts";
+import { BULK_RUNS_MAX, type BulkRequest, type CircuitCalls, type Scheduler } from "./scheduler.ts";
+
+type QueueControl = Pick<
+  Scheduler,
+  | "pauseQueue"
+  | "resumeQueue"
+  | "limitQueue"
+  | "pinQueue"
+  | "unpinQueue"
+  | "pauseWorkflow"
+  | "resumeWorkflow"
+>;
+
+export interface QueueControlOptions {
+  readonly queues: Queues;
+  readonly pins: Pins;
+  /** These lanes may have tasks for waiters, on this server and on others. */
+  readonly wake: (lanes: readonly number[]) => void;
+  /** Reads again which lanes agents ask for. */
+  readonly refresh: () => Promise<void>;
+}
+
+export function createQueueControl(options: QueueControlOptions): QueueControl {
+  const { queues, pins, wake, refresh } = options;
+  return Object.freeze({
+    pauseQueue: queues.pause,
+    resumeQueue: async (of) => wake(await queues.resume(of)),
+    pauseWorkflow: queues.pauseWorkflow,
+    resumeWorkflow: async (of) => wake(await queues.resumeWorkflow(of)),
+    async pinQueue(of, agentVersion) {
+      const lanes = await pins.pin(of, agentVersion);
+      if (lanes === null) return false;
+      await refresh();
+      wake(lanes);
+      return true;
+    },
+    unpinQueue: async (of) => wake(await pins.unpin(of)),
+    limitQueue: async (of, limits) => wake(await queues.setLimits(of, limits)),
+  } satisfies QueueControl);
+}
+
+interface CircuitControlOptions {
+  readonly store: Pick<EngineStore, "lanes">;
+  readonly circuits: Circuits;
+  /** Reads again what may be handed out. */
+  readonly refresh: () => Promise<void>;
+}
+
+/**
+ * What operators do to circuits and agents. The store keeps it; this server applies it at once,
+ * other servers within a second.
+ */
+export function createCircuitControl({
+  store,
+  circuits,
+  refresh,
+}: CircuitControlOptions): Pick<Scheduler, CircuitCalls> {
+  return Object.freeze({
+    async setCircuit(of: LaneKey, agentId: string, override: CircuitOverride | null) {
+      const [lane] = await store.lanes([of]);
+      if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
+      const circuit = await circuits.setOverride({ lane, agentId }, override);
+      await refresh();
+      return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
+    },
+    async cordonAgent(cordon: Omit<Cordon, "at">) {
+      const made = await circuits.cordon(cordon);
+      await refresh();
+      return made;
+    },
+    async uncordonAgent(of: CordonRef) {
+      const was = await circuits.uncordon(of);
+      await refresh();
+      return was;
+    },
+  });
+}
+
+/**
+ * Records an action on many runs under a key, as the start of a run does, so that its first call
+ * may be repeated after runs have left the filter. The count is checked once, and the time of the
+ * count remains the bound of the runs that belong to the action. What is done to each run is
+ * idempotent by itself.
+ */
+export async function openBulk(
+  { store, random }: { readonly store: EngineStore; readonly random: Random },
+  { namespace, requestId, digest, counted, expected, refusal }: BulkRequest,
+): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
+  // No run has this id. It stores a time that is later than the creation of every run counted.
+  const runId = newRunId(counted.now + 1, random);
+  const key = `\u0001bulk ${requestId}`;
+  const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
+  return store.transact({ name: "bulk" }, async (tx) => {
+    const [holder] = await tx.reserveKeys([reservation]);
+    if (!holder) throw new Error(`the request ${requestId} could not be filed`);
+    if (holder.digest !== digest)
+      throw new DroverError(
+        "KEY_REUSED",
+        `request "${requestId}" was used for another action: use a new one`,
+        { metadata: { key: requestId } },
+      );
+    const repeated = holder.runId !== runId;
+    if (!repeated) expectCount(counted.count, expected);
+    if (!repeated && refusal) throw refusal;
+    return { until: createdAtOf(holder.runId), repeated };
+  });
+}
+
+/** Throws if the count is refused; the rollback removes the reservation. */
+function expectCount(count: number, expected: number | null): void {
+  if (expected !== null && expected !== count)
+    throw new DroverError(
+      "COUNT_MISMATCH",
+      `the filter finds ${count} runs, and ${expected} were expected: count again with a dry run`,
+      { metadata: { expected: String(expected), found: String(count) } },
+    );
+  if (count > BULK_RUNS_MAX)
+    throw new DroverError(
+      "COUNT_MISMATCH",
+      `the filter finds more than ${BULK_RUNS_MAX} runs: narrow it, as by the time of creation`,
+      { metadata: { expected: String(BULK_RUNS_MAX), found: `${count} or more` } },
+    );
+}
+
+/** A run id begins with 48 bits of milliseconds. */
+function createdAtOf(runId: string): EpochMs {
+  return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
+}
