@@ -53,132 +53,161 @@ export interface ConsistencyCheck extends Loop {
   quiet(): Promise<void>;
 }
 
-export function createConsistencyCheck(options: ConsistencyOptions): ConsistencyCheck {
-  const { store, clock, log, rewriteDerived } = options;
-  /** null: a round begins with the next scan. */
-  let after: RunRef | null = null;
-  let beganAtMs = clock.monotonicMs();
-  let lastBeganAtMs = beganAtMs;
+interface State {
+  readonly options: ConsistencyOptions;
+  /** The last run that this round has scanned; null: a round begins with the next scan. */
+  after: RunRef | null;
+  /** When this round began. */
+  beganAtMs: number;
+  /** When the last whole round began. */
+  wholeBeganAtMs: number;
   /** Scans since the last round began, including those that had nothing to do. */
-  let scans = SCANS_PER_ROUND_MIN;
-  let restsUntilMs = beganAtMs;
-  let failures = 0;
-  let stopped = false;
-  let rewriting: Promise<unknown> = Promise.resolve();
+  scans: number;
+  restsUntilMs: number;
+  /** Scans in a row that have failed. */
+  failures: number;
+  stopped: boolean;
+  rewriting: Promise<unknown>;
+}
 
-  function failed(error: unknown, about: object): void {
-    options.onFailed?.();
-    log.warn({ event: "consistency.failed", ...about, err: String(error) });
-  }
-
-  /** Returns how many rows were rewritten. */
-  async function scan(): Promise<number> {
-    const partitions = options
-      .owner()
-      .owned.map(({ partition }) => partition)
-      .sort((a, b) => a - b);
-    if (partitions.length === 0) return 0;
-    if (after === null) beganAtMs = clock.monotonicMs();
-    const { runs, last } = await store.differingRuns(partitions, after, RUNS_PER_SCAN);
-    const rewrite = rewriteAll(runs);
-    rewriting = rewrite;
-    const rows = await rewrite;
-    failures = 0;
-    after = last;
-    if (last === null) lastBeganAtMs = beganAtMs;
-    return rows;
-  }
-
-  async function rewriteAll(runs: readonly RunRef[]): Promise<number> {
-    let rows = 0;
-    for (let first = 0; first < runs.length; first += RUNS_PER_REWRITE)
-      for (const run of await rewrite(runs.slice(first, first + RUNS_PER_REWRITE))) {
-        rows += run.saw.length;
-        report(run);
-      }
-    if (rows > 0) options.onRepaired?.(rows);
-    return rows;
-  }
-
-  /** If several runs fail together, each is tried by itself. */
-  async function rewrite(runs: readonly RunRef[]): Promise<readonly RewrittenRun[]> {
-    const items = itemsOf(runs);
-    if (items.length === 0) return [];
-    try {
-      return await rewriteDerived(items);
-    } catch (error) {
-      const [only] = items;
-      if (only && items.length === 1) {
-        failed(error, { run: only.run.runId });
-        return [];
-      }
-      const each: RewrittenRun[] = [];
-      for (const { run } of items) each.push(...(await rewrite([run])));
-      return each;
-    }
-  }
-
-  /**
-   * A scan takes long, and partitions may change their owner meanwhile: only what is still owned.
-   */
-  function itemsOf(runs: readonly RunRef[]): readonly RewriteItem[] {
-    const { node, owned } = options.owner();
-    const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
-    return runs.flatMap((run) => {
-      const epoch = epochs.get(run.partition);
-      return node === null || epoch === undefined ? [] : [{ run, actor: { node, epoch } }];
-    });
-  }
-
-  function report({ runId: run, saw }: RewrittenRun): void {
-    const what = `derived rows of run ${run} differed from its state and were rewritten: ${saw.join("; ")}`;
-    log.error(
-      { event: "consistency.repaired", run, saw },
-      `${what}. This is a defect of Drover: please report it`,
-    );
-  }
-
+export function createConsistencyCheck(options: ConsistencyOptions): ConsistencyCheck {
+  const { clock, settings, owner } = options;
+  const startedMs = clock.monotonicMs();
+  const state: State = {
+    options,
+    after: null,
+    beganAtMs: startedMs,
+    wholeBeganAtMs: startedMs,
+    scans: SCANS_PER_ROUND_MIN,
+    restsUntilMs: startedMs,
+    failures: 0,
+    stopped: false,
+    rewriting: Promise.resolve(),
+  };
   const loop = createLoop({
     clock,
-    everyMs: options.settings.consistencyEveryMs,
-    async runOnce() {
-      scans++;
-      const startedMs = clock.monotonicMs();
-      if (options.owner().owned.length === 0) lastBeganAtMs = startedMs;
-      if (startedMs < restsUntilMs || (after === null && scans <= SCANS_PER_ROUND_MIN)) return;
-      if (after === null) scans = 1;
-      try {
-        await scan();
-      } catch (error) {
-        failed(error, { after });
-        failures++;
-        if (failures >= FAILURES_MAX) {
-          after = null;
-          failures = 0;
-        }
-      } finally {
-        const endedMs = clock.monotonicMs();
-        restsUntilMs = endedMs + REST_PER_WORK * (endedMs - startedMs);
-      }
-    },
-    onError: (error) => failed(error, { after }),
+    everyMs: settings.consistencyEveryMs,
+    runOnce: () => scanIfTime(state),
+    onError: (error) => failed(options, error, { after: state.after }),
   });
-
   return Object.freeze({
     ...loop,
     async stop() {
-      stopped = true;
+      state.stopped = true;
       await loop.stop();
     },
-    async roundOnce() {
-      after = null;
-      let rows = 0;
-      do rows += await scan();
-      while (after !== null && !stopped);
-      return rows;
-    },
-    roundAgeMs: () =>
-      options.owner().owned.length === 0 ? 0 : clock.monotonicMs() - lastBeganAtMs,
-    quiet: async () => void (await rewriting),
+    roundOnce: () => roundOnce(state),
+    roundAgeMs: () => (owner().owned.length === 0 ? 0 : clock.monotonicMs() - state.wholeBeganAtMs),
+    quiet: async () => void (await state.rewriting),
   });
+}
+
+/** A scan of the loop, unless the check rests, or waits for the time of the next round. */
+async function scanIfTime(state: State): Promise<void> {
+  const { clock, owner } = state.options;
+  state.scans++;
+  const startedMs = clock.monotonicMs();
+  if (owner().owned.length === 0) state.wholeBeganAtMs = startedMs;
+  const isBetweenRounds = state.after === null && state.scans <= SCANS_PER_ROUND_MIN;
+  if (startedMs < state.restsUntilMs || isBetweenRounds) return;
+  if (state.after === null) state.scans = 1;
+  try {
+    await scan(state);
+  } catch (error) {
+    scanFailed(state, error);
+  } finally {
+    const endedMs = clock.monotonicMs();
+    state.restsUntilMs = endedMs + REST_PER_WORK * (endedMs - startedMs);
+  }
+}
+
+async function roundOnce(state: State): Promise<number> {
+  state.after = null;
+  let rows = 0;
+  do rows += await scan(state);
+  while (state.after !== null && !state.stopped);
+  return rows;
+}
+
+/** Returns how many rows were rewritten. */
+async function scan(state: State): Promise<number> {
+  const { store, clock, owner } = state.options;
+  const partitions = owner()
+    .owned.map(({ partition }) => partition)
+    .sort((a, b) => a - b);
+  if (partitions.length === 0) return 0;
+  if (state.after === null) state.beganAtMs = clock.monotonicMs();
+  const { runs, last } = await store.differingRuns(partitions, state.after, RUNS_PER_SCAN);
+  const rewriting = rewriteAll(state.options, runs);
+  state.rewriting = rewriting;
+  const rows = await rewriting;
+  state.failures = 0;
+  state.after = last;
+  if (last === null) state.wholeBeganAtMs = state.beganAtMs;
+  return rows;
+}
+
+function scanFailed(state: State, error: unknown): void {
+  failed(state.options, error, { after: state.after });
+  state.failures++;
+  if (state.failures < FAILURES_MAX) return;
+  state.after = null;
+  state.failures = 0;
+}
+
+async function rewriteAll(options: ConsistencyOptions, runs: readonly RunRef[]): Promise<number> {
+  let rows = 0;
+  for (let first = 0; first < runs.length; first += RUNS_PER_REWRITE)
+    for (const run of await rewrite(options, runs.slice(first, first + RUNS_PER_REWRITE))) {
+      rows += run.saw.length;
+      report(options, run);
+    }
+  if (rows > 0) options.onRepaired?.(rows);
+  return rows;
+}
+
+/** If several runs fail together, each is tried by itself. */
+async function rewrite(
+  options: ConsistencyOptions,
+  runs: readonly RunRef[],
+): Promise<readonly RewrittenRun[]> {
+  const items = stillOwned(options, runs);
+  if (items.length === 0) return [];
+  try {
+    return await options.rewriteDerived(items);
+  } catch (error) {
+    const [only] = items;
+    if (only && items.length === 1) {
+      failed(options, error, { run: only.run.runId });
+      return [];
+    }
+    const each: RewrittenRun[] = [];
+    for (const { run } of items) each.push(...(await rewrite(options, [run])));
+    return each;
+  }
+}
+
+/**
+ * A scan takes long, and partitions may change their owner meanwhile: only what is still owned.
+ */
+function stillOwned(options: ConsistencyOptions, runs: readonly RunRef[]): readonly RewriteItem[] {
+  const { node, owned } = options.owner();
+  const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
+  return runs.flatMap((run) => {
+    const epoch = epochs.get(run.partition);
+    return node === null || epoch === undefined ? [] : [{ run, actor: { node, epoch } }];
+  });
+}
+
+function report({ log }: ConsistencyOptions, { runId: run, saw }: RewrittenRun): void {
+  const what = `derived rows of run ${run} differed from its state and were rewritten: ${saw.join("; ")}`;
+  log.error(
+    { event: "consistency.repaired", run, saw },
+    `${what}. This is a defect of Drover: please report it`,
+  );
+}
+
+function failed({ log, onFailed }: ConsistencyOptions, error: unknown, about: object): void {
+  onFailed?.();
+  log.warn({ event: "consistency.failed", ...about, err: String(error) });
 }
