@@ -1,7 +1,7 @@
 /*
  * When a holder may still trust its lock: 2.5 s against 3 s, in steps of 500 ms.
  *
- * Mirrors `trusted` and `look` of server/supervisor/ownership.ts and `idle_session_timeout` of
+ * Mirrors `isTrusted` and `poll` of server/supervisor/ownership.ts and `idle_session_timeout` of
  * server/store/postgres/partitions.ts. A ping may be under way for as long as it likes in either
  * direction; the holder may be frozen, and the cable cut, at any moment and for ever. Each side
  * counts by its own clock, at one rate.

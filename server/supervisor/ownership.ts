@@ -35,6 +35,12 @@ export interface Supervision {
  */
 export const NO_SUPERVISION: Supervision = Object.freeze({ regions: [], standby: false });
 
+/** The earliest due time that a commit has set; null: none. `now`: the time of the commit. */
+interface DueTimeSet {
+  readonly wakeAt: EpochMs | null;
+  readonly now: EpochMs;
+}
+
 export interface Ownership {
   /** Rejects if nothing can be watched from here, although something should be. */
   start(): Promise<void>;
@@ -53,7 +59,7 @@ export interface Ownership {
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
   /** Announces the earliest due time that was set to the possible owners, if it is near. */
-  announceDueTime(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
+  announceDueTime(set: DueTimeSet): void;
 }
 
 interface OwnershipOptions {
@@ -78,7 +84,9 @@ interface OwnershipOptions {
 
 interface Membership {
   readonly session: PartitionSession;
+  /** Epochs by partition. */
   readonly owned: Map<number, number>;
+  /** By partition: the monotonic time since when no node has held it. */
   readonly freeSince: Map<number, number>;
   readonly handedBack: Set<number>;
   /** When it last handed a partition back. */
@@ -91,217 +99,269 @@ interface Membership {
   dueAt: { under: boolean; next: EpochMs | null };
 }
 
+interface State {
+  readonly options: OwnershipOptions;
+  /** Measured from the time at which the last answered ping was sent. */
+  readonly trustMs: number;
+  readonly watchesNothing: boolean;
+  /** null while away. */
+  member: Membership | null;
+  timer: Timer | null;
+  running: boolean;
+  ticking: Promise<unknown> | null;
+}
+
 export function createOwnership(options: OwnershipOptions): Ownership {
-  const { clock, log, supervision } = options;
-  const { scanEveryMs, ownerPollMs, ownerLostMs, ownerMoves } = options.settings;
-  // Measured from the time at which the last answered ping was sent.
-  const trustMs = ownerLostMs - ownerPollMs;
-  const watchesNothing = supervision.regions?.length === 0;
-  let member: Membership | null = null;
-  let timer: Timer | null = null;
-  let running = false;
-  let ticking: Promise<unknown> | null = null;
-
-  function lose(lost: Membership, why: string): void {
-    if (member !== lost) return;
-    member = null;
-    log.warn({ event: "partitions.lost", node: lost.session.node, held: lost.owned.size, why });
-    lost.owned.clear();
-    void lost.session.leave();
-  }
-
-  async function join(): Promise<void> {
-    const node = randomUuid(options.random);
-    const sentAt = clock.monotonicMs();
-    const session = await options.store.partitions.join({
-      node,
-      address: options.address,
-      ...supervision,
-    });
-    const joined: Membership = {
-      session,
-      owned: new Map(),
-      freeSince: new Map(),
-      handedBack: new Set(),
-      movedAt: Number.NEGATIVE_INFINITY,
-      all: partitionsOf(0),
-      unwatched: [],
-      peers: false,
-      answeredSentAt: sentAt,
-      dueAt: { under: false, next: null },
-    };
-    member = joined;
-    session.onLost((cause) => lose(joined, cause.message));
-    session.onLanes(options.onLanes);
-    session.onDueTimes(options.onDueTime);
-    log.info({ event: "partitions.joined", node });
-  }
-
-  async function poll(of: Membership): Promise<void> {
-    const sentAt = clock.monotonicMs();
-    const seen = await of.session.poll();
-    const { node } = of.session;
-    of.answeredSentAt = sentAt;
-    of.peers = seen.liveNodes.some((live) => live.node !== node);
-    const mine = mark(of, seen, sentAt);
-    if (watchesNothing) return;
-    const { take, handBack } = assign({
-      me: { node, ...supervision },
-      liveNodes: seen.liveNodes,
-      partitions: mine,
-      owned: new Set(of.owned.keys()),
-      freeForMs: new Map([...of.freeSince].map(([one, since]) => [one, sentAt - since])),
-      handedBack: of.handedBack,
-      movesMax: movesNow(seen.liveNodes, sentAt - of.movedAt, ownerMoves),
-    });
-    if (take.length > 0) await takeOver(of, take);
-    if (handBack.length > 0) {
-      of.movedAt = sentAt;
-      await giveBack(of, handBack);
-    }
-  }
-
-  /** Records since when each partition is free; returns those that this node may watch. */
-  function mark(of: Membership, { held, regions }: PartitionScan, sentAt: number): number[] {
-    const isHeld = new Set(held);
-    const all = options.partitions ?? regions.flatMap(partitionsOf);
-    of.all = all;
-    for (const partition of all) {
-      if (isHeld.has(partition)) of.freeSince.delete(partition);
-      else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
-    }
-    // Free for longer than a take-over takes: no node watches it.
-    const unwatched = all.filter(
-      (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= ownerLostMs,
-    );
-    if (unwatched.length !== of.unwatched.length) {
-      const at = [...new Set(unwatched.map(regionOf))];
-      const event = { event: "partitions.unwatched", count: unwatched.length, regions: at };
-      if (unwatched.length > 0) log.error(event);
-      else log.warn(event);
-    }
-    of.unwatched = unwatched;
-    const watched = supervision.regions;
-    return all.filter((one) => watched === null || watched.includes(regionOf(one)));
-  }
-
-  async function takeOver(of: Membership, partitions: readonly number[]): Promise<void> {
-    const locked = await of.session.tryLock(partitions);
-    if (locked.length === 0) return;
-    const taken = await of.session.takeOver(locked);
-    if (member !== of) return;
-    for (const { partition, epoch } of taken) {
-      of.owned.set(partition, epoch);
-      of.freeSince.delete(partition);
-      of.handedBack.delete(partition);
-    }
-    log.info({ event: "partitions.taken", node: of.session.node, count: taken.length });
-    options.onTaken(taken.map(({ partition }) => partition));
-  }
-
-  async function giveBack(of: Membership, partitions: readonly number[]): Promise<void> {
-    for (const partition of partitions) of.owned.delete(partition);
-    await options.quiet();
-    await of.session.unlock(partitions);
-    for (const partition of partitions) of.handedBack.add(partition);
-    log.info({ event: "partitions.handed-back", node: of.session.node, count: partitions.length });
-  }
-
-  /** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
-  async function sendDueTime(of: Membership, first: EpochMs): Promise<void> {
-    of.dueAt.under = true;
-    for (let dueAt: EpochMs | null = first; dueAt !== null && member === of; ) {
-      await of.session.announceDueTime(dueAt).catch((error: unknown) => {
-        log.warn({ event: "ownership.due-time-not-announced", err: String(error) });
-      });
-      dueAt = of.dueAt.next;
-      of.dueAt.next = null;
-    }
-    of.dueAt.under = false;
-  }
-
-  /** Returns the error that makes it impossible to join, however often it is tried. */
-  async function tick(): Promise<DroverError | null> {
-    try {
-      if (!member) await join();
-      else if (!trusted(member)) lose(member, `no answer to a ping for ${trustMs} ms`);
-      if (member) await poll(member);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (member) lose(member, why);
-      else log.warn({ event: "partitions.join-failed", why });
-      if (isNoWay(error)) return error;
-    }
-    return null;
-  }
-
-  function trusted(of: Membership): boolean {
-    return clock.monotonicMs() - of.answeredSentAt < trustMs;
-  }
-
-  function plan(): void {
-    if (!running) return;
-    timer = clock.after(ownerPollMs, () => {
-      if (ticking && member && !trusted(member)) lose(member, "a ping is not answered");
-      ticking ??= tick().finally(() => {
-        ticking = null;
-      });
-      plan();
-    });
-  }
-
+  const { ownerPollMs, ownerLostMs } = options.settings;
+  const state: State = {
+    options,
+    trustMs: ownerLostMs - ownerPollMs,
+    watchesNothing: options.supervision.regions?.length === 0,
+    member: null,
+    timer: null,
+    running: false,
+    ticking: null,
+  };
   return Object.freeze({
-    async start() {
-      if (running) return;
-      running = true;
-      const noWay = await tick();
-      // A process that watches nothing also learns of lanes by its poll tick, up to a second later.
-      running = noWay === null;
-      if (noWay !== null && !watchesNothing) throw noWay;
-      plan();
-    },
-    async stop() {
-      if (!running) return;
-      running = false;
-      timer?.cancel();
-      await ticking;
-      const last = member;
-      if (!last) return;
-      const partitions = [...last.owned.keys()];
-      last.owned.clear();
-      await options.quiet();
-      member = null;
-      if (partitions.length > 0) await last.session.unlock(partitions).catch(() => undefined);
-      await last.session.leave();
-    },
-    node: () => member?.session.node ?? null,
-    owned: () =>
-      member && trusted(member)
-        ? [...member.owned].map(([partition, epoch]) => ({ partition, epoch }))
-        : [],
-    hasPeers: () => member?.peers ?? false,
-    partitions: () => member?.all ?? partitionsOf(0),
-    unwatched: () => member?.unwatched ?? [],
+    start: () => start(state),
+    stop: () => stop(state),
+    node: () => state.member?.session.node ?? null,
+    owned: () => ownedNow(state),
+    hasPeers: () => state.member?.peers ?? false,
+    partitions: () => state.member?.all ?? partitionsOf(0),
+    unwatched: () => state.member?.unwatched ?? [],
     fenced(node: string) {
-      if (member?.session.node === node) lose(member, "a take-over has fenced this node");
+      const { member } = state;
+      if (member?.session.node === node) lose(state, member, "a take-over has fenced this node");
     },
-    announceLanes(lanes: readonly number[]) {
-      if (!member?.peers || lanes.length === 0) return;
-      member.session.announceLanes(lanes).catch((error: unknown) => {
-        log.warn({ event: "lanes.not-announced", err: String(error) });
-      });
-    },
-    announceDueTime({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
-      // A time that is further away is seen by the next scan of its owner.
-      if (!member?.peers || wakeAt === null || wakeAt - now >= scanEveryMs) return;
-      const { dueAt: waiting } = member;
-      if (!waiting.under) void sendDueTime(member, wakeAt);
-      else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
-    },
+    announceLanes: (lanes: readonly number[]) => announceLanes(state, lanes),
+    announceDueTime: (set: DueTimeSet) => announceDueTime(state, set),
   });
+}
+
+async function start(state: State): Promise<void> {
+  if (state.running) return;
+  state.running = true;
+  const noWay = await tick(state);
+  // A process that watches nothing also learns of lanes by its poll tick, up to a second later.
+  state.running = noWay === null;
+  if (noWay !== null && !state.watchesNothing) throw noWay;
+  plan(state);
+}
+
+async function stop(state: State): Promise<void> {
+  if (!state.running) return;
+  state.running = false;
+  state.timer?.cancel();
+  await state.ticking;
+  const last = state.member;
+  if (!last) return;
+  const partitions = [...last.owned.keys()];
+  last.owned.clear();
+  await state.options.quiet();
+  state.member = null;
+  if (partitions.length > 0) await last.session.unlock(partitions).catch(() => undefined);
+  await last.session.leave();
+}
+
+function plan(state: State): void {
+  if (!state.running) return;
+  const { clock, settings } = state.options;
+  state.timer = clock.after(settings.ownerPollMs, () => {
+    const { ticking, member } = state;
+    if (ticking && member && !isTrusted(state, member))
+      lose(state, member, "a ping is not answered");
+    state.ticking ??= tick(state).finally(() => {
+      state.ticking = null;
+    });
+    plan(state);
+  });
+}
+
+/** Returns the error that makes it impossible to join, however often it is tried. */
+async function tick(state: State): Promise<DroverError | null> {
+  const { log } = state.options;
+  try {
+    if (!state.member) await join(state);
+    else if (!isTrusted(state, state.member))
+      lose(state, state.member, `no answer to a ping for ${state.trustMs} ms`);
+    if (state.member) await poll(state, state.member);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    if (state.member) lose(state, state.member, why);
+    else log.warn({ event: "partitions.join-failed", why });
+    if (isNoWay(error)) return error;
+  }
+  return null;
 }
 
 /** A repetition does not help: there is a transaction pooler in between. */
 function isNoWay(error: unknown): error is DroverError {
   return error instanceof DroverError && error.reason === "NOT_SUPPORTED";
+}
+
+async function join(state: State): Promise<void> {
+  const { store, clock, random, log, address, supervision, onLanes, onDueTime } = state.options;
+  const node = randomUuid(random);
+  const sentAt = clock.monotonicMs();
+  const session = await store.partitions.join({ node, address, ...supervision });
+  const joined: Membership = {
+    session,
+    owned: new Map(),
+    freeSince: new Map(),
+    handedBack: new Set(),
+    movedAt: Number.NEGATIVE_INFINITY,
+    all: partitionsOf(0),
+    unwatched: [],
+    peers: false,
+    answeredSentAt: sentAt,
+    dueAt: { under: false, next: null },
+  };
+  state.member = joined;
+  session.onLost((cause) => lose(state, joined, cause.message));
+  session.onLanes(onLanes);
+  session.onDueTimes(onDueTime);
+  log.info({ event: "partitions.joined", node });
+}
+
+function lose(state: State, lost: Membership, why: string): void {
+  if (state.member !== lost) return;
+  state.member = null;
+  const { session, owned } = lost;
+  state.options.log.warn({ event: "partitions.lost", node: session.node, held: owned.size, why });
+  owned.clear();
+  void session.leave();
+}
+
+function isTrusted({ options, trustMs }: State, of: Membership): boolean {
+  return options.clock.monotonicMs() - of.answeredSentAt < trustMs;
+}
+
+function ownedNow(state: State): readonly Owned[] {
+  const { member } = state;
+  if (!member || !isTrusted(state, member)) return [];
+  return [...member.owned].map(([partition, epoch]) => ({ partition, epoch }));
+}
+
+/** Pings the database, takes partitions that are free, and hands back those of other nodes. */
+async function poll(state: State, of: Membership): Promise<void> {
+  const { clock, supervision, settings } = state.options;
+  const sentAt = clock.monotonicMs();
+  const seen = await of.session.poll();
+  const { node } = of.session;
+  of.answeredSentAt = sentAt;
+  of.peers = seen.liveNodes.some((live) => live.node !== node);
+  const mine = mark(state, of, seen, sentAt);
+  if (state.watchesNothing) return;
+  const { take, handBack } = assign({
+    me: { node, ...supervision },
+    liveNodes: seen.liveNodes,
+    partitions: mine,
+    owned: new Set(of.owned.keys()),
+    freeForMs: new Map([...of.freeSince].map(([one, since]) => [one, sentAt - since])),
+    handedBack: of.handedBack,
+    movesMax: movesNow(seen.liveNodes, sentAt - of.movedAt, settings.ownerMoves),
+  });
+  if (take.length > 0) await takeOver(state, of, take);
+  if (handBack.length > 0) {
+    of.movedAt = sentAt;
+    await giveBack(state, of, handBack);
+  }
+}
+
+/** Records since when each partition is free; returns those that this node may watch. */
+function mark(
+  { options }: State,
+  of: Membership,
+  { held, regions }: PartitionScan,
+  sentAt: number,
+): number[] {
+  const isHeld = new Set(held);
+  const all = options.partitions ?? regions.flatMap(partitionsOf);
+  of.all = all;
+  for (const partition of all) {
+    if (isHeld.has(partition)) of.freeSince.delete(partition);
+    else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
+  }
+  markUnwatched(options, of, sentAt);
+  const watched = options.supervision.regions;
+  return all.filter((one) => watched === null || watched.includes(regionOf(one)));
+}
+
+/** A partition that is free for longer than a take-over takes is watched by no node. */
+function markUnwatched({ log, settings }: OwnershipOptions, of: Membership, sentAt: number): void {
+  const unwatched = of.all.filter(
+    (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= settings.ownerLostMs,
+  );
+  if (unwatched.length !== of.unwatched.length) {
+    const at = [...new Set(unwatched.map(regionOf))];
+    const event = { event: "partitions.unwatched", count: unwatched.length, regions: at };
+    if (unwatched.length > 0) log.error(event);
+    else log.warn(event);
+  }
+  of.unwatched = unwatched;
+}
+
+async function takeOver(
+  state: State,
+  of: Membership,
+  partitions: readonly number[],
+): Promise<void> {
+  const { log, onTaken } = state.options;
+  const { session } = of;
+  const locked = await session.tryLock(partitions);
+  if (locked.length === 0) return;
+  const taken = await session.takeOver(locked);
+  if (state.member !== of) return;
+  for (const { partition, epoch } of taken) {
+    of.owned.set(partition, epoch);
+    of.freeSince.delete(partition);
+    of.handedBack.delete(partition);
+  }
+  log.info({ event: "partitions.taken", node: session.node, count: taken.length });
+  onTaken(taken.map(({ partition }) => partition));
+}
+
+async function giveBack(
+  { options }: State,
+  of: Membership,
+  partitions: readonly number[],
+): Promise<void> {
+  const { session } = of;
+  for (const partition of partitions) of.owned.delete(partition);
+  await options.quiet();
+  await session.unlock(partitions);
+  for (const partition of partitions) of.handedBack.add(partition);
+  const count = partitions.length;
+  options.log.info({ event: "partitions.handed-back", node: session.node, count });
+}
+
+function announceLanes({ options, member }: State, lanes: readonly number[]): void {
+  if (!member?.peers || lanes.length === 0) return;
+  member.session.announceLanes(lanes).catch((error: unknown) => {
+    options.log.warn({ event: "lanes.not-announced", err: String(error) });
+  });
+}
+
+function announceDueTime(state: State, { wakeAt, now }: DueTimeSet): void {
+  const { options, member } = state;
+  // A time that is further away is seen by the next scan of its owner.
+  if (!member?.peers || wakeAt === null || wakeAt - now >= options.settings.scanEveryMs) return;
+  const { dueAt: waiting } = member;
+  if (!waiting.under) void sendDueTime(state, member, wakeAt);
+  else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
+}
+
+/** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
+async function sendDueTime(state: State, of: Membership, first: EpochMs): Promise<void> {
+  const { log } = state.options;
+  of.dueAt.under = true;
+  for (let dueAt: EpochMs | null = first; dueAt !== null && state.member === of; ) {
+    await of.session.announceDueTime(dueAt).catch((error: unknown) => {
+      log.warn({ event: "ownership.due-time-not-announced", err: String(error) });
+    });
+    dueAt = of.dueAt.next;
+    of.dueAt.next = null;
+  }
+  of.dueAt.under = false;
 }
