@@ -1,6 +1,6 @@
 // The backlog: due rows whose events fail, while more rows fail than can rest in memory
-// (resting.ts). The timer scan then leaves out what came due long ago, and finds what comes due now
-// as always. The walk in this file tries what the scan leaves out, page by page, one partition
+// (failed-rows.ts). The timer scan then leaves out what came due long ago, and finds what comes due
+// now as always. The walk in this file tries what the scan leaves out, page by page, one partition
 // after the other.
 //
 //   off ─ a row fails, and no more rows can rest ─→ on

@@ -1,18 +1,15 @@
-// The timer scan: finds timers of our partitions that are due, and sessions that are silent. It
-// decides nothing: each finding becomes an event of a run, the rules decide
-// (core/events/on-timer.ts), and the pass writes the intervention.
+// The timer scan: finds timers of our partitions that are due, and sessions that are silent
+// (silent-sessions.ts). It decides nothing: each finding becomes an event of a run, the rules
+// decide (core/events/on-timer.ts), and the pass writes the intervention.
 //
 // It sleeps until the earliest due time that its last scan saw or that was announced since, at most
-// `lookEveryMs`. A scan begins where nothing was left before, so that it does not read again the
+// `scanEveryMs`. A scan begins where nothing was left before, so that it does not read again the
 // dead index entries that an old snapshot keeps. A due time that is set before that point is
 // announced; if the announcement is lost, a whole scan finds it within a minute.
 //
-// A row whose event fails rests by itself (resting.ts), and the scan leaves it out meanwhile. While
-// more rows fail than can rest, it leaves what came due long ago to a walk of its own (backlog.ts).
-//
-// Silence counts only while heartbeats could be noticed: `watchingSince` of a partition begins anew
-// at a take-over, when two scans are more than `gapMs` apart, and when the database's clock has
-// jumped.
+// A row whose event fails rests by itself (failed-rows.ts), and the scan leaves it out meanwhile.
+// While more rows fail than can rest, it leaves what came due long ago to a walk of its own
+// (backlog.ts).
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
@@ -26,6 +23,7 @@ import { eventOf } from "./due-events.ts";
 import { type Backoff, createFailedRows } from "./failed-rows.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
+import { createSilenceWatch, type ScanTime } from "./silent-sessions.ts";
 
 /** Rows of one scan; what is left is found by another scan at once. */
 const DUE_MAX = 500;
@@ -78,11 +76,10 @@ interface TimerScanOptions {
 
 export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { clock, log } = options;
-  const { scanEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
+  const { scanEveryMs } = options.settings;
   const { failedRowsMax = RESTING_MAX } = options;
-  const watchingSince = new Map<number, EpochMs>();
-  const fresh = new Set<number>();
-  let last: { readonly scannedAtMs: number; readonly now: EpochMs } | null = null;
+  const silence = createSilenceWatch(options.settings);
+  let last: ScanTime | null = null;
   /** Nothing due is left before it; null: unknown. */
   let since: EpochMs | null = null;
   /** The earliest of the due times that were announced since the last scan began. */
@@ -109,15 +106,15 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const scannedAtMs = clock.monotonicMs();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // Partitions taken during this scan are not in it, and stay fresh for the next one.
-    const takenBefore = new Set(fresh);
+    const fresh = silence.fresh();
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
     const backSince = failedRows.backSince(scannedAtMs);
     const isCrowded = backlog.isOn();
-    if (isCrowded && takenBefore.size > 0) backlog.begin(scannedAtMs);
+    if (isCrowded && fresh.size > 0) backlog.begin(scannedAtMs);
     if (!isCrowded && since !== null && backSince !== null) since = Math.min(since, backSince);
     const isTime = scannedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
-    const isAnew = !isCrowded && (isTime || (takenBefore.size > 0 && !isTooMuch));
+    const isAnew = !isCrowded && (isTime || (fresh.size > 0 && !isTooMuch));
     const isWhole = since === null || isAnew;
     const found = await queryDue([...epochs.keys()], isWhole, scannedAtMs);
     if (isWhole) since = null;
@@ -125,7 +122,9 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const isMore = found.nextAt !== null && found.nextAt <= found.now;
     if (isCrowded) since = backlog.scanFrom(found, isMore);
     else if (!isMore) since = settledUntil(found);
-    recordWatching([...epochs.keys()], found, scannedAtMs, takenBefore);
+    const time = { scannedAtMs, now: found.now };
+    silence.scanned({ partitions: [...epochs.keys()], fresh, time, before: last });
+    last = time;
     if (found.outside.length > 0) options.onOutside(found.outside);
     submitAll(found, node, epochs);
     await tryBacklog(node, epochs, scannedAtMs);
@@ -141,7 +140,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   ): void {
     for (const row of due) {
       const epoch = epochs.get(row.partition) ?? 0;
-      submit(row, watchingSince.get(row.partition) ?? now, { node, epoch });
+      submit(row, silence.watchingSince(row.partition) ?? now, { node, epoch });
     }
     for (const schedule of schedules) {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
@@ -179,7 +178,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   ): Promise<DueScan> {
     const from = isWhole ? null : since;
     const without = failedRows.refs(scannedAtMs, from);
-    const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
+    const heardSince = silence.heardSince();
     const range = { since: from, aheadMs: scanEveryMs, without, heardSince };
     if (isWhole) wholeAtMs = scannedAtMs;
     try {
@@ -265,24 +264,6 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     return backoff;
   }
 
-  /** Records from when on silence counts in each partition. */
-  function recordWatching(
-    partitions: readonly number[],
-    found: DueScan,
-    scannedAtMs: number,
-    takenBefore: ReadonlySet<number>,
-  ): void {
-    const gapMs = last ? scannedAtMs - last.scannedAtMs : Number.POSITIVE_INFINITY;
-    const jumpMs = last ? Math.abs(found.now - last.now - gapMs) : 0;
-    const anew = gapMs > gapMsMax || jumpMs > jumpMsMax;
-    for (const partition of partitions) {
-      const isFresh = takenBefore.has(partition);
-      if (anew || isFresh || !watchingSince.has(partition)) watchingSince.set(partition, found.now);
-      if (isFresh) fresh.delete(partition);
-    }
-    last = { scannedAtMs, now: found.now };
-  }
-
   function plan(found: DueScan, scannedAtMs: number): void {
     const inMs = found.nextAt === null ? scanEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
@@ -346,7 +327,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       if (last) wake(last.scannedAtMs + (dueAt - last.now) + 1);
     },
     taken(partitions: readonly number[]) {
-      for (const partition of partitions) fresh.add(partition);
+      silence.taken(partitions);
       wake(clock.monotonicMs());
     },
     quiet,

@@ -74,9 +74,9 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "sessions watched by nobody",
-    file: "supervisor/timers.ts",
-    find: "const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));",
-    replace: "const heardSince = new Map<number, Moment>();",
+    file: "supervisor/silent-sessions.ts",
+    find: "heardSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),",
+    replace: "heardSince: () => new Map<number, EpochMs>(),",
     why: "an agent that has fallen silent keeps its task until its attempt has no time left",
   },
 ];
