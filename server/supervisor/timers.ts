@@ -11,7 +11,7 @@
 // While more rows fail than can rest, it leaves what came due long ago to a walk of its own
 // (backlog.ts).
 import type { Logger } from "pino";
-import type { Clock, Timer } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
@@ -23,6 +23,7 @@ import { eventOf } from "./due-events.ts";
 import { type Backoff, createFailedRows } from "./failed-rows.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
+import { createScanLoop } from "./scan-loop.ts";
 import { createSilenceWatch, type ScanTime } from "./silent-sessions.ts";
 
 /** Rows of one scan; what is left is found by another scan at once. */
@@ -87,11 +88,15 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   let wholeAtMs = Number.NEGATIVE_INFINITY;
   /** The last whole scan needed more time than a statement may take. */
   let isTooMuch = false;
-  let running = false;
-  let timer: Timer | null = null;
-  let wakeAtMs = Number.POSITIVE_INFINITY;
-  let under: Promise<number> | null = null;
-  let again = false;
+  const loop = createScanLoop({
+    clock,
+    everyMs: scanEveryMs,
+    scan,
+    onError(error) {
+      options.onFailed?.();
+      log.warn({ event: "timers.scan-failed", err: String(error) });
+    },
+  });
   const pending = new Map<string, Promise<void>>();
   const failedRows = createFailedRows(failedRowsMax);
   const backlog = createBacklog(failedRowsMax);
@@ -267,68 +272,36 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   function plan(found: DueScan, scannedAtMs: number): void {
     const inMs = found.nextAt === null ? scanEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
-    wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), scanEveryMs)));
+    loop.wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), scanEveryMs)));
     const pageAtMs = backlog.nextAtMs();
-    if (pageAtMs !== null) wake(Math.max(pageAtMs, scannedAtMs + SCAN_APART_MS));
-  }
-
-  function wake(atMs: number): void {
-    if (!running || atMs >= wakeAtMs) return;
-    wakeAtMs = atMs;
-    timer?.cancel();
-    timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
-      wakeAtMs = Number.POSITIVE_INFINITY;
-      // The scan in progress began before this time: it may have missed what is due.
-      if (under) again = true;
-      else void scanOnce();
-    });
-  }
-
-  function scanOnce(): Promise<number> {
-    under ??= scan()
-      .catch((error: unknown) => {
-        options.onFailed?.();
-        log.warn({ event: "timers.scan-failed", err: String(error) });
-        return 0;
-      })
-      .finally(() => {
-        under = null;
-        wake(clock.monotonicMs() + (again ? 0 : scanEveryMs));
-        again = false;
-      });
-    return under;
+    if (pageAtMs !== null) loop.wake(Math.max(pageAtMs, scannedAtMs + SCAN_APART_MS));
   }
 
   async function quiet(): Promise<void> {
-    await under;
+    await loop.inProgress();
     await Promise.all(pending.values());
   }
 
   return Object.freeze({
-    start() {
-      if (running) return;
-      running = true;
-      wake(clock.monotonicMs());
-    },
+    start: loop.start,
     async stop() {
-      running = false;
-      timer?.cancel();
+      loop.stop();
       await quiet();
     },
     async scanOnce() {
-      await under;
+      await loop.inProgress();
       since = null;
-      const due = await scanOnce();
+      const due = await loop.scanOnce();
       await quiet();
       return due;
     },
     announce(dueAt: EpochMs) {
       announced = Math.min(announced, dueAt);
-      if (last) wake(last.scannedAtMs + (dueAt - last.now) + 1);
+      if (last) loop.wake(last.scannedAtMs + (dueAt - last.now) + 1);
     },
     taken(partitions: readonly number[]) {
       silence.taken(partitions);
-      wake(clock.monotonicMs());
+      loop.wake(clock.monotonicMs());
     },
     quiet,
     failedRows: () => failedRows.count(clock.monotonicMs()),
