@@ -28,7 +28,7 @@ export interface Page {
 
 type PageFound = Pick<DueScan, "now" | "due" | "schedules" | "foundTo">;
 
-interface Backlog {
+export interface Backlog {
   isOn(): boolean;
   /** Begins with a first round, also if it is on already. */
   begin(nowMs: number): void;

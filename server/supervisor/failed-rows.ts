@@ -26,7 +26,7 @@ export interface Backoff {
   readonly isCrowded: boolean;
 }
 
-interface FailedRows {
+export interface FailedRows {
   /**
    * Returns how long the row rests now. `isCrowded`: it was crowded before. null: it rests already,
    * because another row with its key (of another fence) failed while this one was in flight. Both

@@ -10,18 +10,14 @@
 // A row whose event fails rests by itself (failed-rows.ts), and the scan leaves it out meanwhile.
 // While more rows fail than can rest, it leaves what came due long ago to a walk of its own
 // (backlog.ts).
-import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
-import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
-import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
-import type { DueRow, DueScan, DueSchedule, EngineStore, RunRef } from "../store/store.ts";
+import type { Outside } from "../store/due.ts";
+import type { DueScan, EngineStore } from "../store/store.ts";
 import { createBacklog } from "./backlog.ts";
-import { eventOf } from "./due-events.ts";
-import { type Backoff, createFailedRows } from "./failed-rows.ts";
-import type { Failed } from "./failing.ts";
+import { createDueSubmissions, type SubmissionOptions } from "./due-submissions.ts";
+import { createFailedRows } from "./failed-rows.ts";
 import type { Owned } from "./ownership.ts";
 import { createScanLoop } from "./scan-loop.ts";
 import { createSilenceWatch, type ScanTime } from "./silent-sessions.ts";
@@ -30,8 +26,6 @@ import { createSilenceWatch, type ScanTime } from "./silent-sessions.ts";
 const DUE_MAX = 500;
 /** A due time may be read a little too early: another scan at once would find nothing. */
 const SCAN_APART_MS = 5;
-/** How long a scan waits until what it has found is settled. */
-const PATIENCE_MS = 200;
 /** How long after its due time a row may commit; no transaction lasts half as long. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
@@ -52,25 +46,12 @@ export interface TimerScan {
   failedRows(): number;
 }
 
-interface TimerScanOptions {
+interface TimerScanOptions extends SubmissionOptions {
   readonly store: Pick<EngineStore, "dueRows">;
-  readonly advance: Pick<Advance, "submit">;
-  /** Begins the runs of a schedule that is due. */
-  readonly beginDue: (
-    schedule: DueSchedule,
-    actor: SupervisorActor,
-  ) => Promise<{ readonly kind: string }>;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly settings: Pick<SupervisorConfig, "scanEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
-  readonly onFenced: (node: string) => void;
   /** Due rows that rest in memory after a failure; left out: 10,000. */
   readonly failedRowsMax?: number | undefined;
-  /** Called when an event or a scan has failed. */
-  readonly onFailed?: (() => void) | undefined;
-  /** Called when a row of a run has failed, and rests. */
-  readonly onFailing?: ((failed: Failed, backoff: Backoff) => void) | undefined;
   /** Called when other work is due for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
 }
@@ -97,9 +78,22 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       log.warn({ event: "timers.scan-failed", err: String(error) });
     },
   });
-  const pending = new Map<string, Promise<void>>();
   const failedRows = createFailedRows(failedRowsMax);
   const backlog = createBacklog(failedRowsMax);
+  const submissions = createDueSubmissions(options, {
+    failedRows,
+    backlog,
+    onCrowded(nowMs) {
+      log.warn({ event: "timers.crowded", rows: failedRowsMax });
+      backlog.begin(nowMs);
+      if (last) since = last.now;
+    },
+    onStoreFailed(wakeAt) {
+      // The scan has passed it, and the walk through the backlog may take long.
+      if (backlog.isOn() && since !== null && wakeAt > since - COMMIT_MS_MAX)
+        announced = Math.min(announced, wakeAt);
+    },
+  });
 
   async function scan(): Promise<number> {
     const { node, owned } = options.owner();
@@ -133,7 +127,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     if (found.outside.length > 0) options.onOutside(found.outside);
     submitAll(found, node, epochs);
     await tryBacklog(node, epochs, scannedAtMs);
-    await settled();
+    await submissions.settled();
     plan(found, scannedAtMs);
     return found.due.length + found.schedules.length;
   }
@@ -144,16 +138,12 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     epochs: ReadonlyMap<number, number>,
   ): void {
     for (const row of due) {
-      const epoch = epochs.get(row.partition) ?? 0;
-      submit(row, silence.watchingSince(row.partition) ?? now, { node, epoch });
+      const actor = { node, epoch: epochs.get(row.partition) ?? 0 };
+      submissions.submitRow(row, silence.watchingSince(row.partition) ?? now, actor);
     }
     for (const schedule of schedules) {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
-      const about = { schedule: schedule.id };
-      const ref: DueRef = { kind: "schedule", id: schedule.id, place: -1 };
-      const key = `schedule/${schedule.id}`;
-      const row = { key, ref, run: null, wakeAt: schedule.wakeAt, about };
-      send(row, actor, () => options.beginDue(schedule, actor));
+      submissions.submitSchedule(schedule, actor);
     }
   }
 
@@ -199,76 +189,6 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     }
   }
 
-  /**
-   * Waits for events in flight, but not for long: a run that another transaction holds delays no
-   * other.
-   */
-  async function settled(): Promise<void> {
-    if (pending.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const patience = clock.after(PATIENCE_MS, resolve);
-      void Promise.all(pending.values()).finally(() => {
-        patience.cancel();
-        resolve();
-      });
-    });
-  }
-
-  /** Submits the row's event to its run. */
-  function submit(row: DueRow, since: EpochMs, actor: SupervisorActor): void {
-    const { kind, runId, step, fence } = row;
-    const key = `${kind}/${runId}/${step}/${fence}`;
-    const about = { runId, kind };
-    const due = { key, ref: dueRefOf(row), run: row, wakeAt: row.wakeAt, about };
-    send(due, actor, () => options.advance.submit(row, eventOf(row, since), actor));
-  }
-
-  /** Unless it is in flight already, or has failed while the scan that found it was running. */
-  function send(
-    due: Due,
-    actor: SupervisorActor,
-    act: () => Promise<{ readonly kind: string }>,
-  ): void {
-    if (pending.has(due.key) || failedRows.isBackingOff(due.ref, clock.monotonicMs())) return;
-    const settled = act()
-      .then((answer) => {
-        failedRows.succeeded(due.ref);
-        if (answer.kind === "fenced") options.onFenced(actor.node);
-      })
-      .catch((error: unknown) => failed(due, actor, error))
-      .finally(() => pending.delete(due.key));
-    pending.set(due.key, settled);
-  }
-
-  function failed({ ref, run, wakeAt, about }: Due, actor: SupervisorActor, error: unknown): void {
-    options.onFailed?.();
-    // The store is unavailable or overloaded: that says nothing about the row.
-    const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
-    const backoff = isStore ? null : backedOff(ref, wakeAt);
-    log.warn({
-      event: "timers.event-failed",
-      ...about,
-      backoffMs: backoff?.backoffMs,
-      err: String(error),
-    });
-    if (backoff && run) options.onFailing?.({ run, wakeAt, actor, error }, backoff);
-    // The scan has passed it, and the walk through the backlog may take long.
-    if (isStore && backlog.isOn() && since !== null && wakeAt > since - COMMIT_MS_MAX)
-      announced = Math.min(announced, wakeAt);
-  }
-
-  function backedOff(ref: DueRef, wakeAt: EpochMs): Backoff | null {
-    const nowMs = clock.monotonicMs();
-    const backoff = failedRows.failed(ref, wakeAt, nowMs, backlog.isOn());
-    if (backoff?.isCrowded && !backlog.isOn()) {
-      log.warn({ event: "timers.crowded", rows: failedRowsMax });
-      backlog.begin(nowMs);
-      if (last) since = last.now;
-    }
-    backlog.failed();
-    return backoff;
-  }
-
   function plan(found: DueScan, scannedAtMs: number): void {
     const inMs = found.nextAt === null ? scanEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
@@ -279,7 +199,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
 
   async function quiet(): Promise<void> {
     await loop.inProgress();
-    await Promise.all(pending.values());
+    await submissions.quiet();
   }
 
   return Object.freeze({
@@ -306,16 +226,6 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     quiet,
     failedRows: () => failedRows.count(clock.monotonicMs()),
   });
-}
-
-/** A due row of a run, or a due schedule. */
-interface Due {
-  readonly key: string;
-  readonly ref: DueRef;
-  /** null: it is a schedule. */
-  readonly run: RunRef | null;
-  readonly wakeAt: EpochMs;
-  readonly about: Readonly<Record<string, string>>;
 }
 
 /** Rows that were found may still be there when the next scan begins. */
