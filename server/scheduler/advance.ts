@@ -26,7 +26,7 @@ import { beginChildren } from "./children.ts";
 import { type CommitSummary, commitSummary, type Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
 import { laneOfPass } from "./item-lanes.ts";
-import { questionsOf, withQuestions } from "./lane-questions.ts";
+import { questionsOf } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import { passPermitsOn } from "./permits.ts";
 import type { RunTraces } from "./run-traces.ts";
@@ -193,9 +193,28 @@ async function pass(
   const fenced = await fencedOf(tx, items, number, ({ run }) => run.partition);
   const live = items.filter((item) => !fenced.has(item));
   const heads = await findRuns(tx, live, wait);
-  const loaded = await loadViews(options, tx, heads, live);
-  const { failed } = loaded;
-  const views = await withQuestions(tx, loaded.views);
+  const { views, failed } = await loadViews(options, tx, heads, live);
+  const { answers, postponed, records } = await decideAll(options, tx, views, failed);
+  const written = await writeAll(options, tx, views, records);
+  const outcome = { answers, fenced, failed, postponed, wait };
+  return { ...written, results: items.map((item) => resultOf(item, outcome)) };
+}
+
+interface DecidedBatch {
+  readonly answers: ReadonlyMap<Submitted, Advanced>;
+  /** Events of runs for which this batch has no room. */
+  readonly postponed: ReadonlySet<Submitted>;
+  /** The passes that change something. */
+  readonly records: readonly PassRecord[];
+}
+
+/** Decides each run by itself. `failed` gets the events that always throw. */
+async function decideAll(
+  options: AdvanceOptions,
+  tx: Tx,
+  views: readonly Loaded[],
+  failed: Map<Submitted, unknown>,
+): Promise<DecidedBatch> {
   const answers = new Map<Submitted, Advanced>();
   const postponed = new Set<Submitted>();
   const records: PassRecord[] = [];
@@ -216,6 +235,16 @@ async function pass(
     const slowAfter = slowAfterOf(options.typical, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
+  return { answers, postponed, records };
+}
+
+/** Writes the passes, and what only some of them need: permits, child runs, lane questions. */
+async function writeAll(
+  options: AdvanceOptions,
+  tx: Tx,
+  views: readonly Loaded[],
+  records: readonly PassRecord[],
+): Promise<Worked> {
   const passed = await passPermitsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
@@ -227,7 +256,6 @@ async function pass(
     ...written,
     records: children.records,
     begun: children.runs,
-    results: items.map((item) => resultOf(item, { answers, fenced, failed, postponed, wait })),
   };
 }
 

@@ -15,6 +15,7 @@ import type { Actor } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { AttemptKey, MapRef, RunHead, RunId, RunRef, Tx } from "../store/store.ts";
 import { withEndedChildren } from "./children.ts";
+import { withQuestions } from "./lane-questions.ts";
 import { type Suspensions, withSuspensions } from "./suspensions.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
@@ -84,9 +85,25 @@ export async function loadViews(
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
     return { head, laned, events, view: withSuspensions(view, laned, options.suspensions) };
   });
+  return { views: views.some(needsMore) ? await withMore(options, tx, views) : views, failed };
+}
+
+/** Whether anything besides the run and its steps is needed. A report in time rarely does. */
+function needsMore(one: Loaded): boolean {
+  const { laned, events } = one;
+  if (laned.evaluator.needsFacts || laned.plan.hasSignals) return true;
+  return events.some(({ event }) => event.kind !== "report") || attemptsWanted(one).length > 0;
+}
+
+/** What only some events need. Each part costs nothing if no event of the batch needs it. */
+async function withMore(
+  { plans, typical }: LoadOptions,
+  tx: Tx,
+  views: readonly Loaded[],
+): Promise<readonly Loaded[]> {
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
-  const loaded = await withEndedChildren(tx, options.plans, seen);
-  return { views: await withHeartbeats(tx, options.typical, loaded), failed };
+  const known = await withEndedChildren(tx, plans, seen);
+  return withQuestions(tx, await withHeartbeats(tx, typical, known));
 }
 
 /** What expressions may use, for the steps that the pass has loaded. */
