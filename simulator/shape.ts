@@ -12,7 +12,7 @@ import {
   joined,
 } from "@drover/server/definition-text/document.ts";
 import { durationForm } from "@drover/server/definition-text/duration-text.ts";
-import { shown, suggestion, wholeText } from "@drover/server/definition-text/problems.ts";
+import { shown, suggestion } from "@drover/server/definition-text/problems.ts";
 import {
   anyNumber,
   duration,
@@ -42,7 +42,7 @@ export function refuse(
   message: string,
   { document, problems }: ValueReading,
 ): undefined {
-  problems.invalid(path === "" ? wholeText : path, document.placeOf(node), message);
+  problems.invalid(path, document.placeOf(node), message);
 }
 
 export function scalar<T>(

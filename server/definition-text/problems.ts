@@ -26,6 +26,7 @@ export interface TextProblems {
   readonly count: number;
   /** The list is full: later problems would be noise. */
   readonly full: boolean;
+  /** The path "" is that of the whole text. */
   invalid(path: string, place: Place, message: string): void;
   /** Throws all problems as one error; does nothing if there are none. */
   throwIfAny(): void;
@@ -46,7 +47,8 @@ export function createTextProblems(what: TextKind = "workflow"): TextProblems {
     },
     invalid(path: string, place: Place, message: string) {
       found++;
-      if (fields.length < problemsMax) fields.push({ path, message: withPlace(message, place) });
+      if (fields.length === problemsMax) return;
+      fields.push({ path: path === "" ? wholeText : path, message: withPlace(message, place) });
     },
     throwIfAny() {
       const [first] = fields;

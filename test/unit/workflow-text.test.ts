@@ -363,6 +363,11 @@ describe("mistakes are named with their place and what would be right", () => {
       "steps[0].input: the key 1 must be text: put it in quotes (line 5, column 14)",
     ],
     [
+      "a key of the whole text that is a number",
+      `${step("task: t")}\n1: x`,
+      "text: the key 1 must be text: put it in quotes (line 5, column 1)",
+    ],
+    [
       "a list instead of a workflow",
       "- a",
       "text: a workflow is a map: begin with a line `workflow: NAME` (line 1, column 1)",
