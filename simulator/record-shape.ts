@@ -2,14 +2,20 @@
 
 import {
   type Entry,
-  entriesOf,
-  forbiddenNode,
-  joined,
-} from "@drover/server/definition-text/document.ts";
+  entriesAt,
+  isAllowed,
+  type Reading,
+  readEntries,
+  refuse,
+} from "@drover/server/definition-text/nodes.ts";
 import { shown, suggestion } from "@drover/server/definition-text/problems.ts";
-import type { ValueReading } from "@drover/server/definition-text/values.ts";
-import { isMap, isScalar, type Node } from "yaml";
-import { refuse, type Schema, type Shape } from "./shape.ts";
+import {
+  describedAs,
+  mapSchema,
+  type Schema,
+} from "@drover/server/definition-text/schema-parts.ts";
+import { isScalar, type Node } from "yaml";
+import type { Shape } from "./shape.ts";
 
 export interface Field<T> {
   readonly shape: Shape<unknown>;
@@ -35,6 +41,12 @@ export interface RecordShape<T> extends Shape<T> {
   readonly fields: ReadonlyMap<string, Field<unknown>>;
 }
 
+/** The fields of a map, and what the map is called. */
+export interface Keys {
+  readonly what: string;
+  readonly fields: ReadonlyMap<string, Field<unknown>>;
+}
+
 /** `short`: the field whose value may be written for the whole record. */
 export function record<T extends object>(
   what: string,
@@ -42,89 +54,75 @@ export function record<T extends object>(
   short: (keyof T & string) | null = null,
 ): RecordShape<T> {
   const byKey = new Map<string, Field<unknown>>(Object.entries(fields));
-  const shortField = short === null ? null : (byKey.get(short) ?? null);
+  const keys: Keys = { what, fields: byKey };
+  const shortField = short === null ? undefined : byKey.get(short);
   const whole = recordSchema(byKey);
   return Object.freeze({
     fields: byKey,
     says: shortField ? `${shortField.shape.says}, or a map` : what,
     schema: shortField ? { anyOf: [shortField.shape.schema, whole] } : whole,
-    read(node: Node, path: string, reading: ValueReading): T | undefined {
-      const strange = forbiddenNode(node);
-      if (strange !== null) return refuse(node, path, strange, reading);
-      if (!isMap(node)) {
-        if (shortField === null || !isScalar(node) || short === null)
-          return refuse(
-            node,
-            path,
-            `this must be a map with keys out of ${[...byKey.keys()].join(", ")}`,
-            reading,
-          );
-        const value = shortField.read(node, path, reading);
-        return value === undefined
-          ? undefined
-          : completed(new Map([[short, value]]), byKey, what, node, path, reading);
-      }
-      const { document, problems } = reading;
-      const before = problems.count;
-      const entries = entriesOf(node, path, document, problems);
-      const values = readKnown(entries, byKey, what, path, reading);
-      return problems.count > before
-        ? undefined
-        : completed(values, byKey, what, node, path, reading);
+    read(node: Node, path: string, reading: Reading): T | undefined {
+      if (!isAllowed(node, path, reading)) return undefined;
+      const values =
+        short !== null && isScalar(node)
+          ? readShort(node, path, short, keys, reading)
+          : readMap(node, path, keys, reading);
+      return values && completed(values, keys, node, path, reading);
     },
   });
 }
 
-export function recordSchema(fields: ReadonlyMap<string, Field<unknown>>): Schema {
-  const needed = [...fields].flatMap(([key, { absent }]) =>
-    absent.kind === "required" ? key : [],
-  );
-  const properties = [...fields].map(([key, field]) => [key, described(field)] as const);
-  return {
-    type: "object",
-    additionalProperties: false,
-    ...(needed.length > 0 ? { required: needed } : {}),
-    properties: Object.fromEntries(properties),
-  };
+/** Reads a value that is written for the whole record. */
+function readShort(
+  node: Node,
+  path: string,
+  short: string,
+  { fields }: Keys,
+  reading: Reading,
+): ReadonlyMap<string, unknown> | undefined {
+  const value = fields.get(short)?.read(node, path, reading);
+  return value === undefined ? undefined : new Map([[short, value]]);
 }
 
-function described({ shape: { schema }, about }: Field<unknown>): Schema {
-  // Draft 7 ignores all keywords beside a `$ref`.
-  return { description: about, ...("$ref" in schema ? { allOf: [schema] } : schema) };
+function readMap(
+  node: Node,
+  path: string,
+  keys: Keys,
+  reading: Reading,
+): ReadonlyMap<string, unknown> | undefined {
+  const { problems } = reading;
+  const before = problems.count;
+  const aMap = `this must be a map with keys out of ${[...keys.fields.keys()].join(", ")}`;
+  const entries = entriesAt(node, path, aMap, reading);
+  const values = entries && readKnown(entries, path, keys, reading);
+  return problems.count > before ? undefined : values;
 }
 
 /** Reads the entries with a known key, and refuses the others. */
 export function readKnown(
   entries: readonly Entry[],
-  fields: ReadonlyMap<string, Field<unknown>>,
-  what: string,
   path: string,
-  reading: ValueReading,
-): Map<string, unknown> {
+  { what, fields }: Keys,
+  reading: Reading,
+): ReadonlyMap<string, unknown> {
   const values = new Map<string, unknown>();
-  for (const { key, keyNode, value } of entries) {
-    if (reading.problems.full) break;
-    const where = joined(path, key);
-    const field = fields.get(key);
-    reading.places.set(where, reading.document.placeOf(value ?? keyNode));
-    if (!field) {
-      const near = suggestion(key, [...fields.keys()]);
-      refuse(keyNode, where, `${what} has no key ${shown(key)}: ${near}`, reading);
-    } else if (value === null || (isScalar(value) && value.value === null && value.source === ""))
-      refuse(keyNode, where, `${key} is empty: give it a value, or remove the key`, reading);
-    else values.set(key, field.read(value, where, reading));
-  }
+  const unknown = (key: string): string =>
+    `${what} has no key ${shown(key)}: ${suggestion(key, [...fields.keys()])}`;
+  const read = (field: Field<unknown>, value: Node, where: string, { key }: Entry): void => {
+    reading.places.set(where, reading.document.placeOf(value));
+    values.set(key, field.read(value, where, reading));
+  };
+  readEntries(entries, path, { fields, unknown, read }, reading);
   return values;
 }
 
 /** Adds the values of absent fields; undefined if a required field is absent. */
 export function completed<T extends object>(
   values: ReadonlyMap<string, unknown>,
-  fields: ReadonlyMap<string, Field<unknown>>,
-  what: string,
+  { what, fields }: Keys,
   node: Node,
   path: string,
-  reading: ValueReading,
+  reading: Reading,
 ): T | undefined {
   const all: Record<string, unknown> = {};
   let lacks = false;
@@ -138,4 +136,20 @@ export function completed<T extends object>(
   }
   // Each field was read by the shape of its key.
   return lacks ? undefined : (all as T);
+}
+
+function recordSchema(fields: ReadonlyMap<string, Field<unknown>>): Schema {
+  const required = [...fields].flatMap(([key, { absent }]) =>
+    absent.kind === "required" ? key : [],
+  );
+  return mapSchema(fieldSchemas(fields), required);
+}
+
+export function fieldSchemas(
+  fields: ReadonlyMap<string, Field<unknown>>,
+): Readonly<Record<string, Schema>> {
+  const schemas = [...fields].map(
+    ([key, { about, shape }]) => [key, describedAs(about, shape.schema)] as const,
+  );
+  return Object.fromEntries(schemas);
 }

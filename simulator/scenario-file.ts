@@ -9,6 +9,7 @@
  */
 import type { Payload } from "@drover/server/core/model/payload.ts";
 import { readDocument } from "@drover/server/definition-text/document.ts";
+import { nearestPlace } from "@drover/server/definition-text/nodes.ts";
 import { createTextProblems, type Place } from "@drover/server/definition-text/problems.ts";
 import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
 import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from "./scenario.ts";
@@ -41,7 +42,7 @@ export function readScenarios(text: string): ReadScenarios {
       workflow,
       workflows,
       scenarios: scenarios.map((one, at) => scenarioOf(one, read, `scenarios[${at}]`)),
-      locate: (path: string) => nearest(path, places),
+      locate: (path: string) => nearestPlace(path, places) ?? { line: 1, column: 1 },
     };
     return { kind: "good", file: Object.freeze(file) };
   } catch (error) {
@@ -84,14 +85,6 @@ function scriptKey(key: string): ScriptKey {
     /^([^[\s]+)(?:\[(\d+)\])?(?: of ([^[\s]+)(?:\[(\d+)\])?)?$/.exec(key) ?? [];
   const at = item ?? ownItem;
   return { task, step: step ?? null, item: at === undefined ? null : Number(at) };
-}
-
-function nearest(path: string, places: ReadonlyMap<string, Place>): Place {
-  for (let at = path; at !== ""; at = at.replace(/(\.|\[|^)[^.[]*$/, "")) {
-    const place = places.get(at);
-    if (place !== undefined) return place;
-  }
-  return { line: 1, column: 1 };
 }
 
 /** Whether the actual JSON contains at least what is expected. */

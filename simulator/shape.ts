@@ -1,48 +1,36 @@
 // Shapes: what a value of a scenario file may be, defined once. A shape reads the value, describes
 // it to editors (JSON Schema), and describes it to people (docs/SCENARIOS.md).
 //
-// The nodes, their positions and the refusal of forbidden nodes come from the text form of
-// workflows.
+// The nodes are read as those of a workflow are (definition-text/nodes.ts).
 
 import type { Payload } from "@drover/server/core/model/payload.ts";
+import { jsonText } from "@drover/server/definition-text/json-text.ts";
 import {
-  asNode,
-  entriesOf,
-  forbiddenNode,
+  entriesAt,
   joined,
-} from "@drover/server/definition-text/document.ts";
-import { durationForm } from "@drover/server/definition-text/duration-text.ts";
+  listAt,
+  type Reading,
+  refuse,
+  scalarAt,
+} from "@drover/server/definition-text/nodes.ts";
 import { shown, suggestion } from "@drover/server/definition-text/problems.ts";
+import { DURATION_SCHEMA, type Schema } from "@drover/server/definition-text/schema-parts.ts";
 import {
   anyNumber,
   duration,
-  jsonText,
   textValue,
   type Value,
-  type ValueReading,
   wholeNumber,
   yesOrNo,
 } from "@drover/server/definition-text/values.ts";
-import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-
-export type Schema = { readonly [key: string]: unknown };
+import { isSeq, type Node, type Scalar } from "yaml";
 
 export interface Shape<T> {
   /** undefined: it was refused, and the problem was reported. */
-  readonly read: (node: Node, path: string, reading: ValueReading) => T | undefined;
+  readonly read: (node: Node, path: string, reading: Reading) => T | undefined;
   readonly schema: Schema;
   /** As "a duration", for people. */
   readonly says: string;
-}
-
-/** Reports the problem of a node. */
-export function refuse(
-  node: Node,
-  path: string,
-  message: string,
-  { document, problems }: ValueReading,
-): undefined {
-  problems.invalid(path, document.placeOf(node), message);
 }
 
 export function scalar<T>(
@@ -53,14 +41,8 @@ export function scalar<T>(
   return Object.freeze({
     says,
     schema,
-    read(node: Node, path: string, reading: ValueReading) {
-      const strange = forbiddenNode(node);
-      if (strange !== null) return refuse(node, path, strange, reading);
-      if (!isScalar(node)) return refuse(node, path, `this must be ${says}`, reading);
-      reading.places.set(path, reading.document.placeOf(node));
-      const found = take(node);
-      return found.kind === "value" ? found.value : refuse(node, path, found.message, reading);
-    },
+    read: (node: Node, path: string, reading: Reading) =>
+      scalarAt(node, path, take, `this must be ${says}`, reading),
   });
 }
 
@@ -88,15 +70,7 @@ export const count: Shape<number> = checked(
 );
 
 /** In milliseconds. */
-export const time: Shape<number> = scalar(
-  "a duration, as 1h30m",
-  { type: "string", minLength: 1, pattern: durationForm.source },
-  (node) => {
-    const found = duration(node);
-    if (found.kind === "problem") return found;
-    return { kind: "value", value: Math.round(Number(found.value.slice(0, -1)) * 1_000) };
-  },
-);
+export const time: Shape<number> = scalar("a duration, as 1h30m", DURATION_SCHEMA, duration);
 
 /** 0 to 1, written "47 %" or 0.47. */
 export const share: Shape<number> = scalar(
@@ -145,9 +119,9 @@ export function word(words: readonly string[]): Shape<string> {
 export const anything: Shape<Payload> = Object.freeze({
   says: "any value",
   schema: {},
-  read(node: Node, path: string, reading: ValueReading): Payload | undefined {
+  read(node: Node, path: string, reading: Reading): Payload | undefined {
     const json = jsonText(node, path, reading);
-    return json === null ? undefined : { kind: "json", json };
+    return json === undefined ? undefined : { kind: "json", json };
   },
 });
 
@@ -157,20 +131,14 @@ export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly
   return Object.freeze({
     says: mayBeOne ? `${of.says}, or a list of them` : `a list: ${of.says}`,
     schema: mayBeOne ? { anyOf: [of.schema, array] } : array,
-    read(node: Node, path: string, reading: ValueReading) {
-      const strange = forbiddenNode(node);
-      if (strange !== null) return refuse(node, path, strange, reading);
-      if (!isSeq(node) && !mayBeOne)
-        return refuse(node, path, "this must be a list: begin each line of it with `- `", reading);
-      const nodes = isSeq(node) ? node.items.map(asNode) : [node];
-      const items = nodes.map((item, at) => {
-        const where = isSeq(node) ? `${path}[${at}]` : path;
-        if (item === null) return refuse(node, where, "this item is empty", reading);
-        reading.places.set(where, reading.document.placeOf(item));
-        return of.read(item, where, reading);
-      });
-      const good = items.filter((item) => item !== undefined);
-      return good.length === items.length ? good : undefined;
+    read(node: Node, path: string, reading: Reading): readonly T[] | undefined {
+      if (mayBeOne && !isSeq(node)) {
+        const one = of.read(node, path, reading);
+        return one === undefined ? undefined : [one];
+      }
+      const read = (item: Node, at: string) => of.read(item, at, reading);
+      const aList = "this must be a list: begin each line of it with `- `";
+      return listAt(node, path, read, aList, reading);
     },
   });
 }
@@ -185,21 +153,19 @@ export function named<T>(key: string, of: Shape<T>): Shape<ReadonlyMap<string, T
   return Object.freeze({
     says: `a map: ${key} to ${of.says}`,
     schema: { type: "object", additionalProperties: of.schema },
-    read(node: Node, path: string, reading: ValueReading) {
-      if (!isMap(node))
-        return refuse(node, path, `this must be a map: ${key}, a colon, ${of.says}`, reading);
+    read(node: Node, path: string, reading: Reading): ReadonlyMap<string, T> | undefined {
       const { document, problems, places } = reading;
-      const found = new Map<string, T>();
       const before = problems.count;
-      for (const entry of entriesOf(node, path, document, problems)) {
+      const aMap = `this must be a map: ${key}, a colon, ${of.says}`;
+      const found = new Map<string, T>();
+      for (const entry of entriesAt(node, path, aMap, reading) ?? []) {
         const where = joined(path, entry.key);
-        places.set(where, document.placeOf(entry.keyNode));
-        const value = entry.value && of.read(entry.value, where, reading);
-        if (!entry.value)
-          refuse(entry.keyNode, where, `${entry.key} is empty: write ${of.says}`, reading);
+        const value = entry.value
+          ? of.read(entry.value, where, reading)
+          : refuse(entry.keyNode, where, `${entry.key} is empty: write ${of.says}`, reading);
         // Problems of a value are reported at its name, since the name is usually what is wrong.
         places.set(where, document.placeOf(entry.keyNode));
-        if (value !== undefined && value !== null) found.set(entry.key, value);
+        if (value !== undefined) found.set(entry.key, value);
       }
       return problems.count > before ? undefined : found;
     },

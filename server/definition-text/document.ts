@@ -10,10 +10,8 @@
  * by depth.
  */
 import {
-  isAlias,
   isMap,
   isScalar,
-  isSeq,
   Lexer,
   LineCounter,
   type Node,
@@ -21,28 +19,13 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
-import {
-  type Place,
-  shown,
-  TEXT_KINDS,
-  type TextKind,
-  type TextProblems,
-  wholeText,
-} from "./problems.ts";
+import { type Place, TEXT_KINDS, type TextKind, type TextProblems } from "./problems.ts";
 
 export interface TextDocument {
   /** The outermost map; null if there is none, which is then one of the problems. */
   readonly root: YAMLMap | null;
   /** The position where a node begins. */
   placeOf(node: Node): Place;
-}
-
-/** A key of a map with its value. */
-export interface Entry {
-  readonly key: string;
-  readonly keyNode: Node;
-  /** null: there is nothing after the colon. */
-  readonly value: Node | null;
 }
 
 const textBytesMax = 1024 * 1024;
@@ -65,7 +48,7 @@ export function readDocument(
   };
   const placeOf = (node: Node) => (node.range ? place(node.range[0]) : start);
   const refused = (at: Place, message: string): TextDocument => {
-    problems.invalid(wholeText, at, message);
+    problems.invalid("", at, message);
     return { root: null, placeOf };
   };
   const tooLarge = sizeProblem(text);
@@ -76,7 +59,7 @@ export function readDocument(
     prettyErrors: false,
     schema: "core",
     resolveKnownTags: false,
-    // Checked in entriesOf, in linear time.
+    // Checked in entriesOf (nodes.ts), in linear time.
     uniqueKeys: false,
     // Whole numbers of any length reach the input of a step as they were written.
     intAsBigInt: true,
@@ -121,7 +104,7 @@ function addSyntaxProblems(
     const at = place(error.pos[0]);
     if (seen.has(at.line)) continue;
     seen.add(at.line);
-    problems.invalid(wholeText, at, syntaxMessage(error, text, what));
+    problems.invalid("", at, syntaxMessage(error, text, what));
     if (error.code === "RESOURCE_EXHAUSTION") return;
   }
 }
@@ -148,58 +131,4 @@ function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): str
       return `this is not valid YAML: ${reason}${hint}${quoted}`;
     }
   }
-}
-
-/** The entries of a map; entries with an invalid key are left out and reported. */
-export function entriesOf(
-  map: YAMLMap,
-  path: string,
-  document: TextDocument,
-  problems: TextProblems,
-): readonly Entry[] {
-  const entries: Entry[] = [];
-  const seen = new Set<string>();
-  for (const { key: keyNode, value } of map.items) {
-    if (problems.full) break;
-    const node = asNode(keyNode);
-    if (node === null || forbiddenNode(node) !== null || !isScalar(node)) {
-      const why = node && forbiddenNode(node);
-      problems.invalid(path, document.placeOf(node ?? map), why ?? "a key must be a plain word");
-    } else if (typeof node.value !== "string") {
-      const written = String(node.source ?? node.value);
-      const message = `the key ${written} must be text: put it in quotes`;
-      problems.invalid(path, document.placeOf(node), message);
-    } else if (seen.has(node.value)) {
-      const message = `the key ${shown(node.value)} stands twice in this map: remove one`;
-      problems.invalid(joined(path, node.value), document.placeOf(node), message);
-    } else {
-      seen.add(node.value);
-      entries.push({ key: node.value, keyNode: node, value: asNode(value) });
-    }
-  }
-  return entries;
-}
-
-/** The types allow values that are no nodes, for documents made by code; a parser makes none. */
-export function asNode(value: unknown): Node | null {
-  return isScalar(value) || isMap(value) || isAlias(value) || isSeq(value) ? value : null;
-}
-
-/** Why a node is not allowed anywhere; null: it is allowed. */
-export function forbiddenNode(node: Node): string | null {
-  if (isAlias(node)) return `the alias *${clip(node.source)} is not read: write it out`;
-  const anchor = "anchor" in node && typeof node.anchor === "string" ? node.anchor : null;
-  if (anchor !== null) return `the anchor &${clip(anchor)} is not read: remove it`;
-  if (node.tag !== undefined)
-    return `the tag ${clip(node.tag)} is not read: write plain text, numbers, lists and maps`;
-  return null;
-}
-
-function clip(name: string): string {
-  return name.length > 40 ? `${name.slice(0, 40)}…` : name;
-}
-
-/** The path of a key; a long key is clipped, since paths are part of messages. */
-export function joined(path: string, key: string): string {
-  return path === "" ? clip(key) : `${path}.${clip(key)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Collects all problems of one text of a workflow or a trigger, in the order in which they are
- * found, each with its path in the message and its line and column in the text.
+ * Collects all problems of one text, in the order in which they are found, each with the path of
+ * the value and its line and column.
  */
 import { nearestWord } from "../core/definition/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
@@ -32,6 +32,8 @@ export interface TextProblems {
   throwIfAny(): void;
 }
 
+/** The path of a problem of the text as such, not of a value in it. */
+const wholeText = "text";
 const problemsMax = 20;
 const shownCharactersMax = 60;
 
@@ -64,9 +66,6 @@ function sentence(first: FieldProblem, found: number, what: TextKind): string {
   const count = found > problemsMax ? `more than ${problemsMax}` : String(found);
   return `The ${what} text has ${count} problems. The first: ${where}${first.message}`;
 }
-
-/** The path of a problem of the text as such, not of a field of the definition. */
-export const wholeText = "text";
 
 /** The message as people get it for a text. */
 export function withPlace(message: string, { line, column }: Place): string {

@@ -1,6 +1,6 @@
 /**
  * Converts the nodes of a text to a definition in the JSON form of protobuf. The descriptor of the
- * message drives it; workflow-text-dialect.ts has the differences between text and message.
+ * message drives it; dialect.ts has the differences between text and message.
  *
  * Ranges and patterns are checked by the rules of the proto. Checked here are problems that a
  * message cannot contain (unknown keys, wrong types, two kinds) and problems that are clearer on
@@ -10,7 +10,7 @@ import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@b
 import { ScalarType } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import { StepDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
-import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
+import { isMap, isScalar, type Node, type Scalar } from "yaml";
 import {
   kinds,
   namesOfMessages,
@@ -20,121 +20,117 @@ import {
   type TextKey,
   textKeysOf,
 } from "./dialect.ts";
+import { jsonText } from "./json-text.ts";
 import {
-  asNode,
   type Entry,
-  entriesOf,
-  forbiddenNode,
+  entriesAt,
+  forbidden,
+  isAllowed,
   joined,
-  type TextDocument,
-} from "./document.ts";
-import { type Place, shown, suggestion, type TextProblems } from "./problems.ts";
+  listAt,
+  type Reading,
+  readEntries,
+  refuse,
+  scalarAt,
+} from "./nodes.ts";
+import { shown, suggestion } from "./problems.ts";
 import {
   anyNumber,
-  duration,
   enumValue,
-  jsonText,
+  protoDuration,
   textValue,
   type Value,
   wholeNumber,
   yesOrNo,
 } from "./values.ts";
 
-interface Reading {
-  readonly document: TextDocument;
-  readonly problems: TextProblems;
-  /** The position of each field of the message in the text, by the field's path. */
-  readonly places: Map<string, Place>;
-}
-
-/** Null if a problem was reported. */
+/**
+ * undefined: a problem was reported. The places are those of the fields of the message, each by the
+ * path that it has there.
+ */
 export function readMessage(
   node: Node,
   desc: DescMessage,
   path: string,
   reading: Reading,
-): JsonObject | null {
-  const { document, problems } = reading;
+): JsonObject | undefined {
+  const { document, problems, places } = reading;
   const alone = isScalar(node) ? shortField(desc) : null;
   if (alone) {
-    const fieldPath = joined(path, alone.name);
-    reading.places.set(fieldPath, document.placeOf(node));
+    places.set(joined(path, alone.name), document.placeOf(node));
     const given = readSingle(node, alone, path, reading);
-    return given === null ? null : { [alone.name]: given };
-  }
-  if (!isMap(node)) {
-    const keys = [...textKeysOf(desc).keys()].join(", ");
-    return refuse(node, path, `this must be a map with keys out of ${keys}`, reading);
+    return given === undefined ? undefined : { [alone.name]: given };
   }
   const before = problems.count;
-  const entries = entriesOf(node, path, document, problems);
+  const fields = textKeysOf(desc);
+  const keys = [...fields.keys()];
+  const aMap = `this must be a map with keys out of ${keys.join(", ")}`;
+  const entries = entriesAt(node, path, aMap, reading);
+  if (entries === undefined) return undefined;
+  const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
+  const unknown = (key: string): string =>
+    `unknown key ${shown(key)} in ${name}: ${suggestion(key, keys)}`;
   const message: JsonObject = {};
-  for (const entry of entries) {
-    if (problems.full) break;
-    const slot = textKeysOf(desc).get(entry.key);
-    if (slot === undefined) reportUnknown(entry, desc, path, reading);
-    else readKey(entry, slot, path, message, reading);
-  }
+  const read = (key: TextKey, value: Node, inText: string, { keyNode }: Entry): void => {
+    const { field, parent } = key;
+    const inMessage = parent === null ? inText : joined(joined(path, parent.name), field.name);
+    if (parent !== null) places.set(joined(path, parent.name), document.placeOf(keyNode));
+    places.set(inMessage, document.placeOf(value));
+    const given = readField(value, field, inText, reading);
+    if (given !== undefined) set(message, key, given);
+  };
+  readEntries(entries, path, { fields, unknown, read }, reading);
   reportMissing(node, entries, desc, path, reading);
-  return problems.count > before ? null : message;
+  return problems.count > before ? undefined : message;
 }
 
-function readKey(
-  { key, keyNode, value }: Entry,
-  { field, parent }: TextKey,
-  path: string,
-  message: JsonObject,
-  reading: Reading,
-): void {
-  const { document, places } = reading;
-  const inText = joined(path, key);
-  const inMessage = parent === null ? inText : joined(joined(path, parent.name), field.name);
-  if (parent !== null) places.set(joined(path, parent.name), document.placeOf(keyNode));
-  places.set(inMessage, document.placeOf(value ?? keyNode));
-  // An empty `input:` may be meant as null or as "none", and these differ.
-  if (value === null || (isScalar(value) && value.value === null && value.source === "")) {
-    refuse(keyNode, inText, `${key} is empty: give it a value, or remove the key`, reading);
-    return;
-  }
-  const given = readField(value, field, inText, reading);
-  if (given === null) return;
-  if (parent === null) message[field.name] = given;
-  else message[parent.name] = { ...asObject(message[parent.name]), [field.name]: given };
+function set(message: JsonObject, { field, parent }: TextKey, value: JsonValue): void {
+  if (parent === null) message[field.name] = value;
+  else message[parent.name] = { ...asObject(message[parent.name]), [field.name]: value };
 }
 
 function asObject(value: JsonValue | undefined): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }
 
-function readField(node: Node, field: DescField, path: string, reading: Reading): JsonValue | null {
+function readField(
+  node: Node,
+  field: DescField,
+  path: string,
+  reading: Reading,
+): JsonValue | undefined {
   if (field.fieldKind === "map") return readTexts(node, path, reading);
   if (field.fieldKind !== "list") return readSingle(node, field, path, reading);
-  const strange = forbiddenNode(node);
-  if (strange !== null) return refuse(node, path, strange, reading);
-  const mayBeOne = oneOrMany.has(field.name);
-  if (!isSeq(node) && !(mayBeOne && isMap(node)))
-    return refuse(node, path, `this must be a list, as [${exampleItem(node)}]`, reading);
-  const items = isSeq(node) ? node.items.map(asNode) : [node];
-  const list: JsonValue[] = [];
-  for (const [index, item] of items.entries()) {
-    if (reading.problems.full) return null;
-    const itemPath = `${path}[${index}]`;
-    reading.places.set(itemPath, reading.document.placeOf(item ?? node));
-    const given = item === null ? null : readSingle(item, field, itemPath, reading);
-    if (given !== null) list.push(given);
-  }
-  return list;
+  const read = (item: Node, at: string) => readSingle(item, field, at, reading);
+  if (isMap(node) && oneOrMany.has(field.name)) return readOnlyItem(node, path, read, reading);
+  const aList = `this must be a list, as [${exampleItem(node)}]`;
+  return listAt(node, path, read, aList, reading);
+}
+
+/** A list of one item that is written without its list. */
+function readOnlyItem(
+  node: Node,
+  path: string,
+  read: (item: Node, path: string) => JsonValue | undefined,
+  reading: Reading,
+): JsonValue | undefined {
+  if (!isAllowed(node, path, reading)) return undefined;
+  const at = `${path}[0]`;
+  reading.places.set(at, reading.document.placeOf(node));
+  const item = read(node, at);
+  return item === undefined ? undefined : [item];
 }
 
 /** A map of texts, the only kind of map field that definitions have. */
-function readTexts(node: Node, path: string, reading: Reading): JsonObject | null {
-  const { document, problems } = reading;
-  if (!isMap(node)) return refuse(node, path, "this must be a map, as { team: sea }", reading);
+function readTexts(node: Node, path: string, reading: Reading): JsonObject | undefined {
+  const { document, places } = reading;
+  const entries = entriesAt(node, path, "this must be a map, as { team: sea }", reading);
+  if (entries === undefined) return undefined;
   const texts: JsonObject = {};
-  for (const { key, keyNode, value } of entriesOf(node, path, document, problems)) {
+  for (const { key, keyNode, value } of entries) {
     const at = joined(path, key);
-    reading.places.set(at, document.placeOf(value ?? keyNode));
-    const given = isScalar(value) && forbiddenNode(value) === null ? textValue(value) : null;
+    places.set(at, document.placeOf(value ?? keyNode));
+    const given = isScalar(value) && forbidden(value) === null ? textValue(value) : null;
     if (given?.kind === "value") texts[key] = given.value;
     else refuse(value ?? keyNode, at, given?.message ?? "this must be a text", reading);
   }
@@ -153,20 +149,19 @@ function readSingle(
   field: DescField,
   path: string,
   reading: Reading,
-): JsonValue | null {
-  const strange = forbiddenNode(node);
-  if (strange !== null) return refuse(node, path, strange, reading);
+): JsonValue | undefined {
+  if (!isAllowed(node, path, reading)) return undefined;
   const { message, enum: words, scalar } = field;
   if (message?.typeName === PayloadSchema.typeName) {
     const json = jsonText(node, path, reading);
-    return json === null ? null : { json };
+    return json === undefined ? undefined : { json };
   }
   if (message && message.typeName !== "google.protobuf.Duration")
     return readMessage(node, message, path, reading);
-  if (!isScalar(node))
-    return refuse(node, path, "this must be a single value, not a list or map", reading);
-  const value = message ? duration(node) : scalarValue(node, words, scalar);
-  return value.kind === "value" ? value.value : refuse(node, path, value.message, reading);
+  const take = (given: Scalar): Value<string | number | boolean> =>
+    message ? protoDuration(given) : scalarValue(given, words, scalar);
+  const single = "this must be a single value, not a list or map";
+  return scalarAt(node, path, take, single, reading);
 }
 
 function scalarValue(
@@ -189,25 +184,8 @@ function scalarValue(
   }
 }
 
-function refuse(node: Node, path: string, message: string, reading: Reading): null {
-  reading.problems.invalid(path, reading.document.placeOf(node), message);
-  return null;
-}
-
-function reportUnknown(
-  { key, keyNode }: Entry,
-  desc: DescMessage,
-  path: string,
-  { document, problems }: Reading,
-): void {
-  const place = document.placeOf(keyNode);
-  const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
-  const known = suggestion(key, [...textKeysOf(desc).keys()]);
-  problems.invalid(joined(path, key), place, `unknown key ${shown(key)} in ${name}: ${known}`);
-}
-
 function reportMissing(
-  node: YAMLMap,
+  node: Node,
   entries: readonly Entry[],
   desc: DescMessage,
   path: string,
@@ -226,12 +204,7 @@ function reportMissing(
   if (desc.typeName === StepDefinitionSchema.typeName) reportKind(node, keys, path, reading);
 }
 
-function reportKind(
-  node: YAMLMap,
-  keys: ReadonlySet<string>,
-  path: string,
-  reading: Reading,
-): void {
+function reportKind(node: Node, keys: ReadonlySet<string>, path: string, reading: Reading): void {
   const given = kinds.filter((kind) => keys.has(kind));
   if (given.length === 0) {
     const message =

@@ -18,10 +18,8 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { kinds, oneOrMany, requiredKeys, shortField, textKeysOf } from "./dialect.ts";
-import { durationForm } from "./duration-text.ts";
+import { DURATION_SCHEMA, describedAs, mapSchema, type Schema } from "./schema-parts.ts";
 import { enumWords } from "./values.ts";
-
-export type Schema = { readonly [key: string]: unknown };
 
 /** The description of a field of the contract; "" if there is none. */
 type Describe = (message: DescMessage, field: DescField) => string;
@@ -50,19 +48,9 @@ function messageSchema(desc: DescMessage, define: Define, describe: Describe): S
   const properties: Record<string, Schema> = {};
   for (const [key, { field, parent }] of textKeysOf(desc)) {
     const description = describe(parent?.message ?? desc, field);
-    const schema = fieldSchema(field, define);
-    // Draft 7 ignores all keywords beside a `$ref`.
-    const described = "$ref" in schema ? { allOf: [schema] } : schema;
-    properties[key] = { ...(description === "" ? {} : { description }), ...described };
+    properties[key] = describedAs(description, fieldSchema(field, define));
   }
-  const required = requiredKeys[desc.typeName] ?? [];
-  return {
-    type: "object",
-    additionalProperties: false,
-    ...(required.length > 0 ? { required: [...required] } : {}),
-    ...oneOf(desc),
-    properties,
-  };
+  return mapSchema(properties, requiredKeys[desc.typeName] ?? [], oneOf(desc));
 }
 
 /**
@@ -98,8 +86,7 @@ function fieldSchema(field: DescField, define: Define): Schema {
 function singleSchema(field: DescField, rules: FieldRules | undefined, define: Define): Schema {
   const { message } = field;
   if (message?.typeName === PayloadSchema.typeName) return payloadSchema(field);
-  if (message?.typeName === "google.protobuf.Duration")
-    return { type: "string", minLength: 1, pattern: durationForm.source };
+  if (message?.typeName === "google.protobuf.Duration") return DURATION_SCHEMA;
   if (message) {
     const alone = shortField(message);
     const whole = define(message);

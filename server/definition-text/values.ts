@@ -1,19 +1,11 @@
 /**
- * Reads the single values of a workflow text: durations, words, numbers, and the JSON of an input.
+ * Reads the single values of a text: durations, words, and numbers.
  * Each function returns the value, or a description of the problem and of a valid value.
  */
 import type { DescEnum } from "@bufbuild/protobuf";
-import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-import {
-  asNode,
-  depthMax,
-  entriesOf,
-  forbiddenNode,
-  joined,
-  type TextDocument,
-} from "./document.ts";
+import type { Scalar } from "yaml";
 import { durationMs } from "./duration-text.ts";
-import { type Place, shown, suggestion, type TextProblems } from "./problems.ts";
+import { shown, suggestion } from "./problems.ts";
 
 export type Value<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -52,8 +44,8 @@ export function anyNumber(scalar: Scalar): Value<number> {
 const durationSecondsMax = 315_576_000_000;
 const durationExamples = "durations are written as 1h30m, 250ms, 30s or 7d";
 
-/** A duration in the JSON form of google.protobuf.Duration, as `90.250s`. */
-export function duration(scalar: Scalar): Value<string> {
+/** In milliseconds. */
+export function duration(scalar: Scalar): Value<number> {
   const given = scalar.value;
   if (typeof given === "bigint" || typeof given === "number")
     return problem(`${asShown(scalar)} needs a unit, as ${scalar.source}s: ${durationExamples}`);
@@ -63,10 +55,17 @@ export function duration(scalar: Scalar): Value<string> {
     return problem(`${shown(given)} is negative: no time here can be; ${durationExamples}`);
   const ms = durationMs(given);
   if (ms === null) return problem(`${shown(given)} is no duration: ${durationExamples}`);
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds > durationSecondsMax)
+  if (Math.floor(ms / 1_000) > durationSecondsMax)
     return problem(`${shown(given)} is too long: no time here is longer than 3650d`);
-  return value(`${seconds}.${String(ms % 1_000).padStart(3, "0")}s`);
+  return value(ms);
+}
+
+/** A duration in the JSON form of google.protobuf.Duration, as `90.250s`. */
+export function protoDuration(scalar: Scalar): Value<string> {
+  const ms = duration(scalar);
+  if (ms.kind === "problem") return ms;
+  const seconds = Math.floor(ms.value / 1_000);
+  return value(`${seconds}.${String(ms.value % 1_000).padStart(3, "0")}s`);
 }
 
 /** The short lower-case names of an enum, as `idempotent` for EFFECTS_IDEMPOTENT. */
@@ -88,52 +87,8 @@ export function enumValue(scalar: Scalar, desc: DescEnum): Value<string> {
   return problem(`${shown(given)} is not known here: ${suggestion(given, [...words.keys()])}`);
 }
 
-/** What the reading of a value needs and adds to. */
-export interface ValueReading {
-  readonly document: TextDocument;
-  readonly problems: TextProblems;
-  /** The position of each part of the value in the text, by its path as `steps[0].input.from`. */
-  readonly places: Map<string, Place>;
-}
-
-/** An input as the JSON text that carries it; null if a problem was reported. */
-export function jsonText(
-  node: Node,
-  path: string,
-  { document, problems, places }: ValueReading,
-): string | null {
-  const before = problems.count;
-  const fail = (at: Node, where: string, message: string): string => {
-    problems.invalid(where, document.placeOf(at), message);
-    return "";
-  };
-  const write = (at: Node | null, where: string, depth: number): string => {
-    if (at === null) return "null";
-    places.set(where, document.placeOf(at));
-    const strange = forbiddenNode(at);
-    if (strange !== null) return fail(at, where, strange);
-    if (depth > depthMax)
-      return fail(at, path, `this is nested too deeply: at most ${depthMax} levels are read`);
-    if (isScalar(at)) {
-      const text = jsonScalar(at);
-      return text.kind === "value" ? text.value : fail(at, where, text.message);
-    }
-    if (isSeq(at)) {
-      const items = at.items.map((item, i) => write(asNode(item), `${where}[${i}]`, depth + 1));
-      return `[${items.join(",")}]`;
-    }
-    if (!isMap(at)) return fail(at, where, "this is neither text, number, list nor map");
-    const members = entriesOf(at, where, document, problems).map(
-      ({ key, value: member }) =>
-        `${JSON.stringify(key)}:${write(member, joined(where, key), depth + 1)}`,
-    );
-    return `{${members.join(",")}}`;
-  };
-  const text = write(node, path, 1);
-  return problems.count > before ? null : text;
-}
-
-function jsonScalar(scalar: Scalar): Value<string> {
+/** As the text of a JSON value. */
+export function jsonScalar(scalar: Scalar): Value<string> {
   const given = scalar.value;
   if (typeof given === "bigint") return value(given.toString());
   if (given === null || typeof given === "string" || typeof given === "boolean")

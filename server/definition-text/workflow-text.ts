@@ -11,6 +11,7 @@
 import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { readDocument } from "./document.ts";
+import { nearestPlace } from "./nodes.ts";
 import { createTextProblems, type Place, type TextKind } from "./problems.ts";
 import { readMessage } from "./reader.ts";
 
@@ -42,26 +43,16 @@ export function parseDefinitionText<Desc extends DescMessage>(
   const json =
     document.root && readMessage(document.root, desc, "", { document, problems, places });
   problems.throwIfAny();
-  if (document.root === null || json === null)
+  if (document.root === null || !json)
     throw new Error(`A ${what} text was refused without a reason`);
   const whole = document.placeOf(document.root);
   return Object.freeze({
     definition: fromJson(desc, json),
-    locate: (path: string) => nearestPlace(path, places, desc, whole),
+    locate: (path: string) => nearestPlace(path, places) ?? (isFieldOf(desc, path) ? whole : null),
   });
 }
 
-function nearestPlace(
-  path: string,
-  places: ReadonlyMap<string, Place>,
-  desc: DescMessage,
-  whole: Place,
-): Place | null {
-  for (let at = path; at !== ""; at = at.replace(/(\.|\[|^)[^.[]*$/, "")) {
-    const place = places.get(at);
-    if (place !== undefined) return place;
-  }
+function isFieldOf(desc: DescMessage, path: string): boolean {
   const [field] = path.split(/[.[]/);
-  const known = [...desc.fields, ...desc.oneofs].some(({ name }) => name === field);
-  return known ? whole : null;
+  return [...desc.fields, ...desc.oneofs].some(({ name }) => name === field);
 }

@@ -3,7 +3,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { type Schema, workflowTextSchema } from "../../server/definition-text/schema.ts";
+import { workflowTextSchema } from "../../server/definition-text/schema.ts";
+import type { Schema } from "../../server/definition-text/schema-parts.ts";
 
 const schema = workflowTextSchema(() => "");
 const step = (text: string) => `workflow: w\nsteps:\n  - id: a\n    ${text}\n`;
