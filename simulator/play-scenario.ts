@@ -13,7 +13,7 @@ import { payloadField, payloadFrom } from "@drover/server/api/calls/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
 import { createAgents } from "./agents.ts";
 import { createChance } from "./chance.ts";
-import { createOutside } from "./outside.ts";
+import { createRemoteService } from "./remote-service.ts";
 import { observeRun, type RunObserver, type SeenRun } from "./run-observer.ts";
 import type { Scenario } from "./scenario.ts";
 import { stepName } from "./scenario.ts";
@@ -64,7 +64,7 @@ export async function playScenario(play: Play, scenario: Scenario): Promise<Play
   const onDefect = (what: string) => void troubles.push(`the server has a defect: ${what}`);
   const server = createSimulatedServer({ time, chance, onDefect });
   const timeline = createTimeline(() => time.now() - scenario.startMs);
-  const outside = createOutside();
+  const remoteService = createRemoteService();
   const scripts = createScripts(scenario.scripts);
   const calls = new Map<string, number>();
   const inputs = new Map<string, string>();
@@ -72,7 +72,7 @@ export async function playScenario(play: Play, scenario: Scenario): Promise<Play
   const agents = createAgents({
     call: server.call,
     scripts,
-    outside,
+    remoteService,
     timeline,
     chance: chance.fork(),
     maps: play.maps,
@@ -111,7 +111,7 @@ export async function playScenario(play: Play, scenario: Scenario): Promise<Play
     playedMs: time.now() - scenario.startMs,
     calls,
     inputs,
-    effects: outside.left(),
+    effects: remoteService.left(),
     timeline: timeline.entries(),
     why,
     troubles,

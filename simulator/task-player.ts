@@ -17,7 +17,7 @@ import {
 import { payloadField } from "@drover/server/api/calls/payload.ts";
 import type { Payload } from "@drover/server/core/model/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
-import type { RemoteService } from "./outside.ts";
+import type { RemoteService } from "./remote-service.ts";
 import { type Act, stepName } from "./scenario.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Timeline, TimelineRank } from "./timeline.ts";
@@ -32,7 +32,7 @@ export interface PerformanceWorld {
   readonly call: Calls;
   readonly sleep: (ms: number) => Promise<void>;
   readonly scripts: Scripts;
-  readonly outside: RemoteService;
+  readonly remoteService: RemoteService;
   readonly timeline: Timeline;
   /** Steps that are maps: a task of such a step without an item is its gate. */
   readonly maps: ReadonlySet<string>;
@@ -162,7 +162,7 @@ function ended(
       effect(stage, act.output);
       return { outcome: success(act.output), words: "succeeded" };
     case "check": {
-      const found = stage.world.outside.find(stage.task.effectKey);
+      const found = stage.world.remoteService.find(stage.task.effectKey);
       if (found) return { outcome: success(found.output), words: "it is there" };
       const nothing = { code: "not-there", message: "", noEffect: true };
       const failureClass = FailureClass.TRANSIENT;
@@ -196,8 +196,8 @@ function failed(act: Extract<Act, { kind: "fail" }>) {
 function effect({ world, task, about }: Stage, output: Payload | null): void {
   const isGate = task.item === undefined && world.maps.has(task.stepId);
   if (task.kind === TaskKind.PERFORM && !isGate)
-    world.outside.make(task.idempotencyKey, about, output);
-  if (task.kind === TaskKind.COMPENSATE) world.outside.undo(task.effectKey);
+    world.remoteService.make(task.idempotencyKey, about, output);
+  if (task.kind === TaskKind.COMPENSATE) world.remoteService.undo(task.effectKey);
 }
 
 type HeartbeatResult = "done" | "cancel" | "lost";

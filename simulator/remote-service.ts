@@ -15,7 +15,7 @@ export interface RemoteService {
   left(): readonly string[];
 }
 
-export function createOutside(): RemoteService {
+export function createRemoteService(): RemoteService {
   const effects = new Map<string, { readonly step: string; readonly output: Payload | null }>();
   return Object.freeze({
     make(key: string, step: string, output: Payload | null) {
