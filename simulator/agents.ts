@@ -1,7 +1,7 @@
 // The agents of a scenario. Each queue has as many processes as there is work for, and each
 // process has one task at a time, so that a fault of one task affects no other task.
 //
-//   process: polls → has a task (performance.ts) → spare → polls …
+//   process: polls → has a task (task-player.ts) → spare → polls …
 //                                        └ frozen or crashed: never again
 //
 // One process of each queue always polls, unless the scenario has removed the queue's agents.
@@ -45,87 +45,98 @@ interface Queue {
 const POLL_MS = 60_000;
 const SERVER_AWAY_MS = 200;
 
+interface State {
+  readonly world: AgentsWorld;
+  readonly queues: Map<string, Queue>;
+  busy: number;
+}
+
 export function createAgents(world: AgentsWorld): Agents {
-  const queues = new Map<string, Queue>();
-  let busy = 0;
-
-  function start(queue: Queue): AgentProcess {
-    queue.started += 1;
-    const name = `${queue.name}-${queue.started}`;
-    return { name, queue: queue.name, session: world.chance.bytes(16), polls: 0n };
-  }
-
-  /** Starts a poll if no process polls the queue. */
-  function staff(queue: Queue): void {
-    if (queue.isAway || queue.polling) return;
-    const agent = queue.spare.shift() ?? start(queue);
-    const gone = new AbortController();
-    queue.polling = { agent, gone };
-    void pollFor(queue, agent, gone.signal);
-  }
-
-  async function pollFor(queue: Queue, agent: AgentProcess, gone: AbortSignal): Promise<void> {
-    while (!gone.aborted) {
-      const answer = await pollOnce(agent, gone);
-      const task = answer?.tasks[0];
-      if (task) {
-        void work(queue, agent, task);
-        if (queue.polling?.agent === agent) queue.polling = null;
-        staff(queue);
-        return;
-      }
-      if (answer === null) await world.sleep(SERVER_AWAY_MS);
-    }
-    queue.spare.push(agent);
-  }
-
-  /** null: the server is down. */
-  async function pollOnce(
-    agent: AgentProcess,
-    gone: AbortSignal,
-  ): Promise<PollTaskResponse | null> {
-    agent.polls += 1n;
-    const { name: id, session, queue, polls: pollSeq } = agent;
-    const asked = { agent: { id, session, version: "1" }, pollSeq, maxTasks: 1 };
-    const wait = durationFromMs(POLL_MS);
-    const queues = [{ name: queue, weight: 1 }];
-    try {
-      return await world.call(AgentService.method.pollTask, { ...asked, queues, wait }, gone);
-    } catch (error) {
-      if (error instanceof DroverError && error.reason === "STORE_UNAVAILABLE") return null;
-      throw error;
-    }
-  }
-
-  async function work(queue: Queue, agent: AgentProcess, task: Task): Promise<void> {
-    busy += 1;
-    world.onTask(task);
-    const left = await perform(world, agent, task, () => {
-      busy -= 1;
-    });
-    if (left === "alive") queue.spare.push(agent);
-  }
-
+  const state: State = { world, queues: new Map(), busy: 0 };
   return Object.freeze({
     serve(name: string) {
-      if (queues.has(name)) return;
+      if (state.queues.has(name)) return;
       const queue: Queue = { name, started: 0, spare: [], polling: null, isAway: false };
-      queues.set(name, queue);
-      staff(queue);
+      state.queues.set(name, queue);
+      staff(state, queue);
     },
     leave(name: string) {
-      const queue = queues.get(name);
+      const queue = state.queues.get(name);
       if (!queue) return;
       queue.isAway = true;
       queue.polling?.gone.abort();
       queue.polling = null;
     },
     comeBack(name: string) {
-      const queue = queues.get(name);
+      const queue = state.queues.get(name);
       if (!queue) return;
       queue.isAway = false;
-      staff(queue);
+      staff(state, queue);
     },
-    busy: () => busy,
+    busy: () => state.busy,
   } satisfies Agents);
+}
+
+/** Starts a poll if no process polls the queue. */
+function staff(state: State, queue: Queue): void {
+  if (queue.isAway || queue.polling) return;
+  const agent = queue.spare.shift() ?? start(state.world, queue);
+  const gone = new AbortController();
+  queue.polling = { agent, gone };
+  void pollFor(state, queue, agent, gone.signal);
+}
+
+function start({ chance }: AgentsWorld, queue: Queue): AgentProcess {
+  queue.started += 1;
+  const name = `${queue.name}-${queue.started}`;
+  return { name, queue: queue.name, session: chance.bytes(16), polls: 0n };
+}
+
+async function pollFor(
+  state: State,
+  queue: Queue,
+  agent: AgentProcess,
+  gone: AbortSignal,
+): Promise<void> {
+  const { world } = state;
+  while (!gone.aborted) {
+    const answer = await pollOnce(world, agent, gone);
+    const task = answer?.tasks[0];
+    if (task) {
+      void work(state, queue, agent, task);
+      if (queue.polling?.agent === agent) queue.polling = null;
+      staff(state, queue);
+      return;
+    }
+    if (answer === null) await world.sleep(SERVER_AWAY_MS);
+  }
+  queue.spare.push(agent);
+}
+
+/** null: the server is down. */
+async function pollOnce(
+  world: AgentsWorld,
+  agent: AgentProcess,
+  gone: AbortSignal,
+): Promise<PollTaskResponse | null> {
+  agent.polls += 1n;
+  const { name: id, session, queue, polls: pollSeq } = agent;
+  const asked = { agent: { id, session, version: "1" }, pollSeq, maxTasks: 1 };
+  const wait = durationFromMs(POLL_MS);
+  const queues = [{ name: queue, weight: 1 }];
+  try {
+    return await world.call(AgentService.method.pollTask, { ...asked, queues, wait }, gone);
+  } catch (error) {
+    if (error instanceof DroverError && error.reason === "STORE_UNAVAILABLE") return null;
+    throw error;
+  }
+}
+
+async function work(state: State, queue: Queue, agent: AgentProcess, task: Task): Promise<void> {
+  state.busy += 1;
+  state.world.onTask(task);
+  const left = await perform(state.world, agent, task, () => {
+    state.busy -= 1;
+  });
+  if (left === "alive") queue.spare.push(agent);
 }
