@@ -1,6 +1,6 @@
 // Watches one run from outside, as any client could: the states of the run and its steps, when they
 // were reached, and what supervisors and people did. Changes are added to the timeline.
-import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type Escalation,
   type Intervention,
@@ -72,108 +72,156 @@ interface ObserverOptions {
   readonly startMs: number;
 }
 
-export function observeRun({ server, runId, timeline, startMs }: ObserverOptions): RunObserver {
-  const run = { ref: { case: "runId" as const, value: runId } };
-  const steps = new Map<string, string>();
-  const sides = new Map<string, { readonly forward: string; readonly undo: string }>();
-  const outputs = new Map<string, string>();
-  const reached: Reached[] = [];
-  const queues = new Set<string>();
-  let version = -1;
-  let state = "";
-  let last: GetRunResponse | null = null;
-  let reported = { interventions: 0, escalations: 0 };
-  const sinceStart = (at: Timestamp | undefined): number => (at ? timestampMs(at) - startMs : 0);
+interface State {
+  readonly options: ObserverOptions;
+  /** The word of each step and item: that of its compensation takes precedence. */
+  readonly steps: Map<string, string>;
+  readonly sides: Map<string, Sides>;
+  readonly outputs: Map<string, string>;
+  readonly reached: Reached[];
+  /** Those that were already told. */
+  readonly queues: Set<string>;
+  /** Of the run when it was last read. */
+  version: number;
+  word: string;
+  last: GetRunResponse | null;
+  /** How many of each are on the timeline. */
+  reported: { readonly interventions: number; readonly escalations: number };
+}
 
-  function reach(about: string, to: string): void {
-    reached.push({ atMs: timeline.now(), state: `${about} ${to}` });
-    timeline.add("run", { who: "run", about: about === "run" ? "" : about, what: to });
-  }
+interface Sides {
+  readonly forward: string;
+  readonly undo: string;
+}
 
-  function see(step: Step): void {
-    const { id } = step;
-    const output = payloadFrom(step.output);
-    if (output?.kind === "json") outputs.set(id, output.json);
-    const before = sides.get(id);
-    const now = { forward: forwardWord(step), undo: undoWord(step) };
-    sides.set(id, now);
-    steps.set(id, stepWord(step));
-    // Initial states are not reported, and neither is LEASED: the agent reports that it took the
-    // task.
-    const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
-    if (before?.forward !== now.forward && !isDull) reach(id, now.forward);
-    if ((before?.undo ?? "") !== now.undo) reach(id, now.undo);
-  }
-
-  async function seeItems({ id: stepId, items }: Step): Promise<void> {
-    if (!items || items.begun === 0) return;
-    const asked = { run, stepId, pageSize: ITEMS_MAX };
-    const answer = await server.call(SchedulerService.method.listItems, asked);
-    for (const one of answer.items) see(one);
-  }
-
-  function describeSupervision({ interventions, escalations }: GetRunResponse): void {
-    for (const { stepId: about, rule, saw, did } of interventions.slice(reported.interventions))
-      timeline.add("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
-    for (const { stepId: about, reason, message } of escalations.slice(reported.escalations)) {
-      const what = `asks a person: ${reason}: ${message}`;
-      timeline.add("run", { who: "run", about, what });
-    }
-    reported = { interventions: interventions.length, escalations: escalations.length };
-  }
-
-  async function poll(): Promise<boolean> {
-    const found = await server.store.reads.runDetail(runId, NOTHING_MORE);
-    if (!found || found.run.stateVersion === version) return false;
-    version = found.run.stateVersion;
-    const include = { includeInterventions: true, includeEscalations: true };
-    const answer = await server.call(SchedulerService.method.getRun, { run, ...include });
-    last = inOrder(answer);
-    describeSupervision(last);
-    for (const step of last.steps) {
-      see(step);
-      await seeItems(step);
-    }
-    const now = runWord(runState());
-    if (now !== state) reach("run", now);
-    state = now;
-    return true;
-  }
-
-  const runState = (): RunState => last?.run?.state ?? RunState.UNSPECIFIED;
-  const open = (): readonly Escalation[] =>
-    last?.escalations.filter(({ closedTime }) => !closedTime) ?? [];
-  const needsPerson = (): boolean =>
-    WAITS_FOR_A_PERSON.has(runState()) && open().every(({ deadlineTime }) => !deadlineTime);
-
+export function observeRun(options: ObserverOptions): RunObserver {
+  const state: State = {
+    options,
+    steps: new Map(),
+    sides: new Map(),
+    outputs: new Map(),
+    reached: [],
+    queues: new Set(),
+    version: -1,
+    word: "",
+    last: null,
+    reported: { interventions: 0, escalations: 0 },
+  };
   return Object.freeze({
-    poll,
-    reached: () => reached,
-    openEscalations: open,
-    needsPerson,
-    isAtRest: () => ENDED.has(runState()) || needsPerson(),
+    poll: () => poll(state),
+    seen: () => seen(state),
+    reached: () => state.reached,
+    openEscalations: () => openEscalations(state),
     handedOut(step: string) {
-      reached.push({ atMs: timeline.now(), state: `${step} LEASED` });
+      state.reached.push({ atMs: options.timeline.now(), state: `${step} LEASED` });
     },
-    async newQueues() {
-      const namespace = await server.store.namespace(DEFAULT_NAMESPACE);
-      if (!namespace) throw new Error(`there is no namespace "${DEFAULT_NAMESPACE}"`);
-      const known = await server.store.rows.queues(namespace.id);
-      const found = known.filter((name) => !queues.has(name));
-      for (const name of found) queues.add(name);
-      return found;
-    },
-    seen: () => ({
-      run: state,
-      reason: reasonWord(last?.run?.reason ?? RunReason.UNSPECIFIED),
-      endedMs: last?.run?.endedTime ? sinceStart(last.run.endedTime) : null,
-      steps,
-      outputs,
-      reached,
-      interventions: (last?.interventions ?? []).map(({ rule, stepId }) => ofStep(rule, stepId)),
-      escalations: (last?.escalations ?? []).map(({ reason, stepId }) => ofStep(reason, stepId)),
-    }),
+    newQueues: () => newQueues(state),
+    isAtRest: () => ENDED.has(runState(state)) || needsPerson(state),
+    needsPerson: () => needsPerson(state),
   } satisfies RunObserver);
+}
+
+async function poll(state: State): Promise<boolean> {
+  const { server, runId } = state.options;
+  const found = await server.store.reads.runDetail(runId, NOTHING_MORE);
+  if (!found || found.run.stateVersion === state.version) return false;
+  state.version = found.run.stateVersion;
+  const include = { includeInterventions: true, includeEscalations: true };
+  const asked = { run: refOf(runId), ...include };
+  const answer = inOrder(await server.call(SchedulerService.method.getRun, asked));
+  state.last = answer;
+  describeSupervision(state, answer);
+  for (const step of answer.steps) {
+    see(state, step);
+    await seeItems(state, step);
+  }
+  const now = runWord(runState(state));
+  if (now !== state.word) reach(state, "run", now);
+  state.word = now;
+  return true;
+}
+
+function describeSupervision(state: State, { interventions, escalations }: GetRunResponse): void {
+  const { options, reported } = state;
+  const { timeline } = options;
+  for (const { stepId: about, rule, saw, did } of interventions.slice(reported.interventions))
+    timeline.add("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
+  for (const { stepId: about, reason, message } of escalations.slice(reported.escalations)) {
+    const what = `asks a person: ${reason}: ${message}`;
+    timeline.add("run", { who: "run", about, what });
+  }
+  state.reported = { interventions: interventions.length, escalations: escalations.length };
+}
+
+/** A step, or an item of a map. */
+function see(state: State, step: Step): void {
+  const { id } = step;
+  const output = payloadFrom(step.output);
+  if (output?.kind === "json") state.outputs.set(id, output.json);
+  const before = state.sides.get(id);
+  const now = { forward: forwardWord(step), undo: undoWord(step) };
+  state.sides.set(id, now);
+  state.steps.set(id, stepWord(step));
+  // Initial states are not reported, and neither is LEASED: the agent reports that it took the
+  // task.
+  const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
+  if (before?.forward !== now.forward && !isDull) reach(state, id, now.forward);
+  if ((before?.undo ?? "") !== now.undo) reach(state, id, now.undo);
+}
+
+async function seeItems(state: State, { id: stepId, items }: Step): Promise<void> {
+  if (!items || items.begun === 0) return;
+  const { server, runId } = state.options;
+  const asked = { run: refOf(runId), stepId, pageSize: ITEMS_MAX };
+  const answer = await server.call(SchedulerService.method.listItems, asked);
+  for (const one of answer.items) see(state, one);
+}
+
+function reach({ options: { timeline }, reached }: State, about: string, to: string): void {
+  reached.push({ atMs: timeline.now(), state: `${about} ${to}` });
+  timeline.add("run", { who: "run", about: about === "run" ? "" : about, what: to });
+}
+
+function seen({ options, last, word, steps, outputs, reached }: State): SeenRun {
+  const endedTime = last?.run?.endedTime;
+  return {
+    run: word,
+    reason: reasonWord(last?.run?.reason ?? RunReason.UNSPECIFIED),
+    endedMs: endedTime ? timestampMs(endedTime) - options.startMs : null,
+    steps,
+    outputs,
+    reached,
+    interventions: (last?.interventions ?? []).map(({ rule, stepId }) => ofStep(rule, stepId)),
+    escalations: (last?.escalations ?? []).map(({ reason, stepId }) => ofStep(reason, stepId)),
+  };
+}
+
+async function newQueues({ options: { server }, queues }: State): Promise<readonly string[]> {
+  const namespace = await server.store.namespace(DEFAULT_NAMESPACE);
+  if (!namespace) throw new Error(`there is no namespace "${DEFAULT_NAMESPACE}"`);
+  const known = await server.store.rows.queues(namespace.id);
+  const found = known.filter((name) => !queues.has(name));
+  for (const name of found) queues.add(name);
+  return found;
+}
+
+function needsPerson(state: State): boolean {
+  return (
+    WAITS_FOR_A_PERSON.has(runState(state)) &&
+    openEscalations(state).every(({ deadlineTime }) => !deadlineTime)
+  );
+}
+
+function openEscalations({ last }: State): readonly Escalation[] {
+  return last?.escalations.filter(({ closedTime }) => !closedTime) ?? [];
+}
+
+function runState({ last }: State): RunState {
+  return last?.run?.state ?? RunState.UNSPECIFIED;
+}
+
+function refOf(runId: string) {
+  return { ref: { case: "runId" as const, value: runId } };
 }
 
 function inOrder(answer: GetRunResponse): GetRunResponse {
