@@ -91,13 +91,14 @@ export function listAt<T>(
   return problems.count > before ? undefined : list;
 }
 
-/** `otherwise`: the problem of a node that is no map. Does not check whether it is allowed. */
+/** `otherwise`: the problem of a node that is no map. */
 export function entriesAt(
   node: Node,
   path: string,
   otherwise: string,
   reading: Reading,
 ): readonly Entry[] | undefined {
+  if (!isAllowed(node, path, reading)) return undefined;
   return isMap(node) ? entriesOf(node, path, reading) : refuse(node, path, otherwise, reading);
 }
 

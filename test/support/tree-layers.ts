@@ -345,7 +345,7 @@ export const layers: readonly Layer[] = [
       "server/expressions/",
       "server/api/",
       "simulator/",
-      "server/core/definition/definition.ts",
+      "server/core/definition/",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

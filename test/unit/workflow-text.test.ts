@@ -343,6 +343,11 @@ describe("mistakes are named with their place and what would be right", () => {
       "steps[0].retry: the anchor &r is not read: remove it (line 5, column 15)",
     ],
     [
+      "an anchor at the whole text",
+      `&all\n${step("task: t")}`,
+      "text: the anchor &all is not read: remove it (line 2, column 1)",
+    ],
+    [
       "an alias",
       step("task: t\n    input: { a: *r }"),
       "steps[0].input.a: the alias *r is not read: write it out (line 5, column 17)",
