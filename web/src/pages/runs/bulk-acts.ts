@@ -1,6 +1,10 @@
-// The bulk actions on runs, and how they are performed on selected runs.
+// The bulk actions on runs, performed on selected runs or on all runs that match a filter.
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
-import { BulkKind, type Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  BulkKind,
+  type RunFilter,
+  type Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { scheduler } from "../../calls/clients.ts";
 import { problemOf } from "../../calls/problem.ts";
 import { openStates } from "./run-filter.ts";
@@ -107,4 +111,39 @@ async function actOnOne(
     case BulkKind.CANCEL:
       await scheduler.cancelRun({ ...ref, undo, reason });
   }
+}
+
+/** The number of runs on which `actOnFiltered` would act now; no run is changed. */
+export async function countFiltered(
+  namespace: string,
+  filter: RunFilter,
+  kind: ActKind,
+  signal: AbortSignal,
+): Promise<number> {
+  return (await scheduler.bulkAction({ namespace, filter, kind, dryRun: true }, { signal })).count;
+}
+
+interface FilteredAct {
+  readonly namespace: string;
+  readonly filter: RunFilter;
+  readonly kind: ActKind;
+  readonly undo: Undo;
+  readonly reason: string;
+  readonly requestId: string;
+  /** If the number of runs differs, the server refuses the action. */
+  readonly expectedCount: number;
+}
+
+/** Page by page; runs whose state does not allow the action are counted. */
+export async function actOnFiltered(request: FilteredAct): Promise<Tally> {
+  const tally = { done: 0, left: 0 };
+  let pageToken = "";
+  do {
+    const answer = await scheduler.bulkAction({ ...request, pageToken });
+    for (const { status } of answer.results)
+      if ((status?.code ?? 0) === 0) tally.done++;
+      else tally.left++;
+    pageToken = answer.nextPageToken;
+  } while (pageToken !== "");
+  return tally;
 }

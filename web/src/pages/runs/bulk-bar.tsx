@@ -2,8 +2,13 @@
 // set. For a filter the server first counts the runs and changes nothing. The user reads the filter
 // in words, the number and the first runs; if the number has changed meanwhile, nothing is done.
 
-import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
-import { BulkKind, RunOrder, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Run, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  BulkKind,
+  type RunFilter,
+  RunOrder,
+  Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -16,7 +21,14 @@ import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
 import { runOutcome, workflowWords } from "../../words/run-words.ts";
-import { actOnChosen, type BulkAct, bulkActs, type Tally } from "./bulk-acts.ts";
+import {
+  actOnChosen,
+  actOnFiltered,
+  type BulkAct,
+  bulkActs,
+  countFiltered,
+  type Tally,
+} from "./bulk-acts.ts";
 import type { ReadFilter } from "./run-filter.ts";
 
 interface BulkBarProps {
@@ -84,21 +96,10 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
   const namespace = useNamespace();
   const tell = useNotice();
   const [requestId] = useState(() => `dashboard-${crypto.randomUUID()}`);
-  const request = { namespace, filter: read.filter, kind: act.kind };
-  const states = read.filter.states.length > 0 ? read.filter.states : act.states;
   const asking = useCall(`count ${requestId}`, async (signal) => {
-    const [{ count }, { runs }] = await Promise.all([
-      scheduler.bulkAction({ ...request, dryRun: true }, { signal }),
-      // In the order of the action; the page may have loaded other runs.
-      scheduler.listRuns(
-        {
-          namespace,
-          filter: { ...read.filter, states: [...states] },
-          order: RunOrder.CREATED_ASC,
-          pageSize: FIRST_RUNS,
-        },
-        { signal },
-      ),
+    const [count, runs] = await Promise.all([
+      countFiltered(namespace, read.filter, act.kind, signal),
+      firstFiltered(namespace, read.filter, act.states, signal),
     ]);
     return { count, runs };
   });
@@ -115,21 +116,8 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
       onClose={onClose}
       onAct={async (form) => {
         const how = { undo: undoOf(form), reason: String(form.get("reason") ?? "") };
-        const tally = { done: 0, left: 0 };
-        let pageToken = "";
-        do {
-          const answer = await scheduler.bulkAction({
-            ...request,
-            ...how,
-            requestId,
-            pageToken,
-            expectedCount: count ?? 0,
-          });
-          for (const { status } of answer.results)
-            if ((status?.code ?? 0) === 0) tally.done++;
-            else tally.left++;
-          pageToken = answer.nextPageToken;
-        } while (pageToken !== "");
+        const request = { namespace, filter: read.filter, kind: act.kind, requestId };
+        const tally = await actOnFiltered({ ...request, ...how, expectedCount: count ?? 0 });
         tell(tallyWords(tally, act));
         onDone();
       }}
@@ -139,15 +127,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
       </p>
       {found === null ? null : <FirstRuns rows={found.runs} count={found.count} />}
       {asking.kind === "failed" ? <ProblemText problem={asking.problem} /> : null}
-      <p role="status">
-        {count === null
-          ? "Counting…"
-          : count === 0
-            ? `No run of this filter can be ${act.done}.`
-            : count > BULK_MAX
-              ? `These are more than ${numberWords(BULK_MAX)} runs: make the filter narrower.`
-              : `This is about ${many}, as counted just now. If there are more or fewer by then, nothing is done.`}
-      </p>
+      <p role="status">{countWords(count, act)}</p>
       <WhatWillHappen act={act} />
     </ConfirmDialog>
   );
@@ -155,6 +135,31 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
 
 const BULK_MAX = 10_000;
 const FIRST_RUNS = 5;
+
+function countWords(count: number | null, act: BulkAct): string {
+  if (count === null) return "Counting…";
+  if (count === 0) return `No run of this filter can be ${act.done}.`;
+  if (count > BULK_MAX)
+    return `These are more than ${numberWords(BULK_MAX)} runs: make the filter narrower.`;
+  return `This is about ${counted(count, "run")}, as counted just now. If there are more or fewer by then, nothing is done.`;
+}
+
+/** In the order of the action; the page may have loaded other runs. */
+async function firstFiltered(
+  namespace: string,
+  filter: RunFilter,
+  actStates: readonly RunState[],
+  signal: AbortSignal,
+): Promise<readonly Run[]> {
+  const states = filter.states.length > 0 ? filter.states : actStates;
+  const request = {
+    namespace,
+    filter: { ...filter, states: [...states] },
+    order: RunOrder.CREATED_ASC,
+    pageSize: FIRST_RUNS,
+  };
+  return (await scheduler.listRuns(request, { signal })).runs;
+}
 
 /** Shows the first runs, so that the user can check that the right ones are meant. */
 function FirstRuns({ rows, count }: { readonly rows: readonly Run[]; readonly count: number }) {

@@ -69,22 +69,8 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
     >
       <p>Each time of the schedule in this range that has no run yet gets one, the oldest first.</p>
       <div className="beside">
-        <Field name="From">
-          <input
-            type="datetime-local"
-            required
-            value={from}
-            onChange={({ target }) => setFrom(target.value)}
-          />
-        </Field>
-        <Field name="To, not later than now">
-          <input
-            type="datetime-local"
-            required
-            value={to}
-            onChange={({ target }) => setTo(target.value)}
-          />
-        </Field>
+        <TimeField name="From" value={from} onChange={setFrom} />
+        <TimeField name="To, not later than now" value={to} onChange={setTo} />
       </div>
       <Field name="So many of them at a time">
         <input
@@ -102,6 +88,25 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
         {isSpan ? null : <p>The first time must be before the last.</p>}
       </div>
     </ConfirmDialog>
+  );
+}
+
+interface TimeFieldProps {
+  readonly name: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function TimeField({ name, value, onChange }: TimeFieldProps) {
+  return (
+    <Field name={name}>
+      <input
+        type="datetime-local"
+        required
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </Field>
   );
 }
 
