@@ -14,7 +14,7 @@ import type { Call, CallControl } from "./call.ts";
 import { callErrorOfStatus, callOutcomeOf, DroverCallError } from "./call-error.ts";
 import type { Clock } from "./clock.ts";
 import type { Codec } from "./codec.ts";
-import { createGathering, type Sent } from "./gathering.ts";
+import { createGathering, type Gathering, type Sent } from "./gathering.ts";
 import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import { type Within, withinActive, withinNone } from "./tracing.ts";
 
@@ -55,69 +55,19 @@ const rpc = SchedulerService.method;
 const runsMax = 100;
 const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
 
+interface State {
+  readonly call: Call;
+  readonly namespace: string;
+  readonly codec: Codec;
+  readonly queue: Gathering<Start>;
+}
+
 export function createStarts(call: Call, namespace: string, codec: Codec, clock: Clock): Starts {
+  const send = (batch: readonly Start[]) => sendBatch(state, batch);
   const queue = createGathering<Start>({ clock, itemsMax: runsMax, sizeMax, send });
-
-  async function send(batch: readonly Start[]): Promise<Sent<Start>> {
-    const wanted = batch.filter(({ signal }) => !signal?.aborted);
-    const [lonely, ...others] = wanted;
-    if (lonely !== undefined) await (others.length === 0 ? alone(lonely) : together(wanted));
-    return sent;
-  }
-
-  async function alone({ request, signal, within, made, failed }: Start): Promise<void> {
-    try {
-      const { runId, created } = await within(() => call(rpc.schedule, request, { signal }));
-      made({ runId, key: request.key, created });
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  /** A caller's signal does not end the call for the other callers; the client's patience does. */
-  async function together(batch: readonly Start[]): Promise<void> {
-    const runs = batch.map(({ request }) => request);
-    try {
-      const answer = await withinNone(() => call(rpc.scheduleBatch, { namespace, runs }));
-      for (const [place, start] of batch.entries()) {
-        const result = resultAt(place, start.request.key, answer);
-        if (!("error" in result)) start.made(result);
-        else if (callOutcomeOf(result.error) === "definite")
-          start.failed(ownWords(result.error, place));
-        // An error that may pass is repeated as for any call.
-        else void alone(start);
-      }
-    } catch (error) {
-      const spoiled = error instanceof DroverCallError && callOutcomeOf(error) === "definite";
-      // One of the runs caused the error; each is sent alone to find out which.
-      if (spoiled) await Promise.all(batch.map(alone));
-      else for (const { failed } of batch) failed(error);
-    }
-  }
-
+  const state: State = { call, namespace, codec, queue };
   return Object.freeze({
-    schedule(spec: ScheduleSpec, { signal }: CallControl = {}): Promise<Scheduled> {
-      return new Promise((resolve, reject) => {
-        signal?.throwIfAborted();
-        const request = create(ScheduleRequestSchema, { namespace, ...toSchedule(spec, codec) });
-        const abort = () => reject(signal?.reason);
-        const done = () => signal?.removeEventListener("abort", abort);
-        signal?.addEventListener("abort", abort, { once: true });
-        queue.add({
-          request,
-          signal,
-          within: withinActive(),
-          made(scheduled: Scheduled): void {
-            done();
-            resolve(scheduled);
-          },
-          failed(reason: unknown): void {
-            done();
-            reject(reason);
-          },
-        });
-      });
-    },
+    schedule: (spec: ScheduleSpec, control: CallControl = {}) => schedule(state, spec, control),
 
     async scheduleBatch(
       specs: readonly ScheduleSpec[],
@@ -130,6 +80,73 @@ export function createStarts(call: Call, namespace: string, codec: Codec, clock:
   });
 }
 
+function schedule(
+  { namespace, codec, queue }: State,
+  spec: ScheduleSpec,
+  { signal }: CallControl,
+): Promise<Scheduled> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const request = create(ScheduleRequestSchema, { namespace, ...toSchedule(spec, codec) });
+    const abort = () => reject(signal?.reason);
+    const done = () => signal?.removeEventListener("abort", abort);
+    signal?.addEventListener("abort", abort, { once: true });
+    queue.add({
+      request,
+      signal,
+      within: withinActive(),
+      made(scheduled: Scheduled): void {
+        done();
+        resolve(scheduled);
+      },
+      failed(reason: unknown): void {
+        done();
+        reject(reason);
+      },
+    });
+  });
+}
+
+async function sendBatch(state: State, batch: readonly Start[]): Promise<Sent<Start>> {
+  const wanted = batch.filter(({ signal }) => !signal?.aborted);
+  const [first, ...others] = wanted;
+  if (first !== undefined)
+    await (others.length === 0 ? sendAlone(state, first) : sendTogether(state, wanted));
+  return sent;
+}
+
+async function sendAlone({ call }: State, start: Start): Promise<void> {
+  const { request, signal, within, made, failed } = start;
+  try {
+    const { runId, created } = await within(() => call(rpc.schedule, request, { signal }));
+    made({ runId, key: request.key, created });
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** A caller's signal does not end the call for the other callers; the client's patience does. */
+async function sendTogether(state: State, batch: readonly Start[]): Promise<void> {
+  const { call, namespace } = state;
+  const runs = batch.map(({ request }) => request);
+  try {
+    const answer = await withinNone(() => call(rpc.scheduleBatch, { namespace, runs }));
+    for (const [place, start] of batch.entries()) {
+      const result = resultAt(place, start.request.key, answer);
+      if (!("error" in result)) start.made(result);
+      else if (callOutcomeOf(result.error) === "definite")
+        start.failed(withOwnPaths(result.error, place));
+      // An error that may pass is repeated as for any call.
+      else void sendAlone(state, start);
+    }
+  } catch (error) {
+    const spoiled = error instanceof DroverCallError && callOutcomeOf(error) === "definite";
+    // One of the runs caused the error; each is sent alone to find out which.
+    if (spoiled) await Promise.all(batch.map((start) => sendAlone(state, start)));
+    else for (const { failed } of batch) failed(error);
+  }
+}
+
 function resultAt(place: number, key: string, { results }: ScheduleBatchResponse): BatchResult {
   const { status, runId = "", created = false } = results[place] ?? {};
   if (status?.code === 0) return { runId, key, created };
@@ -137,7 +154,7 @@ function resultAt(place: number, key: string, { results }: ScheduleBatchResponse
 }
 
 /** The caller of one run does not know about the others: `runs[3].input` becomes `input`. */
-function ownWords(error: DroverCallError, place: number): DroverCallError {
+function withOwnPaths(error: DroverCallError, place: number): DroverCallError {
   const { code, reason, metadata, retryAfterMs } = error;
   const own = (text: string) => text.replaceAll(`runs[${place}].`, "");
   const fields = error.fields.map(({ path, message }) => ({ path: own(path), message }));
