@@ -10,6 +10,7 @@ export {
   didNotHappen,
   happened,
 } from "./answers.ts";
+export type { BulkAction, BulkResult, BulkSpec } from "./bulk-actions.ts";
 export type { CallControl } from "./call.ts";
 export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
 export type {
@@ -21,34 +22,16 @@ export type {
   CordonName,
   SaySpec,
 } from "./circuits.ts";
-export {
-  type Client,
-  type ClientOptions,
-  createClient,
-  type GetRunSpec,
-  type ItemPage,
-  type ListItemsSpec,
-  type ListRunsSpec,
-  type Registered,
-  type RunDetails,
-  type RunPage,
-  type RunSnapshot,
-} from "./client.ts";
+export { type Client, type ClientOptions, createClient } from "./client.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { aesGcmCodec, type Codec } from "./codec.ts";
 export type {
-  BulkAction,
-  BulkResult,
-  BulkSpec,
   CancelSpec,
   Commands,
   Decided,
   DecideSpec,
   DeferredOutcome,
   ReasonSpec,
-  Rerun,
-  RerunSpec,
-  RetrySpec as RetryRunSpec,
   Signalled,
   SignalSpec,
 } from "./commands.ts";
@@ -119,6 +102,7 @@ export type {
   QueueTask,
   VersionPin,
 } from "./queues.ts";
+export type { Rerun, RerunSpec, RetrySpec as RetryRunSpec } from "./reruns.ts";
 export type { RunFilterSpec } from "./run-filter.ts";
 export type {
   Attempt,
@@ -131,6 +115,15 @@ export type {
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";
+export type {
+  GetRunSpec,
+  ItemPage,
+  ListItemsSpec,
+  ListRunsSpec,
+  RunDetails,
+  RunPage,
+} from "./run-queries.ts";
+export type { RunSnapshot } from "./run-watch.ts";
 export type { Concurrency, Failure, Run, Step } from "./runs.ts";
 export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
 export type {
@@ -180,4 +173,10 @@ export type {
   WavesSpec,
   WorkflowSpec,
 } from "./workflow.ts";
-export type { MovedDefault, WorkflowDetails, Workflows, WorkflowVersion } from "./workflows.ts";
+export type {
+  MovedDefault,
+  Registered,
+  WorkflowDetails,
+  Workflows,
+  WorkflowVersion,
+} from "./workflows.ts";

@@ -6,7 +6,16 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import type { WorkflowVersion as VersionMessage } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Call, CallControl } from "./call.ts";
 import type { ReasonSpec } from "./commands.ts";
+import { toDefinition } from "./definition.ts";
 import { type Pause, readPause } from "./queues.ts";
+import type { WorkflowSpec } from "./workflow.ts";
+
+export interface Registered {
+  readonly name: string;
+  readonly version: number;
+  /** False: this content was registered before. */
+  readonly created: boolean;
+}
 
 export interface WorkflowVersion {
   readonly version: number;
@@ -29,6 +38,11 @@ export interface MovedDefault {
 }
 
 export interface Workflows {
+  /** A definition, or its text in YAML or JSON. */
+  registerWorkflow(
+    definition: WorkflowSpec | string,
+    options?: CallControl & { readonly keepDefault?: boolean },
+  ): Promise<Registered>;
   getWorkflow(name: string, options?: CallControl): Promise<WorkflowDetails>;
   /** Runs that name no version start with this one from then on; open runs keep their version. */
   setDefaultVersion(name: string, version: number, options?: CallControl): Promise<MovedDefault>;
@@ -42,6 +56,19 @@ const operator = OperatorService.method;
 
 export function createWorkflows(call: Call, namespace: string): Workflows {
   return Object.freeze({
+    async registerWorkflow(
+      definition: WorkflowSpec | string,
+      { keepDefault = false, signal }: CallControl & { readonly keepDefault?: boolean } = {},
+    ): Promise<Registered> {
+      const source =
+        typeof definition === "string"
+          ? { case: "text" as const, value: definition }
+          : { case: "definition" as const, value: toDefinition(definition) };
+      const request = { namespace, source, keepDefault };
+      const answer = await call(rpc.registerWorkflow, request, { signal });
+      return { name: answer.name, version: answer.version, created: answer.created };
+    },
+
     async getWorkflow(name: string, { signal }: CallControl = {}): Promise<WorkflowDetails> {
       const request = { namespace, name, includeVersions: true };
       const { workflow, versions } = await call(rpc.getWorkflow, request, { signal });

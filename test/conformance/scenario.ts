@@ -1,6 +1,6 @@
 /** What a scenario is, and short words that many of them say. */
 import assert from "node:assert/strict";
-import type { RunDetails } from "../../sdk/typescript/client.ts";
+import type { RunDetails } from "../../sdk/typescript/run-queries.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 /** What follows when nobody knows whether it happened, and when it has to be undone. */
 import assert from "node:assert/strict";
-import type { RunDetails } from "../../../sdk/typescript/client.ts";
+import type { RunDetails } from "../../../sdk/typescript/run-queries.ts";
 import type { Tries } from "../acts.ts";
 import type { Program } from "../program.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
