@@ -18,10 +18,10 @@ import (
 // ErrHandlerDeaf is what [Agent.Run] returns after a handler has ignored for too long that its
 // context was cancelled. The agent cannot end the goroutine of the handler, so the program should
 // end, with a non-zero exit code, so that its process manager can start it again.
-var ErrHandlerDeaf = errors.New("drover: a handler did not end when it was told to")
+var ErrHandlerDeaf = errors.New("drover: a handler did not end after its context was cancelled")
 
 // Agent is the runtime of an agent: it polls for tasks, runs their handlers in parallel, renews
-// their leases with heartbeats, reports their outcomes, and drains when it is told to stop.
+// their leases with heartbeats, reports their outcomes, and drains when it is stopped.
 //
 //	made -> running -> draining -> stopped
 //
@@ -33,23 +33,23 @@ type Agent struct {
 	rpc      droverpb.AgentServiceClient
 	me       *droverpb.Agent
 
-	polls   *polls
-	beats   *beats
-	reports *reports
-	polling *polling
+	polls      *polls
+	heartbeats *heartbeats
+	reports    *reports
+	polling    *polling
 
 	deafened chan struct{} // closed when a handler is lost
 	onceDeaf sync.Once
 	idle     chan struct{} // closed when it drains, and all that run are lost
 	onceIdle sync.Once
-	handlers sync.WaitGroup // of tasks that are begun, until their reports are queued
+	handlers sync.WaitGroup // of tasks that are started, until their reports are queued
 
 	mu      sync.Mutex
 	state   agentState
 	base    context.Context
-	hands   map[*held]struct{} // until their reports are answered
+	held    map[*held]struct{} // until their reports are answered
 	running map[*held]struct{}
-	// lost, of those that run: they ignore that they were told to stop.
+	// lost, of those that run: they ignore that they must stop.
 	lost     map[*held]struct{}
 	closeFor func()
 }
@@ -70,9 +70,10 @@ const (
 	// reportsWaitingMax may wait for their answer before no further task is taken.
 	reportsWaitingMax = 1_000
 	// flushFor is what reports get to be answered at the end, even if their leases have ended.
-	flushFor    = 5 * time.Second
+	flushFor = 5 * time.Second
+	// farewellFor is for the heartbeat that only names lost polls.
 	farewellFor = 2 * time.Second
-	// detailsFor is how long a report waits for the details that go out before it.
+	// detailsFor is how long a report waits for the details that are sent before it.
 	detailsFor = 2 * time.Second
 )
 
@@ -95,15 +96,15 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		me: &droverpb.Agent{
 			Id: id, Session: session, Version: settings.version, Labels: settings.labels,
 		},
-		polls:    &polls{},
-		beats:    newBeats(settings.log),
-		reports:  newReports(settings.log),
-		deafened: make(chan struct{}),
-		idle:     make(chan struct{}),
-		hands:    map[*held]struct{}{},
-		running:  map[*held]struct{}{},
-		lost:     map[*held]struct{}{},
-		closeFor: done,
+		polls:      &polls{},
+		heartbeats: newHeartbeats(settings.log),
+		reports:    newReports(settings.log),
+		deafened:   make(chan struct{}),
+		idle:       make(chan struct{}),
+		held:       map[*held]struct{}{},
+		running:    map[*held]struct{}{},
+		lost:       map[*held]struct{}{},
+		closeFor:   done,
 	}
 	a.polling = &polling{
 		log:     settings.log,
@@ -117,17 +118,17 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		accept:  a.accept,
 		wakeups: make(chan struct{}, 1),
 	}
-	a.beats.send = a.heartbeat
-	a.beats.endedTo = a.polls.endedTo
+	a.heartbeats.send = a.heartbeat
+	a.heartbeats.endedTo = a.polls.endedTo
 	a.reports.adding = a.freeSlot
-	a.reports.ride = a.polling.ride
+	a.reports.carry = a.polling.carry
 	a.reports.send = a.complete
 	a.reports.answered = a.answered
 	return a, nil
 }
 
 // Run performs tasks until the context ends, and then drains: it takes no further task, releases
-// tasks that were not begun, lets handlers finish within the grace and then stops them, reports,
+// tasks that were not started, lets handlers finish within the grace and then stops them, reports,
 // and closes. An agent runs once.
 //
 // Handlers see the values of the context, but not its end.
@@ -152,7 +153,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	polling, endPolling := context.WithCancel(base)
 	polled := make(chan struct{})
-	parts.Go(func() { a.beats.run(base) })
+	parts.Go(func() { a.heartbeats.run(base) })
 	parts.Go(func() { a.polling.run(polling); close(polled) })
 	select {
 	case <-ctx.Done():
@@ -188,7 +189,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.nameLostPolls()
 	a.reports.stop()
 	a.mu.Lock()
-	for task := range a.hands {
+	for task := range a.held {
 		task.close()
 	}
 	a.mu.Unlock()
@@ -196,7 +197,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	log.Info("agent stopped")
 }
 
-// lastReports: finished work is given up with its leases and not before; heartbeats go on meanwhile.
+// lastReports: finished work is given up with its leases and not before; heartbeats continue meanwhile.
 func (a *Agent) lastReports() {
 	flushed := a.reports.flushed()
 	least := time.Now().Add(flushFor)
@@ -212,11 +213,11 @@ func (a *Agent) lastReports() {
 	a.settings.log.Error("agent stops with reports unanswered: their leases have ended")
 }
 
-// leasesFor is how long any task in its hands is still the agent's.
+// leasesFor is how long the longest lease of a held task still lasts.
 func (a *Agent) leasesFor() (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for task := range a.hands {
+	for task := range a.held {
 		longest = max(longest, task.left())
 	}
 	return longest
@@ -232,7 +233,7 @@ func (a *Agent) finishHandlers() {
 		running = append(running, task)
 	}
 	a.mu.Unlock()
-	a.settings.log.Warn("grace is over, handlers are told to stop", "running", len(running))
+	a.settings.log.Warn("grace is over, the agent stops its handlers", "running", len(running))
 	for _, task := range running {
 		task.stop(StopAgent)
 	}
@@ -256,7 +257,7 @@ func (a *Agent) nameLostPolls() {
 func (a *Agent) free() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.hands)-len(a.running) > reportsWaitingMax {
+	if len(a.held)-len(a.running) > reportsWaitingMax {
 		return 0
 	}
 	return a.settings.slots - len(a.running)
@@ -268,7 +269,7 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 	granted := sent.Add(min(max(waited, 0), time.Since(sent)))
 	type taking struct {
 		task *held
-		// handler is nil for what is not begun: another can have it at once.
+		// handler is nil for a task that is not started: another agent can take it at once.
 		handler Handler
 	}
 	taken := make([]taking, len(tasks))
@@ -276,9 +277,9 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 	defer a.mu.Unlock()
 	for at, message := range tasks {
 		task := hold(a.base, message, granted, a.settings.stopGrace)
-		task.said = a.beats.wake
+		task.onNote = a.heartbeats.wake
 		task.deaf = func() { a.lose(task) }
-		a.hands[task] = struct{}{}
+		a.held[task] = struct{}{}
 		handler := a.settings.handlers[message.GetTask()]
 		inTime := task.left() > 0 && a.state == agentRunning
 		if handler == nil || !inTime || !isKnown(message.GetKind()) {
@@ -292,7 +293,7 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 	}
 	return func() {
 		for _, one := range taken {
-			a.beats.add(one.task)
+			a.heartbeats.add(one.task)
 			if one.handler == nil {
 				a.reports.add(report{held: one.task, outcome: releasedOutcome()})
 			} else {
@@ -322,10 +323,10 @@ func (a *Agent) perform(task *held, handler Handler) {
 }
 
 func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
-	// What comes after a success has no use for them.
+	// After a success no later attempt needs the details.
 	if outcome.GetSuccess() == nil && task.notes().details != nil {
 		ctx, cancel := context.WithTimeout(a.base, detailsFor)
-		a.beats.tellDetails(ctx, task)
+		a.heartbeats.sendDetails(ctx, task)
 		cancel()
 	}
 	a.reports.add(report{held: task, outcome: outcome})
@@ -333,7 +334,7 @@ func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
 	a.polling.wake()
 }
 
-// freeSlot is called when the report of a task is queued, so that a poll for its slot can ride on it.
+// freeSlot is called when the report of a task is queued, so that its call can carry a poll for the slot.
 func (a *Agent) freeSlot(of report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -344,10 +345,10 @@ func (a *Agent) freeSlot(of report) {
 
 func (a *Agent) answered(task *held) {
 	a.mu.Lock()
-	delete(a.hands, task)
+	delete(a.held, task)
 	a.mu.Unlock()
 	task.close()
-	a.beats.remove(task)
+	a.heartbeats.remove(task)
 	a.polling.wake()
 }
 

@@ -22,5 +22,5 @@ func init() {
 // bareNotes is a notebook without a task in the hands of an agent.
 type bareNotes struct{ of bare.Attempt }
 
-func (b bareNotes) note(said notes)     { b.of.Note(said.progress, said.details) }
+func (b bareNotes) note(added notes)    { b.of.Note(added.progress, added.details) }
 func (b bareNotes) left() time.Duration { return b.of.Left() }

@@ -22,7 +22,7 @@ func (b *backoff) next(failed *CallError) time.Duration {
 	if b.limit == 0 {
 		b.limit = b.first
 	}
-	// At least half, so that a crowd spreads and yet nobody hammers.
+	// At least half, so that many callers spread and none repeats too often.
 	wait := time.Duration(float64(b.limit) * (0.5 + rand.Float64()/2))
 	b.limit = min(b.limit*2, b.most)
 	if failed != nil {

@@ -72,7 +72,7 @@ func (e *CallError) GRPCStatus() *status.Status { return e.status }
 type callOutcome int
 
 const (
-	// unclear: nobody knows whether the call took effect; repeat it.
+	// unclear: it is unknown whether the call took effect; repeat it.
 	unclear callOutcome = iota
 	// later: nothing was changed, and it may work after RetryAfter.
 	later
@@ -132,15 +132,15 @@ func callErrorOfProto(message *statuspb.Status) *CallError {
 func callErrorOfStatus(of *status.Status) *CallError {
 	made := &CallError{Code: of.Code(), Message: of.Message(), status: of}
 	for _, detail := range of.Details() {
-		switch said := detail.(type) {
+		switch part := detail.(type) {
 		case *errdetails.ErrorInfo:
-			made.Reason, made.Metadata = Reason(said.GetReason()), said.GetMetadata()
+			made.Reason, made.Metadata = Reason(part.GetReason()), part.GetMetadata()
 		case *errdetails.BadRequest:
-			for _, field := range said.GetFieldViolations() {
+			for _, field := range part.GetFieldViolations() {
 				made.Fields = append(made.Fields, FieldError{field.GetField(), field.GetDescription()})
 			}
 		case *errdetails.RetryInfo:
-			made.RetryAfter = said.GetRetryDelay().AsDuration()
+			made.RetryAfter = part.GetRetryDelay().AsDuration()
 		}
 	}
 	return made

@@ -14,7 +14,7 @@ import (
 )
 
 // calls is a connection on which each unary call is repeated, with growing and jittered waits, as
-// long as nobody knows whether it took effect or the server asks to come back later. That is safe
+// long as it is unknown whether it took effect, or the server asks for a later repeat. That is safe
 // because each is idempotent: by its key or its request id, which are made here if the caller gives
 // none, by its token, or by what it does. Any other refusal is a [*CallError] at once.
 type calls struct {

@@ -78,7 +78,7 @@ func TestALostPollIsNamedInHeartbeatsToo(t *testing.T) {
 			func(context.Context, *drover.Task) (any, error) { <-end; return nil, nil }))
 		server.poll.next().fail(codes.Unavailable, "")
 		server.poll.next().answer(tasksOf(aTask("t1")))
-		equal(t, "lost", server.beat.next().request.GetLostPolls(), []uint64{1})
+		equal(t, "lost", server.heartbeat.next().request.GetLostPolls(), []uint64{1})
 		close(end)
 		settle(server, agent)
 	})
@@ -91,15 +91,15 @@ func TestAHeartbeatListsAllThatThePollsBeforeTheOneUnderWayHaveBrought(t *testin
 			func(context.Context, *drover.Task) (any, error) { <-end; return nil, nil }))
 		server.poll.next().answer(tasksOf(aTask("t1")))
 		second := server.poll.next()
-		beat := server.beat.next()
-		equal(t, "lists all to", beat.request.GetListsAllTo(), 1)
-		equal(t, "reports", len(beat.request.GetReports()), 1)
-		beat.answer(beatAnswer(carryOn()))
+		heartbeat := server.heartbeat.next()
+		equal(t, "lists all to", heartbeat.request.GetListsAllTo(), 1)
+		equal(t, "reports", len(heartbeat.request.GetReports()), 1)
+		heartbeat.answer(heartbeatAnswer(carryOn()))
 		second.answer(tasksOf(aTask("t2")))
-		beat = server.beat.next()
-		equal(t, "lists all to", beat.request.GetListsAllTo(), 2)
-		equal(t, "first", beat.request.GetReports()[0].GetTaskToken(), "t1")
-		equal(t, "second", beat.request.GetReports()[1].GetTaskToken(), "t2")
+		heartbeat = server.heartbeat.next()
+		equal(t, "lists all to", heartbeat.request.GetListsAllTo(), 2)
+		equal(t, "first", heartbeat.request.GetReports()[0].GetTaskToken(), "t1")
+		equal(t, "second", heartbeat.request.GetReports()[1].GetTaskToken(), "t2")
 		close(end)
 		settle(server, agent)
 	})
@@ -151,9 +151,9 @@ func TestAReportIsRepeatedWithTheVerySameOutcomeUntilItIsAnswered(t *testing.T) 
 			}))
 		server.poll.next().answer(tasksOf(aTask("t1")))
 		first := server.complete.next()
-		equal(t, "rides along", first.request.GetNext().GetPollSeq(), 2)
+		equal(t, "carried poll", first.request.GetNext().GetPollSeq(), 2)
 		first.fail(codes.Unavailable, "STORE_UNAVAILABLE")
-		// The poll that rode on it is lost, and the slot is polled for at once.
+		// The poll that it carried is lost, and the slot is polled for at once.
 		poll := server.poll.next()
 		equal(t, "lost", slices.Contains(poll.request.GetLostPolls(), 2), true)
 		second := server.complete.next()
@@ -218,12 +218,12 @@ func TestALonelyReportGoesOutAtOnceAndWhatEndsMeanwhileGoesWithTheNextCall(t *te
 		}
 		server.poll.next().answer(tasksOf(tasks...))
 		began := time.Now()
-		lonely := server.complete.next()
-		equal(t, "tokens", tokensOf(lonely.request.GetResults()), []string{"t0"})
+		alone := server.complete.next()
+		equal(t, "tokens", tokensOf(alone.request.GetResults()), []string{"t0"})
 		equal(t, "after", time.Since(began), 0)
 		close(end)
 		synctest.Wait()
-		accepted(lonely)
+		accepted(alone)
 		gathered := server.complete.next()
 		equal(t, "results", len(gathered.request.GetResults()), 39)
 		equal(t, "after", time.Since(began), 0)
@@ -272,7 +272,7 @@ func TestAnIdleAgentHasOnePollAndABusyOneAnotherThatRidesWithItsReports(t *testi
 		idle.answer(tasksOf(aTask("t1"), aTask("t2")))
 		own, report := server.poll.next(), server.complete.next()
 		equal(t, "slots", own.request.GetMaxTasks()+report.request.GetNext().GetMaxTasks(), 9)
-		equal(t, "rides along", report.request.GetNext().GetMaxTasks() > 0, true)
+		equal(t, "carried poll", report.request.GetNext().GetMaxTasks() > 0, true)
 		// The one is answered, and the other waits.
 		accepted(report, aTask("t3"))
 		own.answer(tasksOf(aTask("t4")))
@@ -294,9 +294,9 @@ func TestTheLongPollHasOneOfSeveralSlotsThatReportsMakeFree(t *testing.T) {
 			}))
 		tasks := []*droverpb.Task{aTask("t0"), aTask("t1"), aTask("t2"), aTask("t3")}
 		server.poll.next().answer(tasksOf(tasks...))
-		// The slot of the first report is the poll's that rides with it.
+		// The slot of the first report is for the poll that its call carries.
 		first := server.complete.next()
-		equal(t, "rides along", first.request.GetNext().GetMaxTasks(), 1)
+		equal(t, "carried poll", first.request.GetNext().GetMaxTasks(), 1)
 		close(end)
 		own := server.poll.next()
 		synctest.Wait()
@@ -315,7 +315,7 @@ func TestPollsUnderWayNeverAskForMoreTasksTogetherThanThereAreFreeSlots(t *testi
 		const slots = 4
 		var mu sync.Mutex
 		asked, taken, most, given := 0, 0, 0, 0
-		// Tasks for a poll, a moment after it came.
+		// Tasks for a poll, some time after it came.
 		tasksFor := func(wanted int) (tasks []*droverpb.Task) {
 			mu.Lock()
 			asked += wanted
@@ -334,7 +334,7 @@ func TestPollsUnderWayNeverAskForMoreTasksTogetherThanThereAreFreeSlots(t *testi
 			return tasks
 		}
 		// Said before the agent starts: its first poll comes at once.
-		server.beat.always(func(call *beatCall) { call.answer(beatAnswer()) })
+		server.heartbeat.always(func(call *heartbeatCall) { call.answer(heartbeatAnswer()) })
 		server.poll.always(func(call *pollCall) {
 			call.answer(tasksOf(tasksFor(int(call.request.GetMaxTasks()))...))
 		})
@@ -389,14 +389,14 @@ func TestAStopCancelsThePollNamesItAsLostAndEndsTheAgent(t *testing.T) {
 		agent := server.start(drover.Handle("book-flight", nothing))
 		poll := server.poll.next()
 		agent.stop()
-		farewell := server.beat.next()
+		farewell := server.heartbeat.next()
 		equal(t, "lost", farewell.request.GetLostPolls(), []uint64{1})
 		if poll.ctx.Err() == nil {
 			t.Fatal("the poll was not cancelled")
 		}
-		farewell.answer(beatAnswer())
-		farewell = server.beat.next()
-		farewell.answer(beatAnswer())
+		farewell.answer(heartbeatAnswer())
+		farewell = server.heartbeat.next()
+		farewell.answer(heartbeatAnswer())
 		equal(t, "what Run returns", <-agent.ended, nil)
 	})
 }
@@ -411,17 +411,17 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 				}
 				return "finished", nil
 			}))
-		server.beat.always(func(call *beatCall) {
-			answer := beatAnswer()
+		server.heartbeat.always(func(call *heartbeatCall) {
+			answer := heartbeatAnswer()
 			for range call.request.GetReports() {
 				answer.Answers = append(answer.Answers, carryOn())
 			}
 			call.answer(answer)
 		})
 		server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
-		// The report of t1 is under way, with a poll on it, when the agent is told to stop.
+		// The report of t1 is under way, with a poll on it, when the agent is stopped.
 		report := server.complete.next()
-		equal(t, "rides along", report.request.GetNext().GetMaxTasks(), 1)
+		equal(t, "carried poll", report.request.GetNext().GetMaxTasks(), 1)
 		agent.stop()
 		time.Sleep(time.Second)
 		accepted(report, aTask("t3"))
@@ -430,7 +430,7 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 		if released.request.GetResults()[0].GetOutcome().GetReleased() == nil {
 			t.Fatalf("t3 is reported as %v", released.request)
 		}
-		equal(t, "rides along", released.request.GetNext() == nil, true)
+		equal(t, "carried poll", released.request.GetNext() == nil, true)
 		accepted(released)
 		close(end)
 		last := server.complete.next()
@@ -443,14 +443,14 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 
 func TestAHandlerThatDoesNotFinishWithinTheGraceIsToldToStopAndReportedUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		server.beat.always(func(call *beatCall) {
-			call.answer(beatAnswer(carryOn()))
+		server.heartbeat.always(func(call *heartbeatCall) {
+			call.answer(heartbeatAnswer(carryOn()))
 		})
 		work := aRunningTask(server, 0)
 		work.agent.stop()
 		stopped := time.Now()
 		report := server.complete.next()
-		equal(t, "moment", time.Since(stopped), 15*time.Second)
+		equal(t, "time", time.Since(stopped), 15*time.Second)
 		equal(t, "kind", stopKind(work.ctx), drover.StopAgent)
 		outcome := report.request.GetResults()[0].GetOutcome()
 		equal(t, "code", outcome.GetUnknown().GetCode(), "agent-stopped")
@@ -541,7 +541,7 @@ func TestWhatAHandlerReturnsSaysHowItEnded(t *testing.T) {
 			server.poll.next().answer(tasksOf(aTask("t1")))
 			report := server.complete.next()
 			got := fmt.Sprint(report.request.GetResults()[0].GetOutcome())
-			// The text form of a message has one space or two, so that nobody relies on it.
+			// The text form of a message has one space or two, so that no program relies on it.
 			if !strings.Contains(strings.ReplaceAll(unquoted(got), "  ", " "), one.want) {
 				t.Errorf("got %s, want %s", got, one.want)
 			}

@@ -69,7 +69,7 @@ func TestALonelyScheduleGoesOutAtOnceAndWhatComesMeanwhileGoesWithTheNextCall(t 
 		answered := make(chan struct{})
 		on(server, droverpb.SchedulerService_Schedule_FullMethodName,
 			func(request *droverpb.ScheduleRequest) (*droverpb.ScheduleResponse, error) {
-				equal(t, "moment of the lonely one", time.Since(began), 0)
+				equal(t, "time of the single one", time.Since(began), 0)
 				<-answered
 				return &droverpb.ScheduleResponse{RunId: "r-" + request.GetKey()}, nil
 			})
@@ -116,7 +116,7 @@ func TestALonelyScheduleGoesOutAtOnceAndWhatComesMeanwhileGoesWithTheNextCall(t 
 		close(answered)
 		waiting.Wait()
 		equal(t, "batches", batches, []int{100, 100, 50})
-		equal(t, "moment", time.Since(began), 0)
+		equal(t, "time", time.Since(began), 0)
 	})
 }
 

@@ -18,7 +18,7 @@ type Codec interface {
 	// Encode returns the payload to send.
 	Encode(*droverpb.Payload) (*droverpb.Payload, error)
 	// Decode undoes Encode. It returns a payload that Encode did not make unchanged; the content type
-	// tells the difference.
+	// shows the difference.
 	Decode(*droverpb.Payload) (*droverpb.Payload, error)
 }
 

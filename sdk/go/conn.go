@@ -55,7 +55,7 @@ func (d dialing) dial() (conn grpc.ClientConnInterface, done func(), err error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("drover: %w", err)
 	}
-	// Nobody waits for the end of calls that were given up.
+	// Close waits for no call: the calls that are left were given up.
 	return dialed, func() { _ = dialed.Close() }, nil
 }
 

@@ -11,16 +11,16 @@ import (
 //	queued -> under way -> done
 //	   ^----------'  (it has to be sent again)
 //
-// While no call is under way an item goes out at once, with those that goroutines which run already add.
-// What comes while one is under way goes with the next, as soon as that is answered: so calls grow with
+// While no call is under way, an item is sent at once, with those that goroutines which run already add.
+// What is added while one is under way is sent together as soon as it is answered: so calls grow with
 // the time that they take, and no timer delays an item. A full call waits for no other, and neither does
 // the next one when a call is slow; four are under way at most.
 type gatherer[T any] struct {
 	// prepare takes a batch and returns the call that sends it. It is called with the gatherer locked,
-	// so that whoever asks sees either the item in the queue, or what was prepared for it.
+	// so that decide sees either the item in the queue, or what was prepared for it.
 	prepare func(batch []T) (call func() sent[T])
-	// adding, if it is given, is called with each item, with the gatherer locked too: before it, nobody
-	// sees what it changes, and after it, the item is in the queue.
+	// adding, if it is given, is called with each item, with the gatherer locked too: decide sees
+	// both the item in the queue and what adding changed, or neither.
 	adding func(T)
 	// itemsMax of one call.
 	itemsMax int
@@ -41,20 +41,20 @@ type gatherer[T any] struct {
 	backoff   backoff
 }
 
-// sent is what came of a call.
+// sent is the result of a call.
 type sent[T any] struct {
 	// again are the items to send again, first.
 	again []T
-	// rest before that.
-	rest bool
-	// failed may say for how long.
+	// wait before that.
+	wait bool
+	// failed may have the time to wait.
 	failed *CallError
-	// alone: one of them may have spoiled the call, and each finds out by itself.
+	// alone: the call may have been refused for one of them; each is sent alone, to find out which.
 	alone bool
 }
 
 const (
-	// slowAfter: a call that is under way for longer holds up no other.
+	// slowAfter: the next call waits no longer than this for one under way.
 	slowAfter      = 250 * time.Millisecond
 	inFlightMax    = 4
 	gatherBytesMax = 3 * 1024 * 1024 // of the 4 MiB of a message
@@ -169,18 +169,18 @@ func (g *gatherer[T]) settle(of sent[T]) {
 		g.alone = true
 	}
 	switch {
-	case of.rest && !g.notBefore.After(now):
+	case of.wait && !g.notBefore.After(now):
 		// Calls that fail together are one failure.
 		g.notBefore = now.Add(g.backoff.next(of.failed))
-	case !of.rest && !of.alone:
+	case !of.wait && !of.alone:
 		g.alone = false
 		g.backoff.reset()
 	}
 	g.pump()
 }
 
-// decide calls with how many items go out with the next calls: none while it rests after one that went
-// wrong. Nothing is queued, and no call is prepared, until it returns: what it reads belongs to that
+// decide calls with the number of items that the next calls send: 0 during the wait after a failed
+// call. Nothing is queued, and no call is prepared, until it returns: what it reads belongs to that
 // number.
 func (g *gatherer[T]) decide(with func(pending int)) {
 	g.mu.Lock()

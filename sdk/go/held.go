@@ -8,7 +8,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// notes are what a handler said about its work and the server has not yet stored.
+// notes are progress and details of a handler that the server has not yet stored.
 type notes struct {
 	progress *droverpb.Progress
 	details  *droverpb.Payload
@@ -16,25 +16,25 @@ type notes struct {
 
 func (n notes) empty() bool { return n.progress == nil && n.details == nil }
 
-// held is one task in the agent's hands, from the answer that brought it to the answer to its
+// held is one task that the agent holds, from the answer that brought it to the answer to its
 // report.
 //
 //	running -> ended (its report is on the way) -> closed
 //
 // It is listed in heartbeats until it is closed, or until the server says that the lease is lost.
 //
-// A lease counts from when the call that granted or renewed it was sent: the server cannot have begun
+// A lease counts from when the call that granted or renewed it was sent: the server cannot have started
 // to count before, so the agent never believes to hold what the server has given away. The attempt
-// counts from the same moment and is moved by nothing. The times are of the monotonic clock, which
-// stands still while some machines sleep; a lease that ended meanwhile is then noticed late, and the
+// counts from the same time, and nothing extends it. The times are of the monotonic clock, which does
+// not advance while some machines sleep; a lease that ended meanwhile is then noticed late, and the
 // idempotency key and the fence are there for that.
 type held struct {
 	task              *droverpb.Task
 	ctx               context.Context
 	heartbeatInterval time.Duration
-	// said: something was noted for the next heartbeat.
-	said func()
-	// deaf: it was told to stop and has not ended within the stop grace.
+	// onNote: a note waits for the next heartbeat.
+	onNote func()
+	// deaf: its handler has not ended within the stop grace.
 	deaf      func()
 	stopGrace time.Duration
 
@@ -62,7 +62,7 @@ func hold(ctx context.Context, task *droverpb.Task, granted time.Time, stopGrace
 		stopGrace:         stopGrace,
 		leaseEnd:          granted.Add(task.GetLeaseFor().AsDuration()),
 		attemptEnd:        granted.Add(task.GetAttemptFor().AsDuration()),
-		said:              func() {},
+		onNote:            func() {},
 		deaf:              func() {},
 	}
 	h.mu.Lock()
@@ -110,16 +110,16 @@ func (h *held) listed() bool {
 	return !h.lost && !h.closed
 }
 
-func (h *held) note(said notes) {
+func (h *held) note(added notes) {
 	h.mu.Lock()
-	if said.progress != nil {
-		h.waiting.progress = said.progress
+	if added.progress != nil {
+		h.waiting.progress = added.progress
 	}
-	if said.details != nil {
-		h.waiting.details = said.details
+	if added.details != nil {
+		h.waiting.details = added.details
 	}
 	h.mu.Unlock()
-	h.said()
+	h.onNote()
 }
 
 func (h *held) notes() notes {
@@ -128,7 +128,7 @@ func (h *held) notes() notes {
 	return h.waiting
 }
 
-// noted: these were answered, stored or refused for good. What was said since stays.
+// noted: these were answered, stored or refused for good. What was noted since stays.
 func (h *held) noted(answered notes) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -71,14 +71,14 @@ func TestHeartbeatsGoOutByThemselvesAndNeverMoveProgress(t *testing.T) {
 		began := time.Now()
 		work := aRunningTask(server, 0)
 		for count := 1; count <= 5; count++ {
-			beat := server.beat.next()
-			equal(t, "moment", time.Since(began), time.Duration(count)*3*time.Second)
-			equal(t, "reports", len(beat.request.GetReports()), 1)
-			report := beat.request.GetReports()[0]
+			heartbeat := server.heartbeat.next()
+			equal(t, "time", time.Since(began), time.Duration(count)*3*time.Second)
+			equal(t, "reports", len(heartbeat.request.GetReports()), 1)
+			report := heartbeat.request.GetReports()[0]
 			if report.GetTaskToken() != "t1" || report.Progress != nil || report.Details != nil {
-				t.Fatalf("the beat says %v", report)
+				t.Fatalf("the heartbeat says %v", report)
 			}
-			beat.answer(beatAnswer(carryOn()))
+			heartbeat.answer(heartbeatAnswer(carryOn()))
 		}
 		time.Sleep(time.Second)
 		equal(t, "what is left", work.task.Left(), 8*time.Second)
@@ -87,22 +87,22 @@ func TestHeartbeatsGoOutByThemselvesAndNeverMoveProgress(t *testing.T) {
 	})
 }
 
-func TestProgressAndDetailsGoOutOnceWithTheNextBeat(t *testing.T) {
+func TestProgressAndDetailsGoOutOnceWithTheNextHeartbeat(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
 		// The first word goes out at once; those of the next second go together.
 		work.task.Progress(drover.Fraction(0.1))
-		server.beat.next().answer(beatAnswer(carryOn()))
+		server.heartbeat.next().answer(heartbeatAnswer(carryOn()))
 		work.task.Progress(drover.Fraction(0.25))
 		work.task.Progress(drover.Fraction(0.5))
 		equal(t, "details", work.task.Details(map[string]int{"page": 7}), nil)
-		report := server.beat.next()
+		report := server.heartbeat.next()
 		equal(t, "progress", report.request.GetReports()[0].GetProgress().GetFraction(), 0.5)
 		equal(t, "details", report.request.GetReports()[0].GetDetails().GetJson(), `{"page":7}`)
-		report.answer(beatAnswer(carryOn()))
-		next := server.beat.next().request.GetReports()[0]
+		report.answer(heartbeatAnswer(carryOn()))
+		next := server.heartbeat.next().request.GetReports()[0]
 		if next.Progress != nil || next.Details != nil {
-			t.Fatalf("the second beat says %v", next)
+			t.Fatalf("the second heartbeat says %v", next)
 		}
 		work.finish(server)
 	})
@@ -113,13 +113,13 @@ func TestDetailsGoOutBeforeTheReportOfWhatEndedWithoutSuccess(t *testing.T) {
 		work := aRunningTask(server, 0)
 		// The first word goes out at once, the next one within a second.
 		work.task.Progress(drover.Counter(1))
-		server.beat.next().answer(beatAnswer(carryOn()))
+		server.heartbeat.next().answer(heartbeatAnswer(carryOn()))
 		equal(t, "details", work.task.Details(map[string]int{"page": 7}), nil)
 		work.end <- drover.Again(time.Second)
-		beat := server.beat.next()
-		equal(t, "details", beat.request.GetReports()[0].GetDetails().GetJson(), `{"page":7}`)
+		heartbeat := server.heartbeat.next()
+		equal(t, "details", heartbeat.request.GetReports()[0].GetDetails().GetJson(), `{"page":7}`)
 		equal(t, "reports before that", len(server.complete.calls), 0)
-		beat.answer(beatAnswer(carryOn()))
+		heartbeat.answer(heartbeatAnswer(carryOn()))
 		report := server.complete.next()
 		equal(t, "after", report.request.GetResults()[0].GetOutcome().GetAgain().GetAfter().AsDuration(),
 			time.Second)
@@ -142,12 +142,12 @@ func TestDetailsThatCannotBeToldKeepNobodyFromTheReport(t *testing.T) {
 	})
 }
 
-func TestProgressOfABeatThatWasNotAnsweredIsSentAgain(t *testing.T) {
+func TestProgressOfAHeartbeatThatWasNotAnsweredIsSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
 		work.task.Progress(drover.Counter(3))
-		server.beat.next().fail(codes.Unavailable, "STORE_UNAVAILABLE")
-		again := server.beat.next()
+		server.heartbeat.next().fail(codes.Unavailable, "STORE_UNAVAILABLE")
+		again := server.heartbeat.next()
 		equal(t, "counter", again.request.GetReports()[0].GetProgress().GetCounter(), 3)
 		work.finish(server)
 	})
@@ -160,12 +160,12 @@ func TestDetailsThatAreRefusedAreDropped(t *testing.T) {
 		refusal := &droverpb.HeartbeatAnswer_Error{
 			Error: statusOf(codes.InvalidArgument, "PAYLOAD_TOO_LARGE"),
 		}
-		first := server.beat.next()
+		first := server.heartbeat.next()
 		sent := time.Now()
-		first.answer(beatAnswer(&droverpb.HeartbeatAnswer{Answer: refusal}))
-		second := server.beat.next()
+		first.answer(heartbeatAnswer(&droverpb.HeartbeatAnswer{Answer: refusal}))
+		second := server.heartbeat.next()
 		if second.request.GetReports()[0].Details != nil {
-			t.Fatalf("the second beat says %v", second.request)
+			t.Fatalf("the second heartbeat says %v", second.request)
 		}
 		if wait := time.Since(sent); wait > 500*time.Millisecond {
 			t.Fatalf("it came after %s", wait)
@@ -177,7 +177,7 @@ func TestDetailsThatAreRefusedAreDropped(t *testing.T) {
 func TestACancelReachesTheContextAndIsReported(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		server.beat.next().answer(beatAnswer(cancelWithin(2 * time.Second)))
+		server.heartbeat.next().answer(heartbeatAnswer(cancelWithin(2 * time.Second)))
 		report := server.complete.next()
 		equal(t, "kind", stopKind(work.ctx), drover.StopCancelled)
 		if !errors.Is(context.Cause(work.ctx), context.Canceled) {
@@ -194,12 +194,12 @@ func TestACancelReachesTheContextAndIsReported(t *testing.T) {
 func TestALostLeaseStopsTheHandlerAndIsReportedAsEvidence(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		server.beat.next().answer(beatAnswer(leaseLost()))
+		server.heartbeat.next().answer(heartbeatAnswer(leaseLost()))
 		report := server.complete.next()
 		equal(t, "kind", stopKind(work.ctx), drover.StopLeaseLost)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "lease-lost")
 		time.Sleep(5 * time.Second)
-		equal(t, "beats after that", len(server.beat.calls), 0)
+		equal(t, "heartbeats after that", len(server.heartbeat.calls), 0)
 		accepted(report)
 		work.finish(server)
 	})
@@ -210,7 +210,7 @@ func TestALeaseThatNobodyRenewsEndsByTheAgentsOwnClock(t *testing.T) {
 		began := time.Now()
 		work := aRunningTask(server, 0)
 		report := server.complete.next()
-		equal(t, "moment", time.Since(began), 9*time.Second)
+		equal(t, "time", time.Since(began), 9*time.Second)
 		equal(t, "kind", stopKind(work.ctx), drover.StopLeaseEnded)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "lease-ended")
 		accepted(report)
@@ -245,20 +245,20 @@ func TestAServerThatClaimsToHaveWaitedLongerThanTheCallTookIsNotBelieved(t *test
 func TestARenewalCountsFromTheSendingOfTheHeartbeat(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		beat := server.beat.next()
+		heartbeat := server.heartbeat.next()
 		time.Sleep(2 * time.Second)
-		beat.answer(beatAnswer(carryOn()))
+		heartbeat.answer(heartbeatAnswer(carryOn()))
 		time.Sleep(time.Millisecond)
 		equal(t, "what is left", work.task.Left(), 7*time.Second-time.Millisecond)
 		work.finish(server)
 	})
 }
 
-func TestABeatThatIsNotAnsweredDoesNotHoldUpTheNext(t *testing.T) {
+func TestAHeartbeatThatIsNotAnsweredDoesNotHoldUpTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		server.beat.next()
-		server.beat.next().answer(beatAnswer(carryOn()))
+		server.heartbeat.next()
+		server.heartbeat.next().answer(heartbeatAnswer(carryOn()))
 		time.Sleep(time.Millisecond)
 		equal(t, "what is left", work.task.Left(), 9*time.Second-time.Millisecond)
 		work.finish(server)
@@ -267,8 +267,8 @@ func TestABeatThatIsNotAnsweredDoesNotHoldUpTheNext(t *testing.T) {
 
 func TestTheTimeOfTheAttemptEndsItWhateverTheHeartbeatsSay(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		server.beat.always(func(call *beatCall) {
-			call.answer(beatAnswer(carryOn()))
+		server.heartbeat.always(func(call *heartbeatCall) {
+			call.answer(heartbeatAnswer(carryOn()))
 		})
 		work := aRunningTask(server, 0, func(task *droverpb.Task) {
 			task.AttemptFor = durationpb.New(5 * time.Second)
@@ -286,12 +286,12 @@ func TestATaskIsListedInHeartbeatsUntilItsReportIsAnswered(t *testing.T) {
 		work := aRunningTask(server, 0)
 		work.end <- "done"
 		report := server.complete.next()
-		beat := server.beat.next()
-		equal(t, "listed", beat.request.GetReports()[0].GetTaskToken(), "t1")
-		beat.answer(beatAnswer(carryOn()))
+		heartbeat := server.heartbeat.next()
+		equal(t, "listed", heartbeat.request.GetReports()[0].GetTaskToken(), "t1")
+		heartbeat.answer(heartbeatAnswer(carryOn()))
 		// t2 has come with the answer to t1, which is out of hand from then on.
 		accepted(report, aTask("t2"))
-		later := server.beat.next()
+		later := server.heartbeat.next()
 		equal(t, "listed", len(later.request.GetReports()), 1)
 		equal(t, "listed", later.request.GetReports()[0].GetTaskToken(), "t2")
 		work.finish(server)

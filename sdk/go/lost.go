@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// A handler that goes on although its context was cancelled is lost when the stop grace is over: its
+// A handler that continues although its context was cancelled is lost when the stop grace is over: its
 // goroutine cannot be ended but with its process. So the agent drains, and reports it once no other
 // handler runs.
 
-// lose is of a handler that ignores that it was told to stop. It keeps its slot: what it does
-// nobody knows, and there would be no end to how many pile up.
+// lose is for a handler that ignores that it must stop. It keeps its slot: the agent cannot know what
+// it does, and without that limit any number of them could run.
 func (a *Agent) lose(task *held) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if task.hasEnded() {
 		return
 	}
-	a.settings.log.Error("handler lost: it was told to stop and does not", taskFields(task.task)...)
+	a.settings.log.Error("handler lost: it has to stop and does not", taskFields(task.task)...)
 	a.lost[task] = struct{}{}
 	a.lookIdle()
 	a.onceDeaf.Do(func() { close(a.deafened) })
@@ -30,8 +30,8 @@ func (a *Agent) lookIdle() {
 	}
 }
 
-// reportLost reports the handlers that are lost. Not sooner: what an agent says is looked up, or
-// tried again, at once, and until its process ends such a handler may still act.
+// reportLost reports the handlers that are lost. Not sooner: the server verifies or retries a reported
+// task at once, and until the process ends a lost handler may still act.
 func (a *Agent) reportLost() {
 	a.mu.Lock()
 	lost := slices.Collect(maps.Keys(a.lost))
@@ -39,7 +39,7 @@ func (a *Agent) reportLost() {
 	for _, task := range lost {
 		if task.end() {
 			go a.report(task, unknownOutcome("handler-lost",
-				"The handler was told to stop and went on until its process ends."))
+				"The handler did not end although it had to stop."))
 		}
 	}
 	a.handlers.Wait()

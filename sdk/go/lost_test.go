@@ -12,7 +12,7 @@ import (
 )
 
 // deafBeside is an agent with a handler of t1, which ignores its cancel, and one of t2, which does
-// not end by itself; both end when their channels are closed. t1 was told to stop just now.
+// not end by itself; both end when their channels are closed. t1 was cancelled just now.
 func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
 	deaf, other = make(chan struct{}), make(chan struct{})
 	agent = server.start(drover.WithSlots(3), drover.Handle("book-flight",
@@ -25,7 +25,7 @@ func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
 			return "done", nil
 		}))
 	server.poll.next().answer(tasksOf(aTask("t1"), aTask("t2")))
-	told := func(call *beatCall) {
+	cancelFirst := func(call *heartbeatCall) {
 		answer := &droverpb.HeartbeatResponse{}
 		for _, report := range call.request.GetReports() {
 			if report.GetTaskToken() == "t1" {
@@ -36,8 +36,8 @@ func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
 		}
 		call.answer(answer)
 	}
-	told(server.beat.next())
-	server.beat.always(told)
+	cancelFirst(server.heartbeat.next())
+	server.heartbeat.always(cancelFirst)
 	synctest.Wait()
 	return agent, deaf, other
 }
@@ -45,10 +45,10 @@ func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
 func TestAHandlerThatIgnoresItsCancelEndsTheAgentAndIsReportedOnceNoOtherRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		agent, deaf, other := deafBeside(server)
-		told := time.Now()
+		cancelled := time.Now()
 		poll := server.poll.next()
 		<-poll.ctx.Done()
-		equal(t, "it drains after", time.Since(told), 10*time.Second)
+		equal(t, "it drains after", time.Since(cancelled), 10*time.Second)
 		time.Sleep(time.Second)
 		equal(t, "reports while another runs", len(server.complete.calls), 0)
 		close(other)
@@ -66,7 +66,7 @@ func TestAHandlerThatIgnoresItsCancelEndsTheAgentAndIsReportedOnceNoOtherRuns(t 
 		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
 			t.Fatalf("Run returned %v", err)
 		}
-		equal(t, "moment", time.Since(told), 11*time.Second)
+		equal(t, "time", time.Since(cancelled), 11*time.Second)
 		close(deaf)
 	})
 }
@@ -99,12 +99,12 @@ func TestAHandlerThatIgnoresTheEndOfItsAgentIsLostToo(t *testing.T) {
 				return nil, nil
 			}))
 		server.poll.next().answer(tasksOf(aTask("t1")))
-		server.beat.always(func(call *beatCall) { call.answer(beatAnswer(carryOn())) })
+		server.heartbeat.always(func(call *heartbeatCall) { call.answer(heartbeatAnswer(carryOn())) })
 		synctest.Wait()
-		told := time.Now()
+		cancelled := time.Now()
 		agent.stop()
 		report := server.complete.next()
-		equal(t, "moment", time.Since(told).Truncate(time.Second), 13*time.Second)
+		equal(t, "time", time.Since(cancelled).Truncate(time.Second), 13*time.Second)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-lost")
 		accepted(report)
 		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {

@@ -95,7 +95,7 @@ func outcomeOfAnswer(codec Codec, answer Answer) *droverpb.Outcome {
 	}
 }
 
-// outcomeOfError takes why the task was told to stop, nil if it was not.
+// outcomeOfError takes why the task has to stop, nil if it does not.
 func outcomeOfError(err error, stopped *Stopped) *droverpb.Outcome {
 	var known *TaskError
 	if errors.As(err, &known) {
@@ -128,7 +128,7 @@ func isCancel(err error) bool {
 	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }
 
-// outcomeOfRefusal stands in for a report that the server refused for what is in it. The work of a
+// outcomeOfRefusal replaces a report that the server refused for what is in it. The work of a
 // success was done, and doing it again would give the same output again.
 func outcomeOfRefusal(refused *droverpb.Outcome, refusal *CallError) *droverpb.Outcome {
 	if refused.GetSuccess() == nil {
@@ -202,8 +202,8 @@ func cancelledOutcome(noEffect bool) *droverpb.Outcome {
 // outcomeSize is about how many bytes it takes in a message.
 func outcomeSize(outcome *droverpb.Outcome) int {
 	const fixed = 1_024
-	said := len(outcome.GetFailed().GetMessage()) + len(outcome.GetUnknown().GetMessage())
-	return fixed + said + payloadSize(outcome.GetSuccess().GetOutput())
+	texts := len(outcome.GetFailed().GetMessage()) + len(outcome.GetUnknown().GetMessage())
+	return fixed + texts + payloadSize(outcome.GetSuccess().GetOutput())
 }
 
 const (
@@ -213,11 +213,11 @@ const (
 
 var notInCodes = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// tidyCode: a code made from what a remote service said must not cost the report.
+// tidyCode: a code made from an error of a remote service must not cost the report.
 func tidyCode(code string) string {
 	tidy := notInCodes.ReplaceAllString(code, "-")
-	if rest, ok := strings.CutPrefix(tidy, "drover."); ok {
-		tidy = "drover-" + rest
+	if name, ok := strings.CutPrefix(tidy, "drover."); ok {
+		tidy = "drover-" + name
 	}
 	if tidy == "" {
 		return "error"

@@ -10,15 +10,15 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// polling gets tasks, by two polls in turn: a long poll of its own, and the poll that rides along with
-// a call of reports. An idle agent has the long poll alone.
+// polling gets tasks, by two polls in turn: a long poll of its own, and the poll that a call of reports
+// carries. An idle agent has the long poll alone.
 //
-//	parked -> answered | lost -> parked again, after a wait if it went wrong
+//	parked -> answered | lost -> parked again, after a wait if the poll failed
 //
-// A slot is promised to one poll at a time, so that tasks never come for which there is none. The slots
-// that reports make free are for the poll that rides with them, so that a busy agent needs one call for
-// each step; the others, and one of several in any case, are for the long poll. So while the answer to
-// one poll is on its way, the other one waits.
+// A slot is promised to one poll at a time, so the server never grants more tasks than there are slots.
+// The slots that reports make free are for the poll that is sent with them, so that a busy agent needs
+// one call for each step; the others, and one of several in any case, are for the long poll. So while
+// the answer to one poll is on its way, the other one waits.
 type polling struct {
 	log    *slog.Logger
 	polls  *polls
@@ -27,7 +27,7 @@ type polling struct {
 	tasks  []string
 	// free slots: those without a task.
 	free func() int
-	// decide calls with how many reports go out with the next calls, and a poll with each call, and
+	// decide calls with the number of reports that the next calls send, each call with a poll, and
 	// keeps it so until that returns.
 	decide func(with func(reports int))
 	send   func(ctx context.Context, seq uint64, most int, wait time.Duration) (
@@ -40,7 +40,7 @@ type polling struct {
 
 	mu       sync.Mutex
 	promised int
-	// parked: the long poll waits, or rests after one that went wrong.
+	// parked: the long poll is under way, or waits after one that failed.
 	parked  bool
 	stopped bool
 }
@@ -48,7 +48,7 @@ type polling struct {
 const (
 	// tasksMax of one answer: as many as a call of reports can bring; 1,000 is the limit of the contract.
 	tasksMax = 250
-	// hasty: an empty answer that comes sooner is that of a server which is about to go.
+	// hasty: a server that is about to stop answers a poll at once and without tasks.
 	hasty = 500 * time.Millisecond
 )
 
@@ -73,14 +73,14 @@ func (p *polling) run(ctx context.Context) {
 			}
 			continue
 		}
-		if rest := p.park(ctx, most); rest > 0 {
-			sleep(ctx, rest)
+		if wait := p.park(ctx, most); wait > 0 {
+			sleep(ctx, wait)
 		}
 	}
 }
 
 // promise is for the long poll. Question and promise are one step: a report that is queued between the
-// two would free its slot for this poll, and have none left for the poll that rides with it.
+// two would free its slot for this poll, and leave none for the poll that its call carries.
 func (p *polling) promise() (most int) {
 	p.decide(func(reports int) {
 		p.mu.Lock()
@@ -93,8 +93,8 @@ func (p *polling) promise() (most int) {
 	return most
 }
 
-// promiseToRide is for the poll that rides with so many reports.
-func (p *polling) promiseToRide(reports int) int {
+// promiseCarried is for the poll that a call of this many reports carries.
+func (p *polling) promiseCarried(reports int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
@@ -114,8 +114,8 @@ func (p *polling) promiseUpTo(free int) int {
 	return most
 }
 
-// besideReports are those of the free slots that the long poll gets while so many reports wait to go
-// out.
+// besideReports are those of the free slots that the long poll gets while this many reports wait to
+// be sent.
 func besideReports(free, reports int) int {
 	least := 0
 	if free > 1 {
@@ -176,16 +176,16 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 	return p.backoff.next(failed)
 }
 
-// ride is a poll that rides along with a Complete.
-type ride struct {
+// carriedPoll is a poll that a Complete carries.
+type carriedPoll struct {
 	of   *polling
 	poll poll
 	next *droverpb.Next
 }
 
-// ride is for a call of so many reports; nil if there is nothing to poll for.
-func (p *polling) ride(reports int) *ride {
-	most := p.promiseToRide(reports)
+// carry makes the poll for a call of this many reports; nil if no slot is free for it.
+func (p *polling) carry(reports int) *carriedPoll {
+	most := p.promiseCarried(reports)
 	p.wake()
 	if most == 0 {
 		return nil
@@ -194,22 +194,22 @@ func (p *polling) ride(reports int) *ride {
 	next := &droverpb.Next{
 		PollSeq: poll.seq, Queues: p.queues, Tasks: p.tasks, MaxTasks: int32(most),
 	}
-	return &ride{of: p, poll: poll, next: next}
+	return &carriedPoll{of: p, poll: poll, next: next}
 }
 
-func (r *ride) answered(answer *droverpb.CompleteResponse) {
-	promised := int(r.next.GetMaxTasks())
-	r.of.receive(r.poll, promised, answer.GetTasks(), answer.GetWaited().AsDuration())
-	r.of.wake()
+func (c *carriedPoll) answered(answer *droverpb.CompleteResponse) {
+	promised := int(c.next.GetMaxTasks())
+	c.of.receive(c.poll, promised, answer.GetTasks(), answer.GetWaited().AsDuration())
+	c.of.wake()
 }
 
-func (r *ride) failed(err *CallError) {
+func (c *carriedPoll) failed(err *CallError) {
 	// OVERLOADED may come from where the reports wait: the poll may have been served by then.
-	r.of.failed(r.poll, int(r.next.GetMaxTasks()), err.wasNotAdmitted())
-	r.of.wake()
+	c.of.failed(c.poll, int(c.next.GetMaxTasks()), err.wasNotAdmitted())
+	c.of.wake()
 }
 
-// stop: no poll rides along from now on. The parked one ends with the context of run.
+// stop: no call carries a poll from now on. The parked one ends with the context of run.
 func (p *polling) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

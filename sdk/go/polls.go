@@ -11,12 +11,11 @@ import (
 // in every poll and heartbeat until 30 s after the end of its wait, and what was granted to it is
 // given back at once. A poll whose answer was read is never named.
 //
-// A heartbeat that lists all tasks says up to which poll: what a poll under way may bring, it does
-// not speak of.
+// A heartbeat that lists all tasks says up to which poll, since a poll under way may bring more.
 type polls struct {
 	mu       sync.Mutex
 	last     uint64
-	underWay []uint64 // in the order in which they began
+	underWay []uint64 // in the order in which they started
 	lost     []lostPoll
 }
 

@@ -8,27 +8,27 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// report is what became of a task. It goes out by Complete, and is repeated with the very same
-// outcome, so that the server knows it again, until it is answered. A poll for the freed slots rides
-// along.
+// report is the outcome of a task. It is sent with Complete, and is repeated with the very same
+// outcome, so that the server recognizes it, until it is answered. The call carries a poll for the
+// freed slots.
 //
-// Only a Drover server can say something about a result. A call that was refused for any other
+// Only a Drover server can judge a result. A call that was refused for any other
 // reason (a token that has expired, a proxy without a route) leaves all its reports as they are: they
 // are sent again, each alone, until the lease of their task has ended.
 type report struct {
 	held    *held
 	outcome *droverpb.Outcome
-	// standIn: it already stands in for one that was refused.
-	standIn bool
+	// substitute: it already replaces one that the server refused.
+	substitute bool
 }
 
 type reports struct {
 	gatherer[report]
 	log *slog.Logger
-	// ride for a call of so many reports; what it returns may be nil.
-	ride func(reports int) *ride
-	send func(results []*droverpb.TaskResult, next *droverpb.Next) (*droverpb.CompleteResponse, error)
-	// answered for good: the task is out of the agent's hands.
+	// carry makes the poll for a call of this many reports, or returns nil.
+	carry func(reports int) *carriedPoll
+	send  func(results []*droverpb.TaskResult, next *droverpb.Next) (*droverpb.CompleteResponse, error)
+	// answered for good: the agent no longer holds the task.
 	answered func(*held)
 }
 
@@ -44,37 +44,37 @@ func newReports(log *slog.Logger) *reports {
 }
 
 func (r *reports) prepare(batch []report) func() sent[report] {
-	ride := r.ride(len(batch))
-	return func() sent[report] { return r.call(batch, ride) }
+	poll := r.carry(len(batch))
+	return func() sent[report] { return r.call(batch, poll) }
 }
 
-func (r *reports) call(batch []report, ride *ride) sent[report] {
+func (r *reports) call(batch []report, poll *carriedPoll) sent[report] {
 	results := make([]*droverpb.TaskResult, len(batch))
 	for at, one := range batch {
 		results[at] = &droverpb.TaskResult{TaskToken: one.held.task.GetTaskToken(), Outcome: one.outcome}
 	}
 	var next *droverpb.Next
-	if ride != nil {
-		next = ride.next
+	if poll != nil {
+		next = poll.next
 	}
 	answer, err := r.send(results, next)
 	if err != nil {
 		failed := callErrorOf(err)
-		if ride != nil {
-			ride.failed(failed)
+		if poll != nil {
+			poll.failed(failed)
 		}
 		return r.onFailedCall(batch, failed)
 	}
-	if ride != nil {
-		ride.answered(answer)
+	if poll != nil {
+		poll.answered(answer)
 	}
 	var again sent[report]
 	for at, one := range batch {
 		if at >= len(answer.GetAnswers()) {
-			again.again, again.rest = append(again.again, one), true
+			again.again, again.wait = append(again.again, one), true
 			continue
 		}
-		r.hear(one, answer.GetAnswers()[at], &again)
+		r.takeAnswer(one, answer.GetAnswers()[at], &again)
 	}
 	return again
 }
@@ -82,18 +82,18 @@ func (r *reports) call(batch []report, ride *ride) sent[report] {
 func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
 	if failed.outcome() != definite {
 		r.log.Warn("report not answered, will be repeated", "results", len(batch), "error", failed)
-		return sent[report]{again: batch, rest: true, failed: failed}
+		return sent[report]{again: batch, wait: true, failed: failed}
 	}
 	if !failed.isAboutResults() {
 		r.log.Error("reports refused as a call, will be repeated", "results", len(batch), "error", failed)
-		return sent[report]{again: r.leased(batch, failed), rest: true, alone: true, failed: failed}
+		return sent[report]{again: r.leased(batch, failed), wait: true, alone: true, failed: failed}
 	}
 	r.log.Error("report refused", "results", len(batch), "error", failed)
 	if len(batch) > 1 {
 		return sent[report]{again: batch, alone: true}
 	}
 	var again sent[report]
-	r.standIn(batch[0], failed, &again)
+	r.substitute(batch[0], failed, &again)
 	return again
 }
 
@@ -112,7 +112,7 @@ func (r *reports) leased(batch []report, failed *CallError) []report {
 	return kept
 }
 
-func (r *reports) hear(one report, answer *droverpb.CompleteAnswer, again *sent[report]) {
+func (r *reports) takeAnswer(one report, answer *droverpb.CompleteAnswer, again *sent[report]) {
 	if answer.GetStatus().GetCode() == int32(codes.OK) {
 		r.answered(one.held)
 		return
@@ -121,22 +121,22 @@ func (r *reports) hear(one report, answer *droverpb.CompleteAnswer, again *sent[
 	fields := append(taskFields(one.held.task), "error", refusal)
 	switch {
 	case refusal.outcome() != definite:
-		again.again, again.rest, again.failed = append(again.again, one), true, refusal
+		again.again, again.wait, again.failed = append(again.again, one), true, refusal
 	case refusal.Code == codes.InvalidArgument && refusal.Reason != "MALFORMED_TOKEN":
 		r.log.Error("report refused", fields...)
-		r.standIn(one, refusal, again)
+		r.substitute(one, refusal, again)
 	default:
 		r.log.Warn("report came to nothing", fields...)
 		r.answered(one.held)
 	}
 }
 
-// standIn: the task is still ours, and something has to be said about it that the server will take.
-func (r *reports) standIn(one report, refusal *CallError, again *sent[report]) {
-	if one.standIn {
+// substitute: the agent still holds the task, and has to report something that the server accepts.
+func (r *reports) substitute(one report, refusal *CallError, again *sent[report]) {
+	if one.substitute {
 		r.answered(one.held)
 		return
 	}
-	instead := report{held: one.held, outcome: outcomeOfRefusal(one.outcome, refusal), standIn: true}
+	instead := report{held: one.held, outcome: outcomeOfRefusal(one.outcome, refusal), substitute: true}
 	again.again = append(again.again, instead)
 }

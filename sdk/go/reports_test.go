@@ -88,8 +88,8 @@ func TestReportsOfARefusedCallAreRepeatedAlone(t *testing.T) {
 		began := time.Now()
 		both.fail(codes.ResourceExhausted, "")
 		alone, other := server.complete.next(), server.complete.next()
-		if rest := time.Since(began); rest < 50*time.Millisecond {
-			t.Fatalf("the repeat came after %s", rest)
+		if waited := time.Since(began); waited < 50*time.Millisecond {
+			t.Fatalf("the repeat came after %s", waited)
 		}
 		equal(t, "results", len(alone.request.GetResults()), 1)
 		equal(t, "results", len(other.request.GetResults()), 1)
@@ -101,7 +101,7 @@ func TestReportsOfARefusedCallAreRepeatedAlone(t *testing.T) {
 
 func TestAnAgentThatStopsKeepsItsReportsAsLongAsTheirLeasesLast(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		server.beat.always(func(call *beatCall) {
+		server.heartbeat.always(func(call *heartbeatCall) {
 			answer := &droverpb.HeartbeatResponse{}
 			for range call.request.GetReports() {
 				answer.Answers = append(answer.Answers, carryOn())
@@ -138,7 +138,7 @@ func TestAnAgentThatStopsGivesItsReportsUpWhenTheirLeasesHaveEnded(t *testing.T)
 		first.fail(codes.Unavailable, "")
 		agent.stop()
 		equal(t, "what Run returns", <-agent.ended, nil)
-		// The polls that rode on its reports are named as lost before it goes.
+		// The polls that its reports carried are named as lost before it goes.
 		if took := time.Since(granted); took < time.Minute || took > 70*time.Second {
 			t.Fatalf("it stopped after %s", took)
 		}
@@ -150,7 +150,7 @@ func TestAPollThatRodeOnAReportWhichFoundTheQueueFullIsNamedAsLost(t *testing.T)
 		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight", nothing))
 		server.poll.next().answer(tasksOf(aTask("t1")))
 		report := server.complete.next()
-		equal(t, "rides along", report.request.GetNext().GetPollSeq(), 2)
+		equal(t, "carried poll", report.request.GetNext().GetPollSeq(), 2)
 		report.fail(codes.ResourceExhausted, "OVERLOADED", time.Millisecond)
 		equal(t, "lost", server.poll.next().request.GetLostPolls(), []uint64{2})
 		settle(server, agent)

@@ -64,8 +64,8 @@ func (c *Client) ListRuns(ctx context.Context, filter *droverpb.RunFilter) iter.
 	})
 }
 
-// ListItems iterates over the items of a map that have begun, in the order of its list, each as a
-// step; those in any of these states, or all.
+// ListItems iterates over the items of a map that have started, in the order of its list, each as
+// a step; those in one of the given states, or all.
 func (c *Client) ListItems(ctx context.Context, run RunName, stepID string,
 	states ...droverpb.StepState) iter.Seq2[*droverpb.Step, error] {
 	request := &droverpb.ListItemsRequest{Run: run.Ref(), StepId: stepID, States: states}
@@ -117,9 +117,9 @@ func (c *Client) WaitRun(ctx context.Context, run RunName) (*droverpb.Run, error
 		if answer.GetEnded() {
 			return answer.GetRun(), nil
 		}
-		// A server that drains answers at once: do not ask it again in a hurry.
-		if rest := 100*time.Millisecond - time.Since(asked); rest > 0 {
-			sleep(ctx, rest)
+		// A server that drains answers at once: do not ask it again too fast.
+		if left := 100*time.Millisecond - time.Since(asked); left > 0 {
+			sleep(ctx, left)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (c *Client) WaitRun(ctx context.Context, run RunName) (*droverpb.Run, error
 func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 	*droverpb.WatchRunResponse, error] {
 	return func(yield func(*droverpb.WatchRunResponse, error) bool) {
-		// Whoever leaves the loop ends the call.
+		// A caller that leaves the loop ends the call.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		request := &droverpb.WatchRunRequest{Run: run.Ref()}
@@ -138,12 +138,12 @@ func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 		failingSince := time.Now()
 		for {
 			opened := time.Now()
-			heard, left, err := c.watchOnce(ctx, request, yield)
+			received, left, err := c.watchOnce(ctx, request, yield)
 			if left {
 				return
 			}
-			// A stream that stood for long without a change had reached the server.
-			if heard || time.Since(opened) > tryFor {
+			// A stream that was open for long without a change had reached the server.
+			if received || time.Since(opened) > tryFor {
 				backoff.reset()
 				failingSince = time.Now()
 			}
@@ -167,7 +167,7 @@ func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 
 // watchOnce is one stream. Left: the run has ended, or the loop was left.
 func (c *Client) watchOnce(ctx context.Context, request *droverpb.WatchRunRequest,
-	yield func(*droverpb.WatchRunResponse, error) bool) (heard, left bool, err error) {
+	yield func(*droverpb.WatchRunResponse, error) bool) (received, left bool, err error) {
 	stream, err := c.scheduler.WatchRun(ctx, request)
 	if err != nil {
 		return false, false, err
@@ -175,15 +175,15 @@ func (c *Client) watchOnce(ctx context.Context, request *droverpb.WatchRunReques
 	for {
 		snapshot, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return heard, false, nil
+			return received, false, nil
 		}
 		if err != nil {
-			return heard, false, err
+			return received, false, err
 		}
-		heard = true
+		received = true
 		request.AfterVersion = snapshot.GetRun().GetVersion()
 		if !yield(snapshot, nil) || HasEnded(snapshot.GetRun()) {
-			return heard, true, nil
+			return received, true, nil
 		}
 	}
 }

@@ -23,15 +23,15 @@ import (
 
 // script is a server without an engine, behind a connection of its own: every answer is given by the
 // test. A test takes a call with next and answers it, or says once with always what is answered to
-// each. A call that nobody answers stays parked until its caller gives it up.
+// each. A call without an answer stays parked until its caller gives it up.
 //
 // Tests that use it run in a bubble of synctest, whose clock moves when everybody waits.
 type script struct {
-	t        *testing.T
-	poll     *inbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
-	beat     *inbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
-	complete *inbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
-	other    map[string]func(request proto.Message) (proto.Message, error)
+	t         *testing.T
+	poll      *inbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
+	heartbeat *inbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
+	complete  *inbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
+	other     map[string]func(request proto.Message) (proto.Message, error)
 }
 
 type inbox[I, O proto.Message] struct {
@@ -51,11 +51,11 @@ type incoming[I, O proto.Message] struct {
 
 func newScript(t *testing.T) *script {
 	return &script{
-		t:        t,
-		poll:     newInbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse](t),
-		beat:     newInbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse](t),
-		complete: newInbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse](t),
-		other:    map[string]func(proto.Message) (proto.Message, error){},
+		t:         t,
+		poll:      newInbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse](t),
+		heartbeat: newInbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse](t),
+		complete:  newInbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse](t),
+		other:     map[string]func(proto.Message) (proto.Message, error){},
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *script) Invoke(ctx context.Context, method string, request, reply any,
 	case droverpb.AgentService_PollTask_FullMethodName:
 		return s.poll.invoke(ctx, request, reply)
 	case droverpb.AgentService_Heartbeat_FullMethodName:
-		return s.beat.invoke(ctx, request, reply)
+		return s.heartbeat.invoke(ctx, request, reply)
 	case droverpb.AgentService_Complete_FullMethodName:
 		return s.complete.invoke(ctx, request, reply)
 	}
@@ -191,9 +191,9 @@ func inBubble(t *testing.T, test func(t *testing.T, server *script)) {
 }
 
 type (
-	pollCall     = incoming[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
-	beatCall     = incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
-	completeCall = incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
+	pollCall      = incoming[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
+	heartbeatCall = incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
+	completeCall  = incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
 )
 
 func aTask(token string, change ...func(*droverpb.Task)) *droverpb.Task {
@@ -239,7 +239,7 @@ func leaseLost() *droverpb.HeartbeatAnswer {
 	return &droverpb.HeartbeatAnswer{Answer: said}
 }
 
-func beatAnswer(answers ...*droverpb.HeartbeatAnswer) *droverpb.HeartbeatResponse {
+func heartbeatAnswer(answers ...*droverpb.HeartbeatAnswer) *droverpb.HeartbeatResponse {
 	return &droverpb.HeartbeatResponse{Answers: answers}
 }
 

@@ -25,7 +25,7 @@ const (
 // not; Transient, Permanent, Unknown and Cancelled make it.
 //
 // Any other error is reported as unknown, with the code "unexpected-error": it may have come after
-// the effect, and only the handler can tell.
+// the effect, and only the handler knows.
 type TaskError struct {
 	Kind ErrorKind
 	// Code is a stable name for programs and retry policies, such as "rate-limited".

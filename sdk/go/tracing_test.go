@@ -144,7 +144,7 @@ func TestARunIsScheduledInTheTraceOfItsCaller(t *testing.T) {
 		equal(t, "error", err, nil)
 		equal(t, "of the caller", seen[0].GetTraceparent(),
 			"00-07000000000000000000000000000000-0900000000000000-01")
-		equal(t, "of nobody", seen[1].GetTraceparent(), "")
+		equal(t, "without a caller", seen[1].GetTraceparent(), "")
 		equal(t, "spans", len(made.spans), 0)
 	})
 }

@@ -31,23 +31,23 @@ var errBadScript = drover.Permanent("bad-script", "The input is no script of the
 
 // perform does the acts of the try that is due.
 func perform(ctx context.Context, task *drover.Task) (any, error) {
-	tell(task, "started", map[string]any{
+	printEvent(task, "started", map[string]any{
 		"key": task.IdempotencyKey, "effect_key": task.EffectKey,
 		"callback_token": task.CallbackToken, "item": task.Item,
 	})
 	acts, err := actsOf(task)
 	if err != nil {
-		tell(task, "ended", map[string]any{"act": ""})
+		printEvent(task, "ended", map[string]any{"act": ""})
 		return nil, errBadScript
 	}
 	for _, one := range acts {
 		ended, result, err := do(ctx, task, one)
 		if ended != "" {
-			tell(task, "ended", map[string]any{"act": ended})
+			printEvent(task, "ended", map[string]any{"act": ended})
 			return result, err
 		}
 	}
-	tell(task, "ended", map[string]any{"act": ""})
+	printEvent(task, "ended", map[string]any{"act": ""})
 	return nil, nil
 }
 
@@ -86,7 +86,7 @@ func do(ctx context.Context, task *drover.Task, one act) (ended string, result a
 	case "log":
 		task.Log().Info(textOf(one[word]))
 	case "deaf":
-		tell(task, "waiting", map[string]any{"path": textOf(one[word])})
+		printEvent(task, "waiting", map[string]any{"path": textOf(one[word])})
 		for !exists(textOf(one[word])) {
 			time.Sleep(lookEvery)
 		}
@@ -101,7 +101,7 @@ func do(ctx context.Context, task *drover.Task, one act) (ended string, result a
 
 func await(ctx context.Context, task *drover.Task, one act) (ended string, result any, err error) {
 	path := textOf(one["await"])
-	tell(task, "waiting", map[string]any{"path": path})
+	printEvent(task, "waiting", map[string]any{"path": path})
 	for !exists(path) {
 		select {
 		case <-time.After(lookEvery):
@@ -110,7 +110,7 @@ func await(ctx context.Context, task *drover.Task, one act) (ended string, resul
 		}
 		var stopped *drover.Stopped
 		errors.As(context.Cause(ctx), &stopped)
-		tell(task, "stopped", map[string]any{"why": stopped.Kind})
+		printEvent(task, "stopped", map[string]any{"why": stopped.Kind})
 		if text, some := one["on_stop"]; some {
 			var instead act
 			if err := json.Unmarshal(text, &instead); err != nil {
@@ -230,7 +230,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func tell(task *drover.Task, event string, more map[string]any) {
+func printEvent(task *drover.Task, event string, more map[string]any) {
 	line := map[string]any{
 		"event": event, "run": task.RunID, "step": task.StepID, "kind": task.Kind,
 		"attempt": task.Attempt, "fence": task.Fence,

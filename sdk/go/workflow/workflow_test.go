@@ -135,7 +135,7 @@ var everything = workflow.Workflow{
 			Effects: workflow.Once,
 		},
 		{
-			ID: "tell", Do: workflow.Task{Name: "send-mail"}, Always: true,
+			ID: "notify", Do: workflow.Task{Name: "send-mail"}, Always: true,
 			OnFailure: workflow.FailureContinue,
 			Retry:     []workflow.Retry{{Attempts: 2}, {Factor: 1.5}},
 		},

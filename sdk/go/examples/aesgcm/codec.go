@@ -23,7 +23,7 @@ const ContentType = "application/x-drover-aes-gcm"
 // payload as it would have been sent.
 //
 // The nonce is derived from key and payload, so the same input under the same key of a run is the
-// same request, also from a restarted caller. An observer of two payloads can tell whether they are
+// same request, also from a restarted caller. An observer of two payloads learns whether they are
 // equal, and nothing else.
 type Codec struct {
 	aead     cipher.AEAD

@@ -11,10 +11,10 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// An agent may have thousands of tasks in its hands: none that comes or goes makes it look at all
+// An agent may hold thousands of tasks: none that comes or goes makes it look at all
 // others, unless it is due before them.
-func TestATaskThatComesOrGoesWakesNoBeat(t *testing.T) {
-	beats := newBeats(slog.New(slog.DiscardHandler))
+func TestATaskThatComesOrGoesSendsNoHeartbeat(t *testing.T) {
+	heartbeats := newHeartbeats(slog.New(slog.DiscardHandler))
 	aTask := func(heartbeatInterval time.Duration) *held {
 		long := durationpb.New(time.Hour)
 		task := &droverpb.Task{HeartbeatInterval: durationpb.New(heartbeatInterval), LeaseFor: long, AttemptFor: long}
@@ -22,24 +22,24 @@ func TestATaskThatComesOrGoesWakesNoBeat(t *testing.T) {
 	}
 	woken := func() bool {
 		select {
-		case <-beats.wakeups:
+		case <-heartbeats.wakeups:
 			return true
 		default:
 			return false
 		}
 	}
 	first := aTask(time.Minute)
-	beats.add(first)
+	heartbeats.add(first)
 	if !woken() {
 		t.Fatal("the first task was not looked at")
 	}
-	beats.due()
-	beats.add(aTask(time.Minute))
-	beats.remove(first)
+	heartbeats.due()
+	heartbeats.add(aTask(time.Minute))
+	heartbeats.remove(first)
 	if woken() {
 		t.Fatal("a task that is due later was looked at")
 	}
-	beats.add(aTask(time.Second))
+	heartbeats.add(aTask(time.Second))
 	if !woken() {
 		t.Fatal("a task that is due sooner was not looked at")
 	}

@@ -11,13 +11,13 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// beats are the heartbeats: one call for all tasks in the agent's hands, sent by itself as often as
-// the task asks that wants it most often.
+// heartbeats sends one call for all tasks that the agent holds, at the shortest interval that one of
+// them has.
 //
-// A beat keeps leases and brings cancels. It carries progress and details only when a handler has
-// given new ones, so an automatic beat never moves progress. A beat is due whether or not the one
-// before was answered, so a server that hangs costs one beat and not the leases.
-type beats struct {
+// A heartbeat renews leases and brings cancels. It carries progress and details only when a handler
+// has left new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or not
+// the one before was answered: a server that hangs costs one heartbeat and not the leases.
+type heartbeats struct {
 	log  *slog.Logger
 	send func(ctx context.Context, reports []*droverpb.HeartbeatReport, listsAllTo uint64) (
 		*droverpb.HeartbeatResponse, error)
@@ -27,7 +27,7 @@ type beats struct {
 	wakeups chan struct{} // holds one
 
 	mu       sync.Mutex
-	tasks    map[*held]*beaten
+	tasks    map[*held]*heartbeatState
 	added    int
 	inFlight int
 	lastSent time.Time
@@ -36,66 +36,66 @@ type beats struct {
 	backoff  backoff
 }
 
-// beaten is when a task was last named in a beat, or granted.
-type beaten struct {
+// heartbeatState is when a task was granted, or was last named in a heartbeat.
+type heartbeatState struct {
 	number int
 	last   time.Time
-	// noting: its notes are in a beat under way, at whose end it is closed; newer ones must not
+	// noting: its notes are in a heartbeat under way, at whose end it is closed; newer ones must not
 	// overtake them.
 	noting chan struct{}
 }
 
 const (
-	// noteSpacing: what a handler says goes out at most so much later, and at most so often.
+	// noteSpacing: progress and details are sent at most this much later, and at most this often.
 	noteSpacing = time.Second
 	reportsMax  = 1_000
-	// detailsBytesMax: the message limit is 4 MiB; what does not fit rides with the next beat.
-	detailsBytesMax  = 2 * 1024 * 1024
-	beatsInFlightMax = 4
+	// detailsBytesMax: the message limit is 4 MiB; what does not fit goes with the next heartbeat.
+	detailsBytesMax       = 2 * 1024 * 1024
+	heartbeatsInFlightMax = 4
 )
 
-func newBeats(log *slog.Logger) *beats {
-	return &beats{
+func newHeartbeats(log *slog.Logger) *heartbeats {
+	return &heartbeats{
 		log:     log,
 		wakeups: make(chan struct{}, 1),
-		tasks:   map[*held]*beaten{},
+		tasks:   map[*held]*heartbeatState{},
 		backoff: backoff{first: 200 * time.Millisecond, most: 2 * time.Second},
 	}
 }
 
-func (b *beats) add(task *held) {
+func (h *heartbeats) add(task *held) {
 	now := time.Now()
-	b.mu.Lock()
-	b.added++
-	b.tasks[task] = &beaten{number: b.added, last: now}
+	h.mu.Lock()
+	h.added++
+	h.tasks[task] = &heartbeatState{number: h.added, last: now}
 	// All tasks are looked at when one may be due, and not for each that comes or goes, of which
 	// there may be thousands.
-	isSooner := b.lookAt.IsZero() || now.Add(task.heartbeatInterval).Before(b.lookAt)
-	b.mu.Unlock()
+	isSooner := h.lookAt.IsZero() || now.Add(task.heartbeatInterval).Before(h.lookAt)
+	h.mu.Unlock()
 	if isSooner {
-		b.wake()
+		h.wake()
 	}
 }
 
-func (b *beats) remove(task *held) {
-	b.mu.Lock()
-	delete(b.tasks, task)
-	b.mu.Unlock()
+func (h *heartbeats) remove(task *held) {
+	h.mu.Lock()
+	delete(h.tasks, task)
+	h.mu.Unlock()
 }
 
 // wake: something may be due sooner.
-func (b *beats) wake() { signalTo(b.wakeups) }
+func (h *heartbeats) wake() { signalTo(h.wakeups) }
 
-// run beats until the context ends.
-func (b *beats) run(ctx context.Context) {
+// run sends heartbeats until the context ends.
+func (h *heartbeats) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		var due <-chan time.Time
-		if at, some := b.due(); some {
+		if at, some := h.due(); some {
 			// What was due before may have gone meanwhile.
 			if !at.After(time.Now()) {
-				b.beat(ctx)
+				h.sendAll(ctx)
 				continue
 			}
 			timer.Reset(time.Until(at))
@@ -104,17 +104,17 @@ func (b *beats) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-b.wakeups:
+		case <-h.wakeups:
 		case <-due:
 		}
 	}
 }
 
-func (b *beats) due() (at time.Time, some bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer func() { b.lookAt = at }()
-	if b.inFlight >= beatsInFlightMax {
+func (h *heartbeats) due() (at time.Time, some bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer func() { h.lookAt = at }()
+	if h.inFlight >= heartbeatsInFlightMax {
 		return at, false
 	}
 	sooner := func(due time.Time) {
@@ -122,62 +122,62 @@ func (b *beats) due() (at time.Time, some bool) {
 			at, some = due, true
 		}
 	}
-	if !b.retryAt.IsZero() {
-		sooner(b.retryAt)
+	if !h.retryAt.IsZero() {
+		sooner(h.retryAt)
 	}
-	for task, state := range b.tasks {
+	for task, state := range h.tasks {
 		if !task.listed() {
 			continue
 		}
 		sooner(state.last.Add(task.heartbeatInterval))
 		if state.noting == nil && !task.notes().empty() {
-			sooner(b.lastSent.Add(noteSpacing))
+			sooner(h.lastSent.Add(noteSpacing))
 		}
 	}
 	return at, some
 }
 
-func (b *beats) beat(ctx context.Context) {
+func (h *heartbeats) sendAll(ctx context.Context) {
 	sent := time.Now()
 	// Asked for before the tasks are listed: those of polls up to it are among them.
-	listsAllTo := b.endedTo()
-	b.mu.Lock()
-	b.retryAt = time.Time{}
-	b.lastSent = sent
+	listsAllTo := h.endedTo()
+	h.mu.Lock()
+	h.retryAt = time.Time{}
+	h.lastSent = sent
 	var listed []*held
-	for task := range b.tasks {
+	for task := range h.tasks {
 		if task.listed() {
 			listed = append(listed, task)
 		}
 	}
 	slices.SortFunc(listed, func(x, y *held) int {
-		return cmp.Compare(b.tasks[x].number, b.tasks[y].number)
+		return cmp.Compare(h.tasks[x].number, h.tasks[y].number)
 	})
-	b.mu.Unlock()
+	h.mu.Unlock()
 	if len(listed) > reportsMax {
 		listsAllTo = 0
 	}
 	for chunk := range slices.Chunk(listed, reportsMax) {
-		carried := b.begin(chunk, sent)
-		go b.sendBeat(ctx, carried, sent, listsAllTo)
+		carried := h.begin(chunk, sent)
+		go h.sendBatch(ctx, carried, sent, listsAllTo)
 	}
 }
 
-// carried is a task with those of its notes that are in a beat.
+// carried is a task in a heartbeat, with the notes of its handler that the heartbeat carries.
 type carried struct {
 	task  *held
-	state *beaten
+	state *heartbeatState
 	notes notes
 }
 
-func (b *beats) begin(tasks []*held, sent time.Time) []carried {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.inFlight++
+func (h *heartbeats) begin(tasks []*held, sent time.Time) []carried {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.inFlight++
 	bytesLeft := detailsBytesMax
 	batch := make([]carried, 0, len(tasks))
 	for _, task := range tasks {
-		state := b.tasks[task]
+		state := h.tasks[task]
 		if state == nil {
 			continue // answered meanwhile
 		}
@@ -188,7 +188,7 @@ func (b *beats) begin(tasks []*held, sent time.Time) []carried {
 			item.notes = task.notes()
 			size = payloadSize(item.notes.details)
 		}
-		// A single large one has to go out at some time.
+		// The first details are always sent, however large: they would never fit otherwise.
 		if size > bytesLeft && bytesLeft < detailsBytesMax {
 			item.notes = notes{}
 			size = 0
@@ -202,8 +202,8 @@ func (b *beats) begin(tasks []*held, sent time.Time) []carried {
 	return batch
 }
 
-// sendBeat: listsAllTo 0 states nothing, else these are all that polls up to it have brought.
-func (b *beats) sendBeat(ctx context.Context, batch []carried, sent time.Time, listsAllTo uint64) {
+// sendBatch: these tasks are all that polls up to listsAllTo have brought; 0: they are only some.
+func (h *heartbeats) sendBatch(ctx context.Context, batch []carried, sent time.Time, listsAllTo uint64) {
 	reports := make([]*droverpb.HeartbeatReport, len(batch))
 	for at, item := range batch {
 		reports[at] = &droverpb.HeartbeatReport{
@@ -212,27 +212,27 @@ func (b *beats) sendBeat(ctx context.Context, batch []carried, sent time.Time, l
 			Details:   item.notes.details,
 		}
 	}
-	answer, err := b.send(ctx, reports, listsAllTo)
+	answer, err := h.send(ctx, reports, listsAllTo)
 	var retry *CallError
 	if err != nil {
 		retry = callErrorOf(err)
-		b.log.Warn("heartbeat failed", "error", retry)
+		h.log.Warn("heartbeat failed", "error", retry)
 	} else {
 		for at, one := range answer.GetAnswers() {
 			if at < len(batch) {
-				if refusal := b.hear(batch[at], one, sent); refusal != nil {
+				if refusal := h.takeAnswer(batch[at], one, sent); refusal != nil {
 					retry = refusal
 				}
 			}
 		}
 	}
-	b.mu.Lock()
-	b.inFlight--
+	h.mu.Lock()
+	h.inFlight--
 	if err == nil {
-		b.backoff.reset()
+		h.backoff.reset()
 	}
 	if retry != nil {
-		b.retryAt = time.Now().Add(b.backoff.next(retry))
+		h.retryAt = time.Now().Add(h.backoff.next(retry))
 	}
 	for _, item := range batch {
 		if !item.notes.empty() {
@@ -240,27 +240,27 @@ func (b *beats) sendBeat(ctx context.Context, batch []carried, sent time.Time, l
 			item.state.noting = nil
 		}
 	}
-	b.mu.Unlock()
-	b.wake()
+	h.mu.Unlock()
+	h.wake()
 }
 
-// hear returns the refusal of a report that is to be repeated without what was refused.
-func (b *beats) hear(item carried, answer *droverpb.HeartbeatAnswer, sent time.Time) *CallError {
+// takeAnswer returns the refusal of a report that is to be repeated without what was refused.
+func (h *heartbeats) takeAnswer(item carried, answer *droverpb.HeartbeatAnswer, sent time.Time) *CallError {
 	fields := taskFields(item.task.task)
-	switch said := answer.GetAnswer().(type) {
+	switch kind := answer.GetAnswer().(type) {
 	case *droverpb.HeartbeatAnswer_CarryOn_:
-		item.task.carryOn(sent, said.CarryOn.GetLeaseFor().AsDuration())
+		item.task.carryOn(sent, kind.CarryOn.GetLeaseFor().AsDuration())
 		item.task.noted(item.notes)
 	case *droverpb.HeartbeatAnswer_Cancel_:
-		b.log.Info("told to cancel", fields...)
-		item.task.toCancel(sent, said.Cancel.GetWithin().AsDuration())
+		h.log.Info("the server cancelled the task", fields...)
+		item.task.toCancel(sent, kind.Cancel.GetWithin().AsDuration())
 		item.task.noted(item.notes)
 	case *droverpb.HeartbeatAnswer_LeaseLost_:
-		b.log.Warn("lease lost", fields...)
+		h.log.Warn("lease lost", fields...)
 		item.task.lose()
 	case *droverpb.HeartbeatAnswer_Error:
-		refusal := callErrorOfProto(said.Error)
-		b.log.Error("heartbeat refused", append(fields, "error", refusal)...)
+		refusal := callErrorOfProto(kind.Error)
+		h.log.Error("heartbeat refused", append(fields, "error", refusal)...)
 		// The lease was not renewed.
 		carriedAny := !item.notes.empty()
 		item.task.noted(item.notes)
@@ -272,15 +272,15 @@ func (b *beats) hear(item carried, answer *droverpb.HeartbeatAnswer, sent time.T
 	return nil
 }
 
-// tellDetails: the details that a handler left last go out, if they have not.
-func (b *beats) tellDetails(ctx context.Context, task *held) {
+// sendDetails sends the details that a handler left last, unless they were sent.
+func (h *heartbeats) sendDetails(ctx context.Context, task *held) {
 	for {
-		b.mu.Lock()
+		h.mu.Lock()
 		var noting chan struct{}
-		if state := b.tasks[task]; state != nil {
+		if state := h.tasks[task]; state != nil {
 			noting = state.noting
 		}
-		b.mu.Unlock()
+		h.mu.Unlock()
 		if noting == nil {
 			break
 		}
@@ -294,5 +294,5 @@ func (b *beats) tellDetails(ctx context.Context, task *held) {
 		return
 	}
 	sent := time.Now()
-	b.sendBeat(ctx, b.begin([]*held{task}, sent), sent, 0)
+	h.sendBatch(ctx, h.begin([]*held{task}, sent), sent, 0)
 }
