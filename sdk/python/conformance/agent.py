@@ -1,4 +1,4 @@
-"""The agent of the conformance suite: what its handler does stands in the input of the task.
+"""The agent of the conformance suite: the input of the task says what its handler does.
 
 test/conformance/PROTOCOL.md says what that means.
 """
@@ -21,7 +21,7 @@ def say(event: str, **members: Any) -> None:
     sys.stdout.flush()
 
 
-def tell(event: str, task: drover.Task, **members: Any) -> None:
+def print_event(event: str, task: drover.Task, **members: Any) -> None:
     where = {"run": task.run_id, "step": task.step_id, "kind": task.kind}
     say(event, **where, attempt=task.attempt, fence=task.fence, **members)
 
@@ -90,7 +90,7 @@ async def deaf(path: str) -> None:
 
 async def script(task: drover.Task) -> Any:
     keys = {"key": task.idempotency_key, "effect_key": task.effect_key}
-    tell("started", task, **keys, callback_token=task.callback_token, item=task.item)
+    print_event("started", task, **keys, callback_token=task.callback_token, item=task.item)
     ended = ""
     try:
         for act in acts_of(task):
@@ -101,14 +101,14 @@ async def script(task: drover.Task) -> Any:
             elif "log" in act:
                 task.log.info(act["log"])
             elif "deaf" in act:
-                tell("waiting", task, path=act["deaf"])
+                print_event("waiting", task, path=act["deaf"])
                 await deaf(act["deaf"])
             elif "await" in act:
-                tell("waiting", task, path=act["await"])
+                print_event("waiting", task, path=act["await"])
                 try:
                     await appears(act["await"])
                 except asyncio.CancelledError:
-                    tell("stopped", task, why=task.stopped)
+                    print_event("stopped", task, why=task.stopped)
                     if "on_stop" not in act:
                         ended = "stopped"
                         raise
@@ -118,7 +118,7 @@ async def script(task: drover.Task) -> Any:
                 ended = next(iter(act), "")
                 return end(act, task)
     finally:
-        tell("ended", task, act=ended)
+        print_event("ended", task, act=ended)
     return None
 
 

@@ -24,7 +24,7 @@ class AesGcmCodec:
     passed through.
 
     The nonce is derived from key and payload, so the same input under the same key of a run is the
-    same request, also from a restarted caller. An observer of two payloads can tell whether they
+    same request, also from a restarted caller. An observer of two payloads learns whether they
     are equal, and nothing else.
     """
 

@@ -41,10 +41,10 @@ from drover.tasks import Handler
 
 H = TypeVar("H", bound=Handler)
 
-_LOST = "Handlers went on although they were told to stop; end the process, they may still act."
+_LOST = "Handlers did not end although they had to stop; end the process, they may still act."
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_SIGNALS_HEARD = 0.5
-"""Within so many seconds, whichever thread gets them."""
+_SIGNAL_CHECK = 0.5
+"""Time between checks for signals, in seconds: another thread may get them."""
 
 
 class Agent:
@@ -88,8 +88,8 @@ class Agent:
         `id`: name of the agent, for people; need not be unique. `version` and `labels`: for people.
         `queues`: to poll, by name or as (name, weight). `slots`: maximum number of tasks at a time.
         `grace`: how long running handlers may take to finish when the agent stops.
-        `cancel_grace`: how long a handler may take to end after it was told to stop. After that it
-        is lost: an isolated one is killed; for any other the agent drains and ends with
+        `cancel_grace`: how long a handler may take to end once it has to stop. After that it is
+        lost: an isolated one is killed; for any other the agent drains and ends with
         HandlersLost.
         `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
         `tls`, `token`: as in Connection. `codec`: encodes every payload. `clock`: for tests.
@@ -163,8 +163,8 @@ class Agent:
     def stop(self) -> None:
         """Starts to drain, and returns. May be called from any thread, and more than once.
 
-        The agent takes no further task, releases tasks that were not begun, lets handlers finish
-        within the grace and then stops them, reports, and closes.
+        The agent takes no further task, releases tasks that were not started, lets handlers
+        finish within the grace and then stops them, reports, and closes.
         """
         self._stopping = True
         if self._runtime is not None:
@@ -203,7 +203,7 @@ class Agent:
             # Python runs handlers of signals in the main thread, once that has something to do. One
             # that the kernel gives to another thread does not wake it while it waits for a lock.
             while not self._done.done():
-                wait([self._done], timeout=_SIGNALS_HEARD)
+                wait([self._done], timeout=_SIGNAL_CHECK)
             self.join()
         except HandlersLost as error:
             # Nothing that waits for threads or loops: the lost handler is in one of them.

@@ -24,7 +24,7 @@ def attempt(handler: Handler, message: TaskMessage, task: Task, codec: Codec) ->
     """Of a handler that is `def`; never raises."""
     with within_task(message) as ended:
         try:
-            outcome = _told(outcome_of_result(handler(task), message.kind, codec), task)
+            outcome = _logged(outcome_of_result(handler(task), message.kind, codec), task)
         except BaseException as error:
             outcome = _failed(error, task)
         ended(outcome)
@@ -37,14 +37,14 @@ async def attempt_async(
     """Of a handler that is `async def`; never raises, not even when it is cancelled."""
     with within_task(message) as ended:
         try:
-            outcome = _told(outcome_of_result(await handler(task), message.kind, codec), task)
+            outcome = _logged(outcome_of_result(await handler(task), message.kind, codec), task)
         except BaseException as error:
             outcome = _failed(error, task)
         ended(outcome)
         return outcome
 
 
-def _told(outcome: Outcome, task: Task) -> Outcome:
+def _logged(outcome: Outcome, task: Task) -> Outcome:
     if outcome.success.output_problem:
         task.log.error("the output of a handler is lost: %s", outcome.success.output_problem)
     return outcome

@@ -1,4 +1,4 @@
-"""Coroutines that go on by themselves, kept until they end; what they raise is logged."""
+"""Coroutines that run without a caller, kept until they end; what they raise is logged."""
 
 from __future__ import annotations
 

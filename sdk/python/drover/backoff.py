@@ -24,7 +24,7 @@ class Backoff:
 
     def next(self, error: CallError | None = None) -> float:
         """The next wait in seconds; each is longer, up to the limit."""
-        # At least half, so that a crowd spreads and yet nobody hammers.
+        # At least half, so that many callers spread and none repeats too often.
         wait = self._limit * (0.5 + self._clock.fraction() / 2)
         self._limit = min(self._limit * 2, self._most)
         asked = None if error is None else error.retry_after

@@ -42,7 +42,7 @@ _OPTIONS: list[tuple[str, int]] = [
 
 @dataclass(frozen=True)
 class Tls:
-    """How a connection is secured. Without any of these: with the root certificates of the
+    """How a connection is secured. Without them: with the root certificates of the
     system."""
 
     ca: str | Path | None = None

@@ -1,4 +1,4 @@
-"""The client for services that start work and want to know how it ended.
+"""The client for services that start runs and need to know how they ended.
 
 The client repeats every call, with growing and jittered waits, as long as it is unknown whether the
 call took effect, or the server asks for a later repeat. That is safe because each call is
@@ -46,7 +46,7 @@ from drover.writing import number_of
 
 _WAIT = 30.0
 # Minimum time from one call to the next, in seconds.
-_REST = 0.1
+_SPACING = 0.1
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ class Client(Commands, WorkflowCalls):
         page_size: int = 0,
         page_token: str = "",
     ) -> ItemPage:
-        """The items of a map that have begun, in the order of its list, each as a step.
+        """The items of a map that have started, in the order of its list, each as a step.
 
-        `states`: items in any of these states; empty: all. A page may then have fewer items than
+        `states`: items in one of the states; empty: all. A page may then have fewer items than
         its size.
         """
         request = wire.ListItemsRequest(
@@ -266,9 +266,9 @@ class Client(Commands, WorkflowCalls):
             if answer.ended:
                 return self._caller.read(Run, answer.run)
             # A draining server answers at once: do not call it again too fast.
-            rest = asked + _REST - SYSTEM_CLOCK.monotonic()
-            if rest > 0:
-                await sleep(SYSTEM_CLOCK, rest)
+            left = asked + _SPACING - SYSTEM_CLOCK.monotonic()
+            if left > 0:
+                await sleep(SYSTEM_CLOCK, left)
 
     async def close(self) -> None:
         """Closes the connection; may be called twice."""

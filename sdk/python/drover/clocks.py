@@ -1,6 +1,6 @@
 """Time and chance: the only module of the SDK that touches them, so that a test can bring its own.
 
-The monotonic clock stands still while the machine sleeps on some systems. A lease that ended
+On some systems the monotonic clock does not advance while the machine sleeps. A lease that ended
 meanwhile is then noticed late; the idempotency key and the fence are there for that.
 """
 
@@ -25,7 +25,7 @@ class Clock(Protocol):
     """Where the runtime takes time and chance from."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary moment; never goes back. May be called from any thread."""
+        """Seconds since an arbitrary time; never goes back. May be called from any thread."""
         ...
 
     def after(self, seconds: float, call: Callable[[], None]) -> Timer:

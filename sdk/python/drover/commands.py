@@ -1,4 +1,4 @@
-"""Calls for a run that has begun: cancel, pause, resume, repeat, a signal, a decision, the outcome
+"""Calls that change a run: cancel, pause, resume, repeat, a signal, a decision, the outcome
 of a deferred attempt.
 
 Repeating each of them is safe: cancel, pause and resume by the state of the run, a signal by its

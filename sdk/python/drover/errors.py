@@ -3,10 +3,10 @@
 - `TransientError`: it failed and will probably work later; retried by the step's policy.
 - `PermanentError`: it failed and will never work; not retried.
 - `UnknownError`: it is unknown whether it took effect, for example because a connection broke.
-- `TaskCancelled`: stopped because the task was told to stop.
+- `TaskCancelled`: stopped because the task had to stop.
 
 Any other exception counts as unknown, with the code `unexpected-error`: it may have come after the
-effect, and only the handler can tell. An asyncio.CancelledError or a `TaskStopped` after a cancel
+effect, and only the handler knows. An asyncio.CancelledError or a `TaskStopped` after a cancel
 counts as cancelled.
 """
 
@@ -79,7 +79,7 @@ class UnknownError(Exception):
 
 
 class TaskCancelled(Exception):
-    """Stopped because the task was told to stop."""
+    """Stopped because the task had to stop."""
 
     def __init__(
         self, message: str = "The task was cancelled.", *, no_effect: bool = False
@@ -99,8 +99,7 @@ class TaskStopped(Exception):
 
 
 class HandlersLost(Exception):
-    """Handlers did not end when they were told to stop: end the process, because they may still
-    act."""
+    """Handlers did not end although they had to stop: end the process, they may still act."""
 
 
 @dataclass(frozen=True)

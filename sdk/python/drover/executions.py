@@ -24,11 +24,11 @@ class Execution(Protocol):
     """All of it belongs to the loop of the runtime."""
 
     def begin(self) -> None:
-        """Lets the handler begin."""
+        """Starts the handler."""
         ...
 
     def stop(self) -> None:
-        """Tells the handler that it must stop."""
+        """Signals the handler that it must stop."""
         ...
 
     def lease_moved(self) -> None:
@@ -111,7 +111,7 @@ class InLoop:
             self._task.cancel()
 
     def _ended(self, task: asyncio.Task[Outcome]) -> None:
-        # Cancelled before it had begun: nothing else lets a CancelledError out.
+        # Cancelled before it had started: nothing else lets a CancelledError out.
         early = outcome_of_error(asyncio.CancelledError(), self._work[2].stopped)
         call_in(self._home, self._done, early if task.cancelled() else task.result())
 
@@ -122,7 +122,7 @@ class InThread:
     def __init__(
         self, handler: Handler, held: HeldTask, task: Task, codec: Codec, done: Done
     ) -> None:
-        """To be begun."""
+        """Not started yet."""
         self._work = handler, held.task, task, codec
         self._home = asyncio.get_running_loop()
         self._done = done

@@ -10,7 +10,7 @@ from drover.runs import Failure, Run
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a task has come, by one of these measures."""
+    """How far a task has come, by a fraction, a counter or a cursor."""
 
     fraction: float | None
     counter: int | None

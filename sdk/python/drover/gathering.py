@@ -1,7 +1,7 @@
-"""Items share a call, up to 100 of them: while no call is under way an item goes out at once, with
-all that come in the same turn of the loop; what comes while one is under way goes with the next, as
-soon as that is answered. A full call waits for no other, and neither does the next one when a call
-is slow; four are under way at most."""
+"""Items share a call, up to 100 of them: while no call is under way, an item is sent at once, with
+all that are added in the same turn of the loop; what is added while one is under way is sent
+together as soon as it is answered. A full call waits for no other, and neither does the next one
+when a call is slow; four are under way at most."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drover.clocks import Clock, Timer
 I = TypeVar("I")  # noqa: E741
 R = TypeVar("R")
 
-# A call that is under way for longer holds up no other.
+# The next call waits no longer than this for one under way.
 _SLOW = 0.25
 _ITEMS_MOST = 100
 _IN_FLIGHT_MOST = 4
@@ -39,7 +39,7 @@ class Gathering(Generic[I, R]):
         self._pumps_soon = False
 
     async def add(self, item: I) -> R:
-        """Its result. An item that nobody waits for any more may go out all the same."""
+        """Its result. An item whose caller no longer waits for it may be sent all the same."""
         result: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._queue.append((item, result))
         if not self._pumps_soon:

@@ -1,9 +1,9 @@
-"""Heartbeats: one call for all tasks in the agent's hands, sent by itself as often as the task asks
-that wants it most often.
+"""Heartbeats: one call for all tasks that the agent holds, sent at the shortest interval that one
+of them has.
 
-A beat keeps leases and brings cancels. It carries progress and details only when a handler has
-given new ones, so an automatic beat never moves progress. A beat is due whether or not the one
-before was answered, so a server that hangs costs one beat and not the leases.
+A heartbeat renews leases and brings cancels. It carries progress and details only when a handler
+has left new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or not
+the one before was answered: a server that hangs costs one heartbeat and not the leases.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from drover.statuses import error_of_status
 from drover.task_log import LOG, TaskLog
 from drover.v1.agent_service_pb2 import HeartbeatAnswer, HeartbeatReport, HeartbeatResponse
 
-# What a handler says goes out at most so much later, and at most so often.
+# Progress and details are sent at most this much later, and at most this often, in seconds.
 _NOTE_SPACING = 1.0
 _REPORTS_MOST = 1_000
-# The message limit is 4 MiB; what does not fit rides with the next beat.
+# The message limit is 4 MiB; what does not fit goes with the next heartbeat.
 _DETAILS_BYTES_MOST = 2 * 1024 * 1024
 _IN_FLIGHT_MOST = 4
 
 
 @dataclass(frozen=True)
 class _Carried:
+    """A task in a heartbeat, with the notes of its handler that the heartbeat carries."""
+
     held: HeldTask
     notes: Notes
 
 
-class Beats:
+class Heartbeats:
     """Of one session."""
 
     def __init__(
@@ -54,9 +56,10 @@ class Beats:
         self._ended_to = ended_to
         self._background = background
         self._backoff = Backoff(clock, 0.2, 2.0)
-        # When each task was last named in a beat, or granted.
-        self._beaten: dict[HeldTask, float] = {}
-        # Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them.
+        # When each task was granted, or was last named in a heartbeat.
+        self._named: dict[HeldTask, float] = {}
+        # Tasks whose notes are in a heartbeat under way, and its end: newer notes must not overtake
+        # them.
         self._noting: dict[HeldTask, asyncio.Future[None]] = {}
         self._timer: Timer | None = None
         self._timer_due = 0.0
@@ -68,38 +71,38 @@ class Beats:
     def add(self, held: HeldTask) -> None:
         """It was granted."""
         now = self._clock.monotonic()
-        self._beaten[held] = now
-        self._look_at(now + held.heartbeat_interval)
+        self._named[held] = now
+        self._wake_at(now + held.heartbeat_interval)
 
     def remove(self, held: HeldTask) -> None:
-        """It is out of hand."""
-        self._beaten.pop(held, None)
-        if not self._beaten:
-            self._schedule()
+        """The agent no longer holds it."""
+        self._named.pop(held, None)
+        if not self._named:
+            self._reschedule()
 
     def stop(self) -> None:
-        """No further beat goes out by itself."""
+        """No further heartbeat is sent automatically."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
 
     def hurry(self) -> None:
-        """A handler may have said something: let it go out soon."""
-        self._look_at(self._last_sent + _NOTE_SPACING)
+        """A handler may have left progress or details: sends them soon."""
+        self._wake_at(self._last_sent + _NOTE_SPACING)
 
-    def _schedule(self) -> None:
-        """After anything that may have moved due times away: looks at all tasks."""
+    def _reschedule(self) -> None:
+        """After anything that may have made the next heartbeat due later: looks at all tasks."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
-        self._look_at(self._due())
+        self._wake_at(self._due())
 
-    def _look_at(self, due: float) -> None:
-        """At this time or sooner.
+    def _wake_at(self, due: float) -> None:
+        """Sets the timer to this time, or leaves it at an earlier one.
 
-        What was due may have gone by then, so the look at all tasks is made once it has come: none
-        is made for each task that comes or goes, of which there may be thousands.
+        What was due may have gone by then, so all tasks are looked at when the timer fires, and not
+        for each task that comes or goes, of which there may be thousands.
         """
         if self._stopped or self._in_flight >= _IN_FLIGHT_MOST or due == math.inf:
             return
@@ -110,17 +113,17 @@ class Beats:
         self._timer_due = due
         self._timer = self._clock.after(due - self._clock.monotonic(), self._fire)
 
-    async def tell_details(self, held: HeldTask) -> None:
-        """The details that a handler left last go out, if they have not; never raises."""
+    async def send_details(self, held: HeldTask) -> None:
+        """Sends the details that a handler left last, unless they were sent; never raises."""
         under_way = self._noting.get(held)
         if under_way is not None:
             await under_way
         if held.listed and held.notes.details is not None:
-            await self._send_beat([held], self._clock.monotonic(), 0)
+            await self._send_now([held], self._clock.monotonic(), 0)
 
     def _due(self) -> float:
         due = self._retry
-        for held, last in self._beaten.items():
+        for held, last in self._named.items():
             if not held.listed:
                 continue
             due = min(due, last + held.heartbeat_interval)
@@ -132,31 +135,32 @@ class Beats:
         self._timer = None
         sent = self._clock.monotonic()
         if self._due() > sent:
-            self._schedule()
+            self._reschedule()
             return
         self._retry = math.inf
         self._last_sent = sent
-        listed = [held for held in self._beaten if held.listed]
+        listed = [held for held in self._named if held.listed]
         lists_all_to = 0 if len(listed) > _REPORTS_MOST else self._ended_to()
         for at in range(0, len(listed), _REPORTS_MOST):
             some = listed[at : at + _REPORTS_MOST]
-            # Now, not with the loop's next turn: a beat counts from here.
-            self._background.start(self._beat(self._carry(some, sent), sent, lists_all_to))
-        self._schedule()
+            # Now, not with the loop's next turn: a heartbeat counts from here.
+            carried = self._carry(some, sent)
+            self._background.start(self._send_heartbeat(carried, sent, lists_all_to))
+        self._reschedule()
 
-    async def _send_beat(self, tasks: list[HeldTask], sent: float, lists_all_to: int) -> None:
-        """`lists_all_to`: these are all that polls up to it have brought; 0: only some."""
-        await self._beat(self._carry(tasks, sent), sent, lists_all_to)
+    async def _send_now(self, tasks: list[HeldTask], sent: float, lists_all_to: int) -> None:
+        """`lists_all_to`: these tasks are all that polls up to it have brought; 0: only some."""
+        await self._send_heartbeat(self._carry(tasks, sent), sent, lists_all_to)
 
     def _carry(self, tasks: list[HeldTask], sent: float) -> list[_Carried]:
         bytes_left = _DETAILS_BYTES_MOST
         carried = []
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         for held in tasks:
-            self._beaten[held] = sent
+            self._named[held] = sent
             notes = Notes() if held in self._noting else held.notes
             size = size_of(notes.details)
-            # A single large one has to go out at some time.
+            # The first details are always sent, however large: they would never fit otherwise.
             if size > bytes_left < _DETAILS_BYTES_MOST:
                 notes = Notes()
             else:
@@ -167,12 +171,14 @@ class Beats:
         self._in_flight += 1
         return carried
 
-    async def _beat(self, carried: list[_Carried], sent: float, lists_all_to: int) -> None:
+    async def _send_heartbeat(
+        self, carried: list[_Carried], sent: float, lists_all_to: int
+    ) -> None:
         try:
             answer = await self._send([_report(one) for one in carried], lists_all_to)
             self._backoff.reset()
-            for one, heard in zip(carried, answer.answers):
-                self._hear(one, heard, sent)
+            for one, given in zip(carried, answer.answers):
+                self._take_answer(one, given, sent)
         except CallError as error:
             LOG.warning("heartbeat failed: %s %s: %s", error.code, error.reason, error)
             self._retry = self._clock.monotonic() + self._backoff.next(error)
@@ -182,9 +188,9 @@ class Beats:
                 over = self._noting.pop(one.held, None) if one.notes else None
                 if over is not None and not over.done():
                     over.set_result(None)
-            self._schedule()
+            self._reschedule()
 
-    def _hear(self, one: _Carried, answer: HeartbeatAnswer, sent: float) -> None:
+    def _take_answer(self, one: _Carried, answer: HeartbeatAnswer, sent: float) -> None:
         held, kind = one.held, answer.WhichOneof("answer")
         log = TaskLog(held.task)
         if kind == "carry_on":
@@ -192,7 +198,7 @@ class Beats:
             held.noted(one.notes)
         elif kind == "cancel":
             if held.stopped is None:
-                log.info("told to cancel")
+                log.info("the server cancelled the task")
             held.cancel(sent, from_duration(answer.cancel.within))
             held.noted(one.notes)
         elif kind == "lease_lost":
@@ -201,7 +207,7 @@ class Beats:
         elif kind == "error":
             error = error_of_status(answer.error)
             log.error("heartbeat refused: %s: %s", error.reason, error)
-            # The lease was not renewed: drop what was refused, and beat again without it.
+            # The lease was not renewed: drop what was refused, and send again without it.
             if held.notes:
                 self._retry = self._clock.monotonic() + self._backoff.next(error)
             held.noted(one.notes)

@@ -1,4 +1,4 @@
-"""One task in the agent's hands, from the answer that brought it to the answer to its report.
+"""One task that the agent holds, from the answer that brought it to the answer to its report.
 
     running -> ended (its report is on the way) -> closed
 
@@ -21,7 +21,7 @@ from drover.v1.task_pb2 import Task as TaskMessage
 
 @dataclass(frozen=True)
 class Notes:
-    """What a handler said about its work and the server has not yet stored."""
+    """Progress and details of a handler that the server has not yet stored."""
 
     progress: Progress | None = None
     details: Payload | None = None
@@ -40,9 +40,9 @@ class HeldTask:
         self.task = task
         self.heartbeat_interval = max(from_duration(task.heartbeat_interval), 0.001)
         self.stopped: StopKind | None = None
-        """Why it was told to stop; None if it was not."""
+        """Why it has to stop; None if it does not."""
         self.on_change: Callable[[], None] | None = None
-        """Called when it is told to stop, and when the end of its lease has moved."""
+        """Called when it has to stop, and when the end of its lease has moved."""
         self.notes = Notes()
         self._lost = False
         self._closed = False
@@ -117,7 +117,7 @@ class HeldTask:
         self._lease.stop()
 
     def close(self) -> None:
-        """It is out of the agent's hands."""
+        """The agent no longer holds it."""
         self._closed = True
         self.end()
 

@@ -51,7 +51,7 @@ class _Sender:
 
 
 class _PipeLog(logging.handlers.QueueHandler):
-    """Hands every record of this process to the parent, whose settings count."""
+    """Passes every record of this process to the parent, whose settings count."""
 
     def __init__(self, sender: _Sender) -> None:
         super().__init__(queue.Queue())
@@ -103,7 +103,7 @@ class _Hold:
 
 def run_child(pipe: Pipe) -> None:
     """Performs errand after errand until the parent goes."""
-    # The agent alone decides when a handler stops, and tells it through the pipe.
+    # The agent alone decides when a handler stops, and stops it through the pipe.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     sender = _Sender(pipe)

@@ -1,4 +1,4 @@
-"""A handler in a process of its own, which can be killed when it does not heed its stop.
+"""A handler in a process of its own, which can be killed when it does not stop.
 
 The parent keeps the lease, the codec and the connection; the child has the handler alone. Between
 them goes a pipe: tasks, stops and lease ends to the child, notes, log records and the outcome from
@@ -95,7 +95,7 @@ class Children:
 
 
 class InChild:
-    """A handler in a child. A thread speaks with it, since a pipe blocks."""
+    """A handler in a child. A thread exchanges messages with it, since a pipe blocks."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class InChild:
         children: Children,
         done: Done,
     ) -> None:
-        """To be begun. Raises what the codec raises for payloads that it cannot decode."""
+        """Not started yet. Raises what the codec raises for payloads that it cannot decode."""
         clear = TaskMessage.FromString(held.task.SerializeToString())
         for field in _FIELDS:
             payload = payload_of(clear, field)
@@ -129,12 +129,12 @@ class InChild:
         threading.Thread(target=self._run, name="drover-child", daemon=True).start()
 
     def stop(self) -> None:
-        """Tells the child."""
-        self._tell()
+        """Sends it to the child."""
+        self._send_state()
 
     def lease_moved(self) -> None:
-        """Tells the child."""
-        self._tell()
+        """Sends it to the child."""
+        self._send_state()
 
     def kill(self) -> bool:
         """Always possible."""
@@ -144,7 +144,7 @@ class InChild:
                 self._child.kill()
         return True
 
-    def _tell(self) -> None:
+    def _send_state(self) -> None:
         child = self._child
         if child is not None:
             child.send(("lease", self._held.lease_end))
@@ -163,7 +163,7 @@ class InChild:
             if self._killed:
                 child.kill()
         child.send(("errand", self._errand))
-        self._tell()
+        self._send_state()
         outcome = self._listen(child)
         with self._lock:
             self._child = None
@@ -175,7 +175,7 @@ class InChild:
         call_in(self._home, self._done, self._sealed(outcome))
 
     def _listen(self, child: Child) -> Outcome | None:
-        """None: it has gone without a word."""
+        """None: the child ended without an outcome."""
         while True:
             try:
                 kind, said = child.pipe.recv()

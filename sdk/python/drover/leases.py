@@ -1,8 +1,8 @@
 """The lease of one task and the time of its attempt, by the agent's own monotonic clock.
 
 A lease counts from when the call that granted or renewed it was *sent*: the server cannot have
-begun to count before, so the agent never believes to hold what the server has given away. The
-attempt counts from the same moment and is moved by nothing. Each end is told once.
+started to count before, so the agent never believes to hold what the server has given away. The
+attempt counts from the same time, and nothing extends it. Each end is reported once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LeaseEnd = Literal["lease-ended", "attempt-over"]
 
 
 class Lease:
-    """Moments are those of the clock, in seconds."""
+    """Times are those of the clock, in seconds."""
 
     def __init__(
         self,

@@ -20,9 +20,9 @@ class NamespaceLimits:
     open_runs: int
     """Maximum number of runs that have not ended."""
     runs_per_second: float
-    """Maximum number of runs begun per second, on average."""
+    """Maximum number of runs started per second, on average."""
     burst: int
-    """Maximum number of runs begun at once; 0: the number of one second."""
+    """Maximum number of runs started at once; 0: the number of one second."""
     payload_bytes: int
     """Maximum size of one payload in bytes; 0: the limit of the server."""
 

@@ -67,7 +67,7 @@ class HeldTask:
     progress_time: datetime | None
     """When the progress last changed."""
     cancelling: bool
-    """The agent is told to stop it."""
+    """The server asks the agent to stop it."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Partition:
     address: str
     last_seen_time: datetime | None
     epoch: int
-    """How often it has changed hands."""
+    """How often another supervisor has taken it."""
     taken_time: datetime | None
     lag: float | None
     """Delay of the oldest timer that is due and not yet handled, in seconds; None: there is

@@ -59,7 +59,7 @@ def outcome_of_result(value: Any, kind: TaskKind, codec: Codec) -> Outcome:
 
 
 def outcome_of_error(error: BaseException, stopped: StopKind | None) -> Outcome:
-    """`stopped`: why the task had been told to stop by then, if it was."""
+    """`stopped`: why the task had to stop by then, if it had to."""
     if isinstance(error, (TransientError, PermanentError)):
         return Outcome(failed=failed(error))
     if isinstance(error, UnknownError):
@@ -106,7 +106,7 @@ def is_unexpected(error: BaseException, stopped: StopKind | None) -> bool:
 
 
 def is_stop(error: BaseException) -> bool:
-    """What a handler that is told to stop lets pass."""
+    """What a handler that has to stop lets propagate."""
     return isinstance(error, (TaskStopped, asyncio.CancelledError))
 
 
@@ -124,7 +124,7 @@ def failed(error: Union[TransientError, PermanentError]) -> Outcome.Failed:
 
 
 def unknown(code: str, message: str) -> Outcome:
-    """Nobody knows whether it took effect."""
+    """It is unknown whether it took effect."""
     return Outcome(unknown=Outcome.Unknown(code=tidy_code(code), message=tidy_message(message)))
 
 

@@ -1,12 +1,12 @@
-"""Getting tasks, by two polls in turn: a long poll of its own, and the poll that rides along with a
-call of reports. An idle agent has the long poll alone.
+"""Getting tasks, by two polls in turn: a long poll of its own, and the poll that a call of reports
+carries. An idle agent has the long poll alone.
 
-    parked -> answered | lost -> parked again, after a wait if it went wrong
+    parked -> answered | lost -> parked again, after a wait if the poll failed
 
-A slot is promised to one poll at a time, so that tasks never come for which there is none. The
-slots that reports make free are for the poll that rides with them, so that a busy agent needs one
-call for each step; the others, and one of several in any case, are for the long poll. So while the
-answer to one poll is on its way, the other one waits.
+A slot is promised to one poll at a time, so the server never grants more tasks than there are
+slots. The slots that reports make free are for the poll that is sent with them, so that a busy
+agent needs one call for each step; the others, and one of several in any case, are for the long
+poll. So while the answer to one poll is on its way, the other one waits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from drover.v1.task_pb2 import Task as TaskMessage
 
 # Of one answer: as many as a call of reports can bring; 1,000 is the limit of the contract.
 _TASKS_MOST = 250
-# An empty answer that comes sooner is that of a server which is about to go.
+# A server that is about to stop answers a poll at once and without tasks.
 _HASTY = 0.5
 
 
@@ -41,12 +41,12 @@ class Wants:
     free: Callable[[], int]
     """Slots without a task."""
     reporting: Callable[[], int]
-    """Reports that go out with the next calls, and a poll with each call."""
+    """Number of reports that the next calls send, each call with a poll."""
 
 
 @dataclass(frozen=True)
-class Ride:
-    """A poll that rides along with a Complete."""
+class CarriedPoll:
+    """A poll that a Complete carries."""
 
     next: Next
     poll: Poll
@@ -99,8 +99,11 @@ class Polling:
             self._parked.cancel()
             await asyncio.wait([self._parked])
 
-    def ride(self, reports: int) -> Ride | None:
-        """A poll with a call of so many, to be told how it ended; None: no slot is free for it."""
+    def carry(self, reports: int) -> CarriedPoll | None:
+        """The poll for a call of this many reports; None: no slot is free for it.
+
+        Its end has to be reported with `carried_answered` or `carried_failed`.
+        """
         free = self._unpromised()
         if self._parked is None and self._pause is None:
             # The long poll is about to wait again.
@@ -112,22 +115,24 @@ class Polling:
         self._reserved += want
         self.wake()
         wants = self._wants
-        return Ride(
+        return CarriedPoll(
             Next(poll_seq=poll.seq, queues=wants.queues, tasks=wants.tasks, max_tasks=want), poll
         )
 
-    def rode(self, ride: Ride, tasks: Sequence[TaskMessage], waited: float) -> None:
+    def carried_answered(
+        self, carried: CarriedPoll, tasks: Sequence[TaskMessage], waited: float
+    ) -> None:
         """Its call was answered."""
-        self._reserved -= ride.next.max_tasks
-        self._receive(tasks, ride.poll.sent, waited)
-        self._polls.over(ride.poll)
+        self._reserved -= carried.next.max_tasks
+        self._receive(tasks, carried.poll.sent, waited)
+        self._polls.over(carried.poll)
         self.wake()
 
-    def fell(self, ride: Ride, error: CallError) -> None:
+    def carried_failed(self, carried: CarriedPoll, error: CallError) -> None:
         """Its call failed."""
-        self._reserved -= ride.next.max_tasks
+        self._reserved -= carried.next.max_tasks
         # OVERLOADED may come from where the reports wait: the poll may have been served by then.
-        self._end(ride.poll, error.was_not_admitted)
+        self._end(carried.poll, error.was_not_admitted)
         self.wake()
 
     def _unpromised(self) -> int:

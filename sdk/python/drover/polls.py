@@ -4,8 +4,7 @@ The server may have granted tasks to a poll whose answer never arrived. So each 
 in every poll and heartbeat until 30 s after the end of its wait, and what was granted to it is
 given back at once. A poll whose answer was read is never named.
 
-A heartbeat that lists all tasks says up to which poll: what a poll under way may bring, it does not
-speak of.
+A heartbeat that lists all tasks says up to which poll, since a poll under way may bring more.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _LOST_MOST = 1_000
 
 @dataclass(frozen=True)
 class Poll:
-    """Counts as under way until it is told to be over or lost."""
+    """Counts as under way until it is reported as over or lost."""
 
     seq: int
     sent: float

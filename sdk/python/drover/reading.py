@@ -56,10 +56,10 @@ def read_time(time: Timestamp) -> datetime:
     return time.ToDatetime(tzinfo=timezone.utc)
 
 
-def to_time(moment: datetime) -> Timestamp:
+def to_time(local: datetime) -> Timestamp:
     """A datetime without a zone is of the local one, as everywhere in Python."""
     time = Timestamp()
-    time.FromDatetime(moment.astimezone(timezone.utc))
+    time.FromDatetime(local.astimezone(timezone.utc))
     return time
 
 

@@ -1,19 +1,19 @@
-"""Reports: what became of tasks goes out by Complete, and is repeated until it is answered.
+"""Reports: the outcomes of tasks are sent with Complete, and repeated until they are answered.
 
     queued -> under way -> answered
-       ^----------'  (the call said nothing definite)
+       ^----------'  (it is unknown whether the call took effect)
 
-While no call is under way a report goes out at once, with all that come in the same turn of the
-loop. What comes while a call is under way goes with the next one, as soon as that is answered: so
-calls grow with the time that they take, and no timer delays a report. A full call waits for no
-other, and neither does the next one when a call is slow; four are under way at most.
+While no call is under way, a report is sent at once, with all that are added in the same turn of
+the loop. Reports that are added while a call is under way are sent together as soon as it is
+answered: so calls grow with the time that they take, and no timer delays a report. A full call
+waits for no other, and neither does the next one when a call is slow; four are under way at most.
 
-A repeat carries the very same outcome, so the server knows it again. A poll for the freed slots
-rides along.
+A repeat carries the very same outcome, so the server recognizes it. The call carries a poll for the
+freed slots.
 
-Only a Drover server can say something about a result. A call that was refused for any other reason
-(a token that has expired, a proxy without a route) leaves all its reports as they are: they are
-sent again, each alone, until the lease of their task has ended.
+Only a Drover server can judge a result. A call that was refused for any other reason (a token that
+has expired, a proxy without a route) leaves all its reports as they are: they are sent again, each
+alone, until the lease of their task has ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from drover.task_log import LOG, TaskLog
 from drover.v1.agent_service_pb2 import CompleteAnswer, CompleteResponse, TaskResult
 from drover.v1.task_pb2 import Outcome
 
-# A call that is under way for longer holds up no other.
+# The next call waits no longer than this for one under way.
 _SLOW = 0.25
 # Of one call: 1,000 is the limit of the contract, and what an answer loses is repeated.
 _RESULTS_MOST = 250
@@ -51,7 +51,7 @@ class _Report:
     held: HeldTask
     outcome: Outcome
     substitute: bool
-    """Whether it already stands in for one that was refused."""
+    """Whether it already replaces one that the server refused."""
 
 
 class Reports:
@@ -64,9 +64,9 @@ class Reports:
         on_answered: Callable[[HeldTask], None],
         background: Background,
     ) -> None:
-        """`send`: one Complete, with a poll riding along if it likes.
+        """`send`: one Complete, which may carry a poll.
 
-        `on_answered`: the report was answered for good; the task is out of the agent's hands.
+        `on_answered`: the report was answered for good; the agent no longer holds the task.
         """
         self._clock = clock
         self._send = send
@@ -93,7 +93,7 @@ class Reports:
 
     @property
     def pending(self) -> int:
-        """Reports that go out with the next calls; none while it rests after one that failed."""
+        """Number of reports that the next calls send; 0 during the wait after a failed call."""
         return len(self._queue) if self._not_before <= self._clock.monotonic() else 0
 
     def flushed(self) -> asyncio.Future[None]:
@@ -164,8 +164,8 @@ class Reports:
             self._batch_most = _RESULTS_MOST
             answers = list(answer.answers)
             unsettled = batch[len(answers) :]
-            for report, heard in zip(batch, answers):
-                if not self._settle(report, heard):
+            for report, given in zip(batch, answers):
+                if not self._settle(report, given):
                     unsettled.append(report)
             if unsettled:
                 self._repeat(unsettled, None)
@@ -196,7 +196,7 @@ class Reports:
             return
         LOG.error("report refused: %s %s: %s", error.code, error.reason, error)
         if len(batch) > 1:
-            # One of them must be the cause; alone, each finds out.
+            # One of the reports is the cause; each is sent alone, to find out which.
             self._batch_most = 1
             self._queue = [*batch, *self._queue]
             return
@@ -229,7 +229,7 @@ class Reports:
         return kind != "repeat"
 
     def _substitute(self, report: _Report, error: CallError) -> None:
-        """The task is still ours, and something has to be said that the server will take."""
+        """The agent still holds the task, and has to report something that the server accepts."""
         if report.substitute:
             self._on_answered(report.held)
             return

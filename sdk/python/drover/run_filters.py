@@ -18,10 +18,10 @@ class RunFilter:
     """Without any condition: all runs."""
 
     states: Sequence[RunState] = ()
-    """Runs in any of these states."""
+    """Runs in one of the states."""
     workflow: str = ""
     parent_run_id: str = ""
-    """Runs that a step of this run began."""
+    """Runs that a step of this run started."""
     labels: Mapping[str, str] = field(default_factory=dict)
     created_after: datetime | None = None
     created_before: datetime | None = None

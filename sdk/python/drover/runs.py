@@ -59,7 +59,7 @@ def to_ref(name: RunName) -> RunRef:
 
 @dataclass(frozen=True)
 class ParentRun:
-    """The run and step that began a child run."""
+    """The run and step that started a child run."""
 
     run_id: str
     step_id: str
@@ -126,7 +126,7 @@ class ItemCounts:
     total: int
     begun: int
     open: int
-    """Items that have begun and not ended."""
+    """Items that have started and not ended."""
     succeeded: int
     failed: int
     skipped: int
@@ -152,7 +152,7 @@ class Step:
     """Current strategy: 0 is the step as defined, n its n-th fallback."""
     attempt: int
     verifies: int
-    """While verify tasks resolve an unknown outcome: how many of them could not tell so far."""
+    """While verify tasks resolve an unknown outcome: how many of them did not find out so far."""
     approvals: int
     """For an approval: number of approvals so far."""
     fence: int
@@ -165,6 +165,6 @@ class Step:
     error: Failure | None
     needs: tuple[str, ...]
     child_run_id: str
-    """For a `run` step: the run that it began last; empty: none."""
+    """For a `run` step: the run that it started last; empty: none."""
     items: ItemCounts | None
-    """None: the step is not a map, or has not begun."""
+    """None: the step is not a map, or has not started."""

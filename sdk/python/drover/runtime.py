@@ -1,10 +1,10 @@
-"""The runtime of an agent: polls for tasks, runs their handlers side by side, keeps their leases by
-heartbeats, reports how they ended, and drains when it is told to stop.
+"""The runtime of an agent: polls for tasks, runs their handlers in parallel, renews their leases
+with heartbeats, reports their outcomes, and drains when it is stopped.
 
     created -> running -> draining -> stopped
 
-It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
-repeated until they are answered. Only `stop` ends it, or a handler that ignores its stop and cannot
+It survives restarts of the server: it polls again, continues its heartbeats, and repeats reports
+until they are answered. Only `stop` ends it, or a handler that ignores its stop and cannot
 be killed: its process must end then, see `failed`.
 """
 
@@ -20,16 +20,16 @@ from drover import rpc
 from drover.agent_options import AgentSettings, Registered
 from drover.attempts import is_async
 from drover.background import Background
-from drover.beats import Beats
 from drover.channel import Channel
 from drover.clocks import Timer, within
 from drover.durations import from_duration, to_duration
 from drover.errors import CallError, TransientError
 from drover.executions import Execution, HeldHere, InLoop, InThread
+from drover.heartbeats import Heartbeats
 from drover.held_task import HeldTask
 from drover.isolation import Children, InChild
 from drover.outcomes import RELEASED, failed, text_of, unknown
-from drover.polling import Polling, Ride, Wants
+from drover.polling import CarriedPoll, Polling, Wants
 from drover.polls import Poll, Polls
 from drover.reports import Reports
 from drover.task_log import LOG, TaskLog
@@ -64,8 +64,9 @@ _POLL_MARGIN = 10.0
 _REPORTS_WAITING_MOST = 1_000
 # What reports get to be answered when the agent stops, even if their leases have ended.
 _LAST_REPORTS = 5.0
+# For the heartbeat that only names lost polls.
 _FAREWELL = 2.0
-# How long a report waits for the details that go out before it.
+# How long a report waits for the details that are sent before it.
 _DETAILS = 2.0
 # A newer server may have others, for newer agents.
 _KNOWN_KINDS = (TASK_KIND_PERFORM, TASK_KIND_VERIFY, TASK_KIND_COMPENSATE)
@@ -109,7 +110,7 @@ class Runtime:
         """Done when the agent has stopped."""
         self._background = background = Background()
         self._polls = Polls(clock)
-        self._beats = Beats(clock, self._beat, self._polls.ended_to, background)
+        self._heartbeats = Heartbeats(clock, self._heartbeat, self._polls.ended_to, background)
         self._reports = Reports(clock, self._complete, self._on_answered, background)
         wants = Wants(
             self._queues,
@@ -121,14 +122,14 @@ class Runtime:
         self._polling = Polling(clock, self._polls, wants, self._poll, self._receive, background)
 
     def start(self) -> None:
-        """Begins to poll."""
+        """Starts to poll."""
         slots, tasks = self._settings.slots, ", ".join(self._handlers)
         LOG.info("agent %s started: %d slots, tasks %s", self._settings.id, slots, tasks)
         self._polling.wake()
 
     def stop(self) -> None:
-        """Drains: takes no further task, gives back what was not begun, lets handlers finish within
-        the grace and then stops them, reports, and closes. May be called twice."""
+        """Drains: takes no further task, releases tasks that were not started, lets handlers finish
+        within the grace and then stops them, reports, and closes. May be called twice."""
         if not self._draining:
             self._draining = True
             self._background.start(self._drain())
@@ -151,7 +152,7 @@ class Runtime:
         )
         return await self._channel.unary(rpc.POLL_TASK, request, poll.wait + _POLL_MARGIN)
 
-    async def _beat(
+    async def _heartbeat(
         self, reports: list[HeartbeatReport], lists_all_to: int, timeout: float = _CALL
     ) -> HeartbeatResponse:
         request = HeartbeatRequest(
@@ -164,40 +165,44 @@ class Runtime:
         return await self._channel.unary(rpc.HEARTBEAT, request, timeout)
 
     def _complete(self, results: list[TaskResult]) -> Awaitable[CompleteResponse]:
-        ride = self._polling.ride(len(results))
+        carried = self._polling.carry(len(results))
         request = CompleteRequest(
             namespace=self._settings.namespace,
             agent=self._me,
             results=results,
-            next=None if ride is None else ride.next,
+            next=None if carried is None else carried.next,
         )
-        return self._send_complete(request, ride)
+        return self._send_complete(request, carried)
 
-    async def _send_complete(self, request: CompleteRequest, ride: Ride | None) -> CompleteResponse:
+    async def _send_complete(
+        self, request: CompleteRequest, carried: CarriedPoll | None
+    ) -> CompleteResponse:
         try:
             answer = await self._channel.unary(rpc.COMPLETE, request, _CALL)
         except CallError as error:
-            if ride is not None:
-                self._polling.fell(ride, error)
+            if carried is not None:
+                self._polling.carried_failed(carried, error)
             raise
-        if ride is not None:
-            self._polling.rode(ride, answer.tasks, from_duration(answer.waited))
+        if carried is not None:
+            waited = from_duration(answer.waited)
+            self._polling.carried_answered(carried, answer.tasks, waited)
         return answer
 
     def _on_answered(self, held: HeldTask) -> None:
         self._held.discard(held)
         held.close()
-        self._beats.remove(held)
+        self._heartbeats.remove(held)
         self._polling.wake()
 
     def _receive(self, tasks: Sequence[TaskMessage], sent: float, waited: float) -> None:
         for message in tasks:
             held = HeldTask(self._clock, message, sent, waited)
             self._held.add(held)
-            self._beats.add(held)
+            self._heartbeats.add(held)
             known = message.kind in _KNOWN_KINDS
             registered = self._handlers.get(message.task) if known else None
-            # What came too late, or while draining, was not begun: another can have it at once.
+            # A task that came too late, or while draining, was not started: another agent can take
+            # it at once.
             if registered is None or self._draining or held.left() == 0:
                 held.end()
                 self._reports.add(held, RELEASED)
@@ -211,16 +216,16 @@ class Runtime:
             execution.begin()
             self._running[held] = execution
         except Exception as error:
-            # As of a codec that has not the key.
-            TaskLog(held.task).error("handler could not begin: %s", text_of(error))
-            said = TransientError("not-begun", f"The handler could not begin: {text_of(error)}")
+            # For example that of a codec without the key.
+            TaskLog(held.task).error("handler could not be started: %s", text_of(error))
+            why = f"The handler could not be started: {text_of(error)}"
             held.end()
-            self._reports.add(held, Outcome(failed=failed(said)))
+            self._reports.add(held, Outcome(failed=failed(TransientError("not-started", why))))
 
     def _execution(self, held: HeldTask, registered: Registered) -> Execution:
         settings, handler = self._settings, registered.handler
         codec, done = settings.codec, partial(self._ended, held)
-        hold = HeldHere(held, self._beats.hurry)
+        hold = HeldHere(held, self._heartbeats.hurry)
         if registered.isolated:
             return InChild(handler, held, hold, settings.id, codec, self._children, done)
         task = Task(held.task, hold, threading.Event(), settings.id, codec)
@@ -230,7 +235,7 @@ class Runtime:
 
     def _changed(self, held: HeldTask) -> None:
         execution = self._running.get(held)
-        # One that has ended, and whose report is on its way, is not told to stop again.
+        # A handler that has ended, and whose report is on its way, is not stopped again.
         if execution is None or held in self._ending:
             return
         if held.stopped is None:
@@ -241,12 +246,12 @@ class Runtime:
             self._timers[held] = self._clock.after(grace, partial(self._ignored, held))
 
     def _ignored(self, held: HeldTask) -> None:
-        """The handler was told to stop, and has not."""
+        """The handler has not stopped within its grace."""
         execution = self._running[held]
         log, grace = TaskLog(held.task), self._settings.cancel_grace
         if execution.kill():
             log.error("handler killed: it did not stop within %g s", grace)
-            self._ended(held, _lost("it was killed"))
+            self._ended(held, _lost("The handler did not end when it had to, and was killed."))
             return
         log.critical("handler lost: it did not stop within %g s; the agent ends", grace)
         self.failed = True
@@ -255,7 +260,7 @@ class Runtime:
         self.stop()
 
     def _ended(self, held: HeldTask, outcome: Outcome) -> None:
-        # The first word counts: one that was killed may say another.
+        # Only the first outcome counts: a handler that was killed may still return one.
         if held not in self._running or held in self._ending:
             return
         self._ending.add(held)
@@ -265,10 +270,10 @@ class Runtime:
         self._background.start(self._report(held, outcome))
 
     async def _report(self, held: HeldTask, outcome: Outcome) -> None:
-        # What comes after a success has no use for them.
+        # After a success no later attempt needs the details.
         if not outcome.HasField("success") and held.notes.details is not None:
-            told = self._background.start(self._beats.tell_details(held))
-            await within(self._clock, _DETAILS, told)
+            sending = self._background.start(self._heartbeats.send_details(held))
+            await within(self._clock, _DETAILS, sending)
         held.end()
         del self._running[held]
         self._ending.discard(held)
@@ -296,7 +301,7 @@ class Runtime:
         await self._last_reports()
         await self._name_lost_polls()
         self._reports.stop()
-        self._beats.stop()
+        self._heartbeats.stop()
         for held in self._held:
             held.close()
         self._children.close()
@@ -305,7 +310,7 @@ class Runtime:
         self.done.set_result(None)
 
     async def _last_reports(self) -> None:
-        """Finished work is given up with its leases and not before: heartbeats go on meanwhile."""
+        """Gives finished work up with its leases and not before; heartbeats continue meanwhile."""
         flushed = self._reports.flushed()
         least = self._clock.monotonic() + _LAST_REPORTS
         while True:
@@ -320,16 +325,16 @@ class Runtime:
 
     async def _finish_handlers(self) -> None:
         if not await within(self._clock, self._settings.grace, self._until_idle()):
-            LOG.warning("grace is over, %d handlers are told to stop", len(self._running))
+            LOG.warning("grace is over, the agent stops %d handlers", len(self._running))
             for held in list(self._running):
                 held.stop("agent-stopped")
             # Each has ended by then, or is lost when its own grace is over.
             await self._until_idle()
-        # Not sooner: what an agent says is looked up, or tried again, at once, and until its
-        # process ends they may still act.
+        # Not sooner: the server verifies or retries a reported task at once, and until its process
+        # ends a lost handler may still act.
         lost, self._lost = self._lost, set()
         for held in lost:
-            self._ended(held, _lost("its process ends"))
+            self._ended(held, _lost("The handler did not end although it had to stop."))
         await self._until_idle()
 
     async def _name_lost_polls(self) -> None:
@@ -337,11 +342,10 @@ class Runtime:
         if not self._polls.lost_polls():
             return
         try:
-            await self._beat([], 0, _FAREWELL)
+            await self._heartbeat([], 0, _FAREWELL)
         except CallError as error:
             LOG.warning("lost polls could not be named: %s: %s", error.code, error)
 
 
-def _lost(then: str) -> Outcome:
-    said = f"The handler was told to stop and went on until {then}."
-    return unknown("handler-lost", said)
+def _lost(message: str) -> Outcome:
+    return unknown("handler-lost", message)

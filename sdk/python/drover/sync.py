@@ -609,9 +609,9 @@ class Client:
         page_size: int = 0,
         page_token: str = "",
     ) -> ItemPage:
-        """The items of a map that have begun, in the order of its list, each as a step.
+        """The items of a map that have started, in the order of its list, each as a step.
 
-        `states`: items in any of these states; empty: all. A page may then have fewer items than
+        `states`: items in one of the states; empty: all. A page may then have fewer items than
         its size."""
         return self._loop.call(
             self._inner.list_items(

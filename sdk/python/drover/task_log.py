@@ -28,12 +28,12 @@ class TaskLog(_Adapter):
     """The log of one attempt."""
 
     def __init__(self, task: TaskMessage, agent_id: str = "") -> None:
-        """Of this task, in the hands of this agent."""
+        """Of this task, which this agent holds."""
         item = task.item if task.HasField("item") else None
         names = {"run": task.run_id, "step": task.step_id, "item": item, "attempt": task.attempt}
         super().__init__(LOG, {**names, "agent": agent_id})
         step = task.step_id if item is None else f"{task.step_id}[{item}]"
-        # Names have no per cent sign, which would stand for an argument of the message.
+        # Names have no per cent sign, which would be read as an argument of the message.
         self._where = f"run={task.run_id} step={step} attempt={task.attempt}"
 
     def process(

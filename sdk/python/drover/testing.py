@@ -4,7 +4,7 @@
     assert outcome.kind == "success"
     assert outcome.output == {"booking": "flight-to-Lisbon"}
 
-`start_handler` starts a handler that waits, which may then be told to stop:
+`start_handler` starts a handler that waits, which may then be stopped:
 
     running = start_handler(wait_for_it)
     running.stop("cancelled")
@@ -132,7 +132,7 @@ class RunningHandler:
         ).start()
 
     def stop(self, kind: StopKind = "cancelled") -> None:
-        """Tells the handler to stop, as an agent would."""
+        """Stops the handler, as an agent would."""
         with self._lock:
             self._hold.kind = self._hold.kind or kind
             self._stopping.set()
@@ -158,7 +158,7 @@ class RunningHandler:
 
     async def _run_async(self, handler: Handler, message: wire.Task) -> wire.Outcome:
         work = asyncio.ensure_future(run_async(handler, message, self._task, PLAIN))
-        # The handler must have begun before it can be told to stop.
+        # The handler must have started before it can be stopped.
         await asyncio.sleep(0)
         with self._lock:
             self._async = asyncio.get_running_loop(), work

@@ -9,7 +9,7 @@ _CODE_MOST = 128
 
 
 def tidy_code(code: str) -> str:
-    """A code made from what a remote service said must not cost the report."""
+    """A code made from an error of a remote service must not cost the report."""
     tidy = re.sub(r"[^A-Za-z0-9._-]", "-", str(code))
     tidy = re.sub(r"^drover\.", "drover-", tidy)
     return tidy[:_CODE_MOST] or "error"

@@ -47,9 +47,9 @@ def active_ids() -> dict[str, str]:
 
 @contextmanager
 def within_task(message: TaskMessage) -> Iterator[Callable[[Outcome], None]]:
-    """A span below that of the try, if the task is part of a trace; told how the try has ended."""
+    """A span below that of the try, if the task is part of a trace; takes the outcome."""
     if not _is_here or not message.traceparent:
-        yield _nobody
+        yield _untraced
         return
     carrier = {"traceparent": message.traceparent, "tracestate": message.tracestate}
     above = TraceContextTextMapPropagator().extract(carrier, context.Context())
@@ -80,5 +80,5 @@ def within_task(message: TaskMessage) -> Iterator[Callable[[Outcome], None]]:
         span.end()
 
 
-def _nobody(_outcome: Outcome) -> None:
-    """Nobody wants to know."""
+def _untraced(_outcome: Outcome) -> None:
+    """The task is part of no trace."""

@@ -63,13 +63,13 @@ def isolated(task: Task) -> Any:
 
 @agent.task("isolated-async", isolated=True)
 async def isolated_async(task: Task) -> Any:
-    task.details("begun")
+    task.details("started")
     await asyncio.Event().wait()
 
 
 @agent.task("isolated-deaf", isolated=True)
 def isolated_deaf(task: Task) -> Any:
-    task.details("begun")
+    task.details("started")
     while True:
         time.sleep(60)
 

@@ -47,8 +47,8 @@ def a_task(token: str, **given: Any) -> TaskMessage:
     return TaskMessage(**{**usual, **given})
 
 
-def carry_on_all(beat: Any) -> None:
-    beat.answer(answers=[CARRY_ON for _ in beat.request.reports])
+def carry_on_all(heartbeat: Any) -> None:
+    heartbeat.answer(answers=[CARRY_ON for _ in heartbeat.request.reports])
 
 
 def accept_all(call: Any) -> None:
@@ -102,7 +102,7 @@ class Agents:
 
     async def stop(self) -> None:
         for server, runtime, clock in self._all:
-            server.beat.always(carry_on_all)
+            server.heartbeat.always(carry_on_all)
             server.complete.always(accept_all)
             server.release()
             runtime.stop()

@@ -1,7 +1,7 @@
 """A Drover server without an engine: real gRPC on a real port, every answer given by the test.
 
 Each method has an inbox. A test takes a call out of it with `next` and answers it, or says with
-`always` what is answered to each. A call that nobody answers stays parked.
+`always` what is answered to each. A call without an answer stays parked.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class FakeServer:
         self._taken: list[Incoming[Any, Any]] = []
         self._handlers: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
         self.poll = self._unary(rpc.POLL_TASK)
-        self.beat = self._unary(rpc.HEARTBEAT)
+        self.heartbeat = self._unary(rpc.HEARTBEAT)
         self.complete = self._unary(rpc.COMPLETE)
         self._others: dict[str, Inbox[Any, Any]] = {}
         self.port = 0

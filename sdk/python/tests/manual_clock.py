@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fake_server import SECONDS_MOST
 
 # Seconds are sums of fractions: what is due at the end of a step may be so much beyond it. A timer
-# is never called before its time, or whoever waits for that time would wait again for ever.
+# is never called before its time, or code that waits for that time would wait again for ever.
 _ROUNDING = 1e-6
 
 

@@ -208,8 +208,8 @@ async def test_a_busy_agent_takes_its_next_task_with_the_report_of_the_last(
     agents(server, {"book-flight": lambda task: task.step_id}, slots=1)
     (await server.poll.next()).answer(tasks=[a_task("t1")])
     first = await server.complete.next()
-    riding = first.request.next
-    assert (riding.poll_seq, riding.max_tasks, list(riding.tasks)) == (2, 1, ["book-flight"])
+    carried = first.request.next
+    assert (carried.poll_seq, carried.max_tasks, list(carried.tasks)) == (2, 1, ["book-flight"])
     first.answer(**ANSWERED, tasks=[a_task("t2")])
     second = await server.complete.next()
     assert second.request.results[0].task_token == "t2"
@@ -244,10 +244,10 @@ async def test_a_stop_cancels_the_poll_names_it_as_lost_and_ends_the_agent(
     poll = await server.poll.next()
     agent.stop()
     await asyncio.wait_for(poll.cancelled.wait(), 20)
-    beat = await server.beat.next()
-    assert (list(beat.request.lost_polls), list(beat.request.reports)) == ([1], [])
-    beat.answer()
-    (await server.beat.next()).answer()
+    heartbeat = await server.heartbeat.next()
+    assert (list(heartbeat.request.lost_polls), list(heartbeat.request.reports)) == ([1], [])
+    heartbeat.answer()
+    (await server.heartbeat.next()).answer()
     await asyncio.wait_for(agent.done, 20)
     assert not agent.failed
 
@@ -256,10 +256,10 @@ async def test_a_stop_lets_the_running_task_finish_and_releases_one_that_arrives
     server: FakeServer, agents: Agents
 ) -> None:
     gate = Gate()
-    begun: list[str] = []
+    started: list[str] = []
 
     async def perform(task: Task) -> Any:
-        begun.append(task.step_id)
+        started.append(task.step_id)
         if task.step_id == "slow":
             return await gate(task)
         return None
@@ -270,7 +270,7 @@ async def test_a_stop_lets_the_running_task_finish_and_releases_one_that_arrives
     # The report of the quick one carries a poll, which is answered only after the stop.
     quick = await server.complete.next()
     agent.stop()
-    server.beat.always(lambda beat: beat.answer())
+    server.heartbeat.always(lambda heartbeat: heartbeat.answer())
     await asyncio.sleep(0)
     quick.answer(**ANSWERED, tasks=[a_task("late")])
     release = await server.complete.next()
@@ -283,10 +283,10 @@ async def test_a_stop_lets_the_running_task_finish_and_releases_one_that_arrives
     assert slow.request.results[0].outcome.WhichOneof("kind") == "success"
     slow.answer(**ANSWERED)
     await asyncio.wait_for(agent.done, 20)
-    assert begun == ["slow", "quick"]
+    assert started == ["slow", "quick"]
 
 
-async def test_a_handler_that_does_not_finish_within_the_grace_is_told_to_stop(
+async def test_a_handler_that_does_not_finish_within_the_grace_is_stopped(
     server: FakeServer, agents: Agents
 ) -> None:
     started = asyncio.Event()
@@ -298,7 +298,7 @@ async def test_a_handler_that_does_not_finish_within_the_grace_is_told_to_stop(
     agent = agents(server, {"book-flight": perform}, slots=1)
     (await server.poll.next()).answer(tasks=[a_task("t1")])
     await asyncio.wait_for(started.wait(), 20)
-    server.beat.always(lambda beat: beat.answer(answers=[CARRY_ON]))
+    server.heartbeat.always(lambda heartbeat: heartbeat.answer(answers=[CARRY_ON]))
     agent.stop()
     report = await server.complete.next()
     assert report.request.results[0].outcome.unknown.code == "agent-stopped"

@@ -54,7 +54,7 @@ async def test_a_lost_poll_is_named_in_heartbeats_too(server: FakeServer, agents
     (await server.poll.next()).answer(tasks=[a_task("t1")])
     await gate.started()
     clock.advance(3)
-    assert list((await server.beat.next()).request.lost_polls) == [1]
+    assert list((await server.heartbeat.next()).request.lost_polls) == [1]
     gate.end()
 
 
@@ -62,10 +62,10 @@ async def test_a_heartbeat_lists_all_that_the_polls_before_the_one_under_way_hav
     server: FakeServer, agents: Agents
 ) -> None:
     clock, gate = ManualClock(), Gate()
-    begun: list[str] = []
+    started: list[str] = []
 
     async def perform(task: Task) -> Any:
-        begun.append(task.step_id)
+        started.append(task.step_id)
         return await gate(task)
 
     agents(server, {"book-flight": perform}, clock=clock, slots=2)
@@ -73,14 +73,14 @@ async def test_a_heartbeat_lists_all_that_the_polls_before_the_one_under_way_hav
     second = await server.poll.next()
     await gate.started()
     clock.advance(3)
-    beat = await server.beat.next()
-    assert beat.request.lists_all_to == 1
-    assert [one.task_token for one in beat.request.reports] == ["t1"]
-    beat.answer(answers=[CARRY_ON])
+    heartbeat = await server.heartbeat.next()
+    assert heartbeat.request.lists_all_to == 1
+    assert [one.task_token for one in heartbeat.request.reports] == ["t1"]
+    heartbeat.answer(answers=[CARRY_ON])
     second.answer(tasks=[a_task("t2")])
-    await until(lambda: len(begun) == 2)
+    await until(lambda: len(started) == 2)
     clock.advance(3)
-    later = (await server.beat.next()).request
+    later = (await server.heartbeat.next()).request
     assert later.lists_all_to == 2
     assert [one.task_token for one in later.reports] == ["t1", "t2"]
     gate.end()
@@ -169,7 +169,7 @@ async def test_an_output_that_the_server_refuses_is_a_success_whose_output_is_lo
     assert (result.task_token, result.outcome.success.output_problem) == ("t1", said)
 
 
-async def test_a_lonely_report_goes_out_at_once_and_what_ends_meanwhile_with_the_next_call(
+async def test_a_alone_report_goes_out_at_once_and_what_ends_meanwhile_with_the_next_call(
     server: FakeServer, agents: Agents
 ) -> None:
     clock, gate = ManualClock(), Gate()
@@ -180,11 +180,11 @@ async def test_a_lonely_report_goes_out_at_once_and_what_ends_meanwhile_with_the
     agents(server, {"book-flight": perform}, clock=clock, slots=100)
     tokens = [f"t{index}" for index in range(40)]
     (await server.poll.next()).answer(tasks=[a_task(token) for token in tokens])
-    lonely = await server.complete.next()
-    assert [one.task_token for one in lonely.request.results] == ["t0"]
+    alone = await server.complete.next()
+    assert [one.task_token for one in alone.request.results] == ["t0"]
     gate.end()
     await until(lambda: len(agents.first._reports._queue) == 39)
-    lonely.answer(**ANSWERED)
+    alone.answer(**ANSWERED)
     gathered = await server.complete.next()
     assert [one.task_token for one in gathered.request.results] == tokens[1:]
     gathered.answer(answers=[CompleteAnswer() for _ in tokens[1:]])
@@ -208,7 +208,7 @@ async def test_a_call_that_is_not_answered_for_250_ms_holds_up_no_other(
     assert [one.task_token for one in following.request.results] == ["t1"]
 
 
-async def test_an_idle_agent_has_one_poll_and_a_busy_one_another_that_rides_with_its_reports(
+async def test_an_idle_agent_has_one_poll_and_a_busy_one_another_that_its_reports_carry(
     server: FakeServer, agents: Agents
 ) -> None:
     gate = Gate()
@@ -241,7 +241,7 @@ async def test_the_long_poll_has_one_of_several_slots_that_reports_make_free(
     tokens = ["t0", "t1", "t2", "t3"]
     (await server.poll.next()).answer(tasks=[a_task(token) for token in tokens])
     first = await server.complete.next()
-    # A single one is the riding poll's.
+    # A single one is for the poll that the reports carry.
     assert first.request.next.max_tasks == 1
     gate.end()
     own = await server.poll.next()
@@ -329,7 +329,7 @@ async def test_an_agent_outlives_a_restart_of_the_server(
     revived = FakeServer()
     await revived.start(server.port)
     agents.now_at(revived)
-    revived.beat.always(lambda beat: beat.answer())
+    revived.heartbeat.always(lambda heartbeat: heartbeat.answer())
     report = await revived.complete.next()
     assert report.request.results[0].task_token == "t1"
     report.answer(**ANSWERED)

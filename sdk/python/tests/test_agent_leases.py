@@ -20,7 +20,7 @@ LOST = HeartbeatAnswer(lease_lost=HeartbeatAnswer.LeaseLost())
 
 
 class Running:
-    """One task in the hands of a handler that waits."""
+    """One task that a handler holds while it waits."""
 
     def __init__(self, clock: ManualClock, task: Task, gate: Gate) -> None:
         self.clock = clock
@@ -58,16 +58,16 @@ async def test_heartbeats_go_out_by_themselves_and_never_move_progress(
     running = await a_running_task(server, agents)
     for _ in range(5):
         running.clock.advance(3)
-        beat = await server.beat.next()
-        (report,) = beat.request.reports
+        heartbeat = await server.heartbeat.next()
+        (report,) = heartbeat.request.reports
         assert report.task_token == "t1"
         assert bare(report)
-        beat.answer(answers=[CARRY_ON])
+        heartbeat.answer(answers=[CARRY_ON])
         await running.renewed()
     assert running.task.stopped is None
 
 
-async def test_progress_and_details_go_out_once_with_the_next_beat(
+async def test_progress_and_details_go_out_once_with_the_next_heartbeat(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
@@ -76,71 +76,71 @@ async def test_progress_and_details_go_out_once_with_the_next_beat(
     running.task.details({"page": 7})
     await running.noted()
     running.clock.advance(0)
-    beat = await server.beat.next()
-    (report,) = beat.request.reports
+    heartbeat = await server.heartbeat.next()
+    (report,) = heartbeat.request.reports
     assert report.progress.fraction == 0.5
     assert report.details == json_payload({"page": 7})
-    beat.answer(answers=[CARRY_ON])
+    heartbeat.answer(answers=[CARRY_ON])
     await running.renewed()
     running.clock.advance(3)
-    assert bare((await server.beat.next()).request.reports[0])
+    assert bare((await server.heartbeat.next()).request.reports[0])
 
 
-async def test_details_that_no_beat_has_carried_go_out_before_what_ended_without_success(
+async def test_details_that_no_heartbeat_has_carried_go_out_before_what_ended_without_success(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
     running.task.details({"page": 7})
     running.end(drover.again("1s"))
-    beat = await server.beat.next()
-    assert beat.request.reports[0].details == json_payload({"page": 7})
-    beat.answer(answers=[CARRY_ON])
+    heartbeat = await server.heartbeat.next()
+    assert heartbeat.request.reports[0].details == json_payload({"page": 7})
+    heartbeat.answer(answers=[CARRY_ON])
     report = await server.complete.next()
     assert report.request.results[0].outcome.WhichOneof("kind") == "again"
 
 
-async def test_details_that_cannot_be_told_keep_nobody_from_the_report(
+async def test_details_that_cannot_be_sent_do_not_delay_the_report_for_ever(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
     running.task.details({"page": 7})
     running.end(drover.again("1s"))
-    (await server.beat.next()).fail(14, "STORE_UNAVAILABLE")
+    (await server.heartbeat.next()).fail(14, "STORE_UNAVAILABLE")
     report = await server.complete.next()
     assert report.request.results[0].outcome.WhichOneof("kind") == "again"
 
 
-async def test_newer_details_wait_for_the_beat_that_carries_older_ones(
+async def test_newer_details_wait_for_the_heartbeat_that_carries_older_ones(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
     running.task.details({"page": 7})
     await running.noted()
     running.clock.advance(0)
-    older = await server.beat.next()
+    older = await server.heartbeat.next()
     running.task.details({"page": 8})
     running.end(drover.again("1s"))
     older.answer(answers=[CARRY_ON])
-    newer = await server.beat.next()
+    newer = await server.heartbeat.next()
     assert newer.request.reports[0].details == json_payload({"page": 8})
     newer.answer(answers=[CARRY_ON])
     assert len((await server.complete.next()).request.results) == 1
 
 
-async def test_progress_of_a_beat_that_was_not_answered_is_sent_again(
+async def test_progress_of_a_heartbeat_that_was_not_answered_is_sent_again(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
     running.task.progress(counter=3)
     await running.noted()
     running.clock.advance(1)
-    (await server.beat.next()).fail(14, "STORE_UNAVAILABLE")
+    (await server.heartbeat.next()).fail(14, "STORE_UNAVAILABLE")
     await running.clock.armed(0.5)
     running.clock.advance(0.5)
-    assert (await server.beat.next()).request.reports[0].progress.counter == 3
+    assert (await server.heartbeat.next()).request.reports[0].progress.counter == 3
 
 
-async def test_details_that_are_refused_are_dropped_and_the_beat_is_repeated_without_them(
+async def test_details_that_are_refused_are_dropped_and_the_heartbeat_is_repeated_without_them(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
@@ -148,10 +148,10 @@ async def test_details_that_are_refused_are_dropped_and_the_beat_is_repeated_wit
     await running.noted()
     running.clock.advance(1)
     refused = HeartbeatAnswer(error=status(3, "PAYLOAD_TOO_LARGE"))
-    (await server.beat.next()).answer(answers=[refused])
+    (await server.heartbeat.next()).answer(answers=[refused])
     await running.clock.armed(0.5)
     running.clock.advance(0.5)
-    assert bare((await server.beat.next()).request.reports[0])
+    assert bare((await server.heartbeat.next()).request.reports[0])
 
 
 async def test_a_cancel_reaches_the_handler_and_is_reported_as_cancelled(
@@ -159,14 +159,14 @@ async def test_a_cancel_reaches_the_handler_and_is_reported_as_cancelled(
 ) -> None:
     running = await a_running_task(server, agents)
     running.clock.advance(3)
-    (await server.beat.next()).answer(answers=[CANCEL])
+    (await server.heartbeat.next()).answer(answers=[CANCEL])
     report = await server.complete.next()
     assert running.task.stopped == "cancelled"
     assert running.task.stopping.is_set()
     assert report.request.results[0].outcome.WhichOneof("kind") == "cancelled"
 
 
-async def test_a_handler_in_a_thread_hears_a_cancel_by_its_event(
+async def test_a_handler_in_a_thread_sees_a_cancel_by_its_event(
     server: FakeServer, agents: Agents
 ) -> None:
     clock = ManualClock()
@@ -182,12 +182,12 @@ async def test_a_handler_in_a_thread_hears_a_cancel_by_its_event(
     (await server.poll.next()).answer(tasks=[a_task("t1")])
     await asyncio.wait_for(started.wait(), 20)
     clock.advance(3)
-    (await server.beat.next()).answer(answers=[CANCEL])
+    (await server.heartbeat.next()).answer(answers=[CANCEL])
     report = await server.complete.next()
     assert report.request.results[0].outcome.WhichOneof("kind") == "cancelled"
 
 
-async def test_a_handler_that_is_told_to_cancel_and_ends_well_is_reported_as_success(
+async def test_a_handler_that_is_cancelled_and_ends_well_is_reported_as_success(
     server: FakeServer, agents: Agents
 ) -> None:
     clock = ManualClock()
@@ -204,7 +204,7 @@ async def test_a_handler_that_is_told_to_cancel_and_ends_well_is_reported_as_suc
     (await server.poll.next()).answer(tasks=[a_task("t1")])
     await asyncio.wait_for(started.wait(), 20)
     clock.advance(3)
-    (await server.beat.next()).answer(answers=[CANCEL])
+    (await server.heartbeat.next()).answer(answers=[CANCEL])
     report = await server.complete.next()
     assert report.request.results[0].outcome.WhichOneof("kind") == "success"
 
@@ -214,7 +214,7 @@ async def test_a_lost_lease_stops_the_handler_and_is_still_reported_as_evidence(
 ) -> None:
     running = await a_running_task(server, agents)
     running.clock.advance(3)
-    (await server.beat.next()).answer(answers=[LOST])
+    (await server.heartbeat.next()).answer(answers=[LOST])
     report = await server.complete.next()
     assert report.request.results[0].outcome.unknown.code == "lease-lost"
 
@@ -255,27 +255,27 @@ async def test_a_renewal_counts_from_the_sending_of_the_heartbeat(
 ) -> None:
     running = await a_running_task(server, agents)
     running.clock.advance(3)
-    beat = await server.beat.next()
+    heartbeat = await server.heartbeat.next()
     running.clock.advance(2)
-    beat.answer(answers=[CARRY_ON])
+    heartbeat.answer(answers=[CARRY_ON])
     await running.renewed(7)
 
 
-async def test_a_beat_that_is_not_answered_does_not_hold_up_the_next(
+async def test_a_heartbeat_that_is_not_answered_does_not_hold_up_the_next(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)
     running.clock.advance(3)
-    await server.beat.next()
+    await server.heartbeat.next()
     running.clock.advance(3)
-    (await server.beat.next()).answer(answers=[CARRY_ON])
+    (await server.heartbeat.next()).answer(answers=[CARRY_ON])
     await running.renewed()
 
 
 async def test_the_time_of_the_attempt_ends_it_whatever_the_heartbeats_say(
     server: FakeServer, agents: Agents
 ) -> None:
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     running = await a_running_task(server, agents, attempt_for=to_duration(5))
     running.clock.advance(5)
     assert running.task.stopped == "attempt-over"
@@ -290,12 +290,12 @@ async def test_a_task_is_listed_in_heartbeats_until_its_report_is_answered(
     running.end("done")
     report = await server.complete.next()
     running.clock.advance(3)
-    beat = await server.beat.next()
-    assert [one.task_token for one in beat.request.reports] == ["t1"]
-    beat.answer(answers=[CARRY_ON])
+    heartbeat = await server.heartbeat.next()
+    assert [one.task_token for one in heartbeat.request.reports] == ["t1"]
+    heartbeat.answer(answers=[CARRY_ON])
     report.answer(**ANSWERED, tasks=[a_task("t2")])
     # t2 has come with the answer to t1, which is out of hand from then on.
     await server.complete.next()
     running.clock.advance(3)
-    later = await server.beat.next()
+    later = await server.heartbeat.next()
     assert [one.task_token for one in later.request.reports] == ["t2"]

@@ -1,4 +1,4 @@
-"""Handlers that ignore that they are to stop: what the server hears of it, what the agent does."""
+"""Handlers that ignore that they are to stop: what the server learns of it, what the agent does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Beside:
 
 @pytest.fixture
 async def ends() -> AsyncIterator[Ends]:
-    """Of handlers by step, none of which goes on for longer than the test."""
+    """Of handlers by step, none of which runs for longer than the test."""
     given: Ends = {}
     yield given
     for end in given.values():
@@ -56,15 +56,15 @@ async def lost(server: FakeServer, agents: Agents, ends: Ends) -> Beside:
             task.details({"page": 4})
         return end.result()
 
-    def answer(beat: Any) -> None:
-        tokens = [one.task_token for one in beat.request.reports]
-        beat.answer(answers=[CANCEL if token == "t1" else CARRY_ON for token in tokens])
+    def answer(heartbeat: Any) -> None:
+        tokens = [one.task_token for one in heartbeat.request.reports]
+        heartbeat.answer(answers=[CANCEL if token == "t1" else CARRY_ON for token in tokens])
 
     agent = agents(server, {"book-flight": perform}, clock=clock, grace=60.0, cancel_grace=GRACE)
     (await server.poll.next()).answer(tasks=[a_task("t1"), a_task("t2")])
     parked = await server.poll.next()
     await until(lambda: len(ends) == 2)
-    server.beat.always(answer)
+    server.heartbeat.always(answer)
     clock.advance(3)
     await until(lambda: bool(agent._timers))
     clock.advance(GRACE)
@@ -121,7 +121,7 @@ async def test_a_lost_handler_whose_end_is_on_its_way_is_reported_once(
 ) -> None:
     beside = await lost(server, agents, ends)
     # Its details go out before its report, and no heartbeat is answered meanwhile.
-    server.beat.always(lambda beat: None)
+    server.heartbeat.always(lambda heartbeat: None)
     held = next(one for one in beside.agent._running if one.task.task_token == "t1")
     ends["t1"].set_exception(drover.PermanentError("no-room", "fully booked"))
     await until(lambda: held in beside.agent._ending)
@@ -135,10 +135,10 @@ async def test_a_handler_that_has_ended_is_not_waited_for_again_when_another_can
     server: FakeServer, agents: Agents
 ) -> None:
     clock = ManualClock()
-    begun = asyncio.Event()
+    started = asyncio.Event()
 
     async def perform(task: Task) -> Any:
-        begun.set()
+        started.set()
         try:
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
@@ -147,11 +147,11 @@ async def test_a_handler_that_has_ended_is_not_waited_for_again_when_another_can
 
     agent = agents(server, {"book-flight": perform}, clock=clock, cancel_grace=GRACE, slots=1)
     (await server.poll.next()).answer(tasks=[a_task("t1")])
-    await asyncio.wait_for(begun.wait(), SECONDS_MOST)
+    await asyncio.wait_for(started.wait(), SECONDS_MOST)
     clock.advance(3)
-    (await server.beat.next()).answer(answers=[CANCEL])
+    (await server.heartbeat.next()).answer(answers=[CANCEL])
     # It has ended, and its details go out before its report: the answer cancels it once more.
-    details = await server.beat.next()
+    details = await server.heartbeat.next()
     assert details.request.reports[0].HasField("details")
     details.answer(answers=[CANCEL])
     report = await server.complete.next()

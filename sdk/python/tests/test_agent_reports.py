@@ -116,10 +116,10 @@ async def test_an_agent_that_stops_keeps_its_reports_as_long_as_their_leases_las
     agent.stop()
     # By then it waits for its last reports alone.
     await until(lambda: agent._reports._flushed)
-    for rest in [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0]:
+    for wait in [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0]:
         refused.fail(UNAUTHENTICATED, "TOKEN_REQUIRED")
-        await clock.armed(rest)
-        clock.advance(rest)
+        await clock.armed(wait)
+        clock.advance(wait)
         refused = await server.complete.next()
         assert refused.request.results == first.request.results
         assert not agent.done.done()
@@ -138,7 +138,7 @@ async def test_an_agent_that_stops_gives_its_reports_up_when_their_leases_have_e
     agent.stop()
     await until(lambda: agent._reports._flushed)
     while not agent.done.done():
-        # The end of its connection takes a moment of its own, and no clock.
+        # The end of its connection takes real time, which no clock of the test moves.
         await asyncio.sleep(0)
         if clock.monotonic() - began < 60:
             clock.advance(0.5)

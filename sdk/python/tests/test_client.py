@@ -46,14 +46,14 @@ async def client(server: FakeServer, clock: ManualClock) -> AsyncIterator[drover
         yield made
 
 
-def begun(work: Any) -> asyncio.Task[Any]:
+def started(work: Any) -> asyncio.Task[Any]:
     return asyncio.ensure_future(work)
 
 
 async def test_a_run_is_scheduled_under_a_key_of_its_own_and_a_repeat_is_the_same_request(
     server: FakeServer, client: drover.Client
 ) -> None:
-    scheduled = begun(client.schedule("w", input={"to": "Lisbon"}, labels={"a": "b"}))
+    scheduled = started(client.schedule("w", input={"to": "Lisbon"}, labels={"a": "b"}))
     first = await server.inbox(rpc.SCHEDULE).next()
     assert uuid.UUID(first.request.key)
     assert (first.request.namespace, first.request.workflow.name) == ("acme", "w")
@@ -68,9 +68,9 @@ async def test_a_run_is_scheduled_under_a_key_of_its_own_and_a_repeat_is_the_sam
 async def test_runs_that_come_during_a_call_share_the_next_and_each_has_its_own_answer(
     server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
-    lonely = begun(client.schedule("w", key="first"))
+    alone = started(client.schedule("w", key="first"))
     first = await server.inbox(rpc.SCHEDULE).next()
-    others = [begun(client.schedule("w", key=key)) for key in ("a", "b", "c")]
+    others = [started(client.schedule("w", key=key)) for key in ("a", "b", "c")]
     await clock.armed(0.25)
     first.answer(run_id="run-0")
     batch = await server.inbox(rpc.SCHEDULE_BATCH).next()
@@ -81,16 +81,16 @@ async def test_runs_that_come_during_a_call_share_the_next_and_each_has_its_own_
     assert (a.run_id, c.run_id) == ("1", "3")
     assert isinstance(b, drover.CallError)
     assert b.reason == "CONCURRENCY_LIMIT"
-    assert (await lonely).run_id == "run-0"
+    assert (await alone).run_id == "run-0"
 
 
 async def test_runs_of_one_turn_share_a_call_and_a_slow_one_holds_up_no_other(
     server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
-    together = [begun(client.schedule("w", key=key)) for key in ("a", "b")]
+    together = [started(client.schedule("w", key=key)) for key in ("a", "b")]
     slow = await server.inbox(rpc.SCHEDULE_BATCH).next()
     assert [one.key for one in slow.request.runs] == ["a", "b"]
-    other = begun(client.schedule("w", key="c"))
+    other = started(client.schedule("w", key="c"))
     await clock.armed(0.25)
     clock.advance(0.25)
     (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="3")
@@ -102,9 +102,9 @@ async def test_runs_of_one_turn_share_a_call_and_a_slow_one_holds_up_no_other(
 async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
     server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
-    lonely = begun(client.schedule("w"))
+    alone = started(client.schedule("w"))
     first = await server.inbox(rpc.SCHEDULE).next()
-    runs = [begun(client.schedule("w", key=key)) for key in ("good", "bad")]
+    runs = [started(client.schedule("w", key=key)) for key in ("good", "bad")]
     await clock.armed(0.25)
     first.answer()
     (await server.inbox(rpc.SCHEDULE_BATCH).next()).fail(3, "INVALID_REQUEST")
@@ -113,25 +113,25 @@ async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
     good, bad = list[Any](await asyncio.gather(*runs, return_exceptions=True))
     assert good.run_id == "good"
     assert isinstance(bad, drover.CallError)
-    await lonely
+    await alone
 
 
-async def test_a_run_may_begin_later_share_a_key_and_name_who_is_told(
+async def test_a_run_may_begin_later_share_a_key_and_name_a_hook(
     server: FakeServer, client: drover.Client
 ) -> None:
-    moment = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+    at = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
     concurrency = drover.Concurrency("customer-17", 3, "cancel-oldest")
     run = drover.NewRun(
         Workflow("w", [Step("a", task="t")]),
-        start_time=moment,
+        start_time=at,
         concurrency=concurrency,
         notify=drover.Notify("ops", "https://there.com/in"),
         priority=1,
     )
-    scheduled = begun(client.schedule(run))
+    scheduled = started(client.schedule(run))
     call = await server.inbox(rpc.SCHEDULE).next()
     assert call.request.definition.steps[0].task.name == "t"
-    assert call.request.start_time == to_time(moment)
+    assert call.request.start_time == to_time(at)
     assert call.request.concurrency.policy == run_pb2.CONCURRENCY_POLICY_CANCEL_OLDEST
     assert (call.request.notify.hook, call.request.notify.url) == ("ops", "https://there.com/in")
     call.answer()
@@ -141,7 +141,7 @@ async def test_a_run_may_begin_later_share_a_key_and_name_who_is_told(
 async def test_a_definite_refusal_is_raised_at_once(
     server: FakeServer, client: drover.Client
 ) -> None:
-    asked = begun(client.get_run("run-9"))
+    asked = started(client.get_run("run-9"))
     (await server.inbox(rpc.GET_RUN).next()).fail(5, "RUN_NOT_FOUND")
     with pytest.raises(drover.CallError) as caught:
         await asked
@@ -162,7 +162,7 @@ async def test_a_server_that_stays_away_is_given_up_when_patience_ends(
 async def test_a_call_that_is_cancelled_ends_on_the_server_too(
     server: FakeServer, client: drover.Client
 ) -> None:
-    waiting = begun(client.wait_run("run-1"))
+    waiting = started(client.wait_run("run-1"))
     call = await server.inbox(rpc.WAIT_RUN).next()
     waiting.cancel()
     await asyncio.wait_for(call.cancelled.wait(), 20)
@@ -171,15 +171,15 @@ async def test_a_call_that_is_cancelled_ends_on_the_server_too(
 async def test_get_run_reads_names_times_and_payloads(
     server: FakeServer, client: drover.Client
 ) -> None:
-    asked = begun(client.get_run(Key("order-7"), attempts=True))
+    asked = started(client.get_run(Key("order-7"), attempts=True))
     call = await server.inbox(rpc.GET_RUN).next()
     assert (call.request.run.key, call.request.include_attempts) == ("order-7", True)
-    moment = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+    at = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
     run = RunMessage(
         run_id="run-1",
         state=run_pb2.RUN_STATE_COMPLETED,
         reason=run_pb2.RUN_REASON_DONE,
-        created_time=to_time(moment),
+        created_time=to_time(at),
         version=4,
     )
     output = json_payload({"seat": "12A"})
@@ -189,7 +189,7 @@ async def test_get_run_reads_names_times_and_payloads(
     details = await asked
     assert details.warnings == (RunWarning("mail", "no-ink", "dry"),)
     assert (details.run.state, details.run.reason, details.run.ended) == ("COMPLETED", "DONE", True)
-    assert (details.run.created_time, details.run.ended_time) == (moment, None)
+    assert (details.run.created_time, details.run.ended_time) == (at, None)
     (read,) = details.steps
     assert (read.state, read.output, read.error) == ("SUCCEEDED", {"seat": "12A"}, None)
 
@@ -197,7 +197,7 @@ async def test_get_run_reads_names_times_and_payloads(
 async def test_a_state_of_a_newer_server_is_unspecified(
     server: FakeServer, client: drover.Client
 ) -> None:
-    asked = begun(client.list_runs(filter=drover.RunFilter(states=["RUNNING"]), page_size=3))
+    asked = started(client.list_runs(filter=drover.RunFilter(states=["RUNNING"]), page_size=3))
     call = await server.inbox(rpc.LIST_RUNS).next()
     assert list(call.request.filter.states) == [run_pb2.RUN_STATE_RUNNING]
     of_later: RunState = 99  # type: ignore[assignment]
@@ -215,7 +215,7 @@ async def test_watching_goes_on_after_a_break_where_it_was(
         async for snapshot in client.watch_run("run-1"):
             seen.append(snapshot.run.version)
 
-    watching = begun(watch())
+    watching = started(watch())
     inbox = server.inbox(rpc.WATCH_RUN)
     (await inbox.next()).answer(run=RunMessage(version=3, state=run_pb2.RUN_STATE_RUNNING))
     (await inbox.next()).fail(UNAVAILABLE)
@@ -233,7 +233,7 @@ async def test_a_server_that_drains_is_not_asked_again_in_a_hurry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(drover.clients, "SYSTEM_CLOCK", clock)
-    waiting = begun(client.wait_run("run-1"))
+    waiting = started(client.wait_run("run-1"))
     inbox = server.inbox(rpc.WAIT_RUN)
     (await inbox.next()).answer()
     await clock.armed(0.1)
@@ -248,7 +248,7 @@ async def test_bulk_goes_through_all_pages_under_one_request_id(
     async def collect() -> list[Any]:
         return [one async for one in client.bulk("retry", expected_count=2, reason="again")]
 
-    work = begun(collect())
+    work = started(collect())
     first = await server.inbox(rpc.BULK_ACTION).next()
     assert (first.request.expected_count, first.request.page_token) == (2, "")
     refused = BulkResult(run_id="1", status=status(9, "RUN_STATE"))
@@ -273,19 +273,19 @@ async def test_bulk_says_what_a_signal_carries_and_from_where_runs_are_done_agai
         return [one async for one in again]
 
     inbox = server.inbox(rpc.BULK_ACTION)
-    work = begun(signals())
+    work = started(signals())
     signal = await inbox.next()
     assert signal.request.kind == scheduler_service_pb2.BULK_KIND_SIGNAL
     assert (signal.request.signal_name, signal.request.payload.json) == ("paid", '{"n":7}')
     assert not signal.request.HasField("input")
     signal.answer()
     assert await work == []
-    counted = begun(client.count_for_bulk("rerun", step_id="hotel", input={"to": "Oslo"}))
+    counted = started(client.count_for_bulk("rerun", step_id="hotel", input={"to": "Oslo"}))
     dry = await inbox.next()
     assert (dry.request.dry_run, dry.request.step_id) == (True, "hotel")
     dry.answer(count=3)
     assert await counted == 3
-    work = begun(reruns())
+    work = started(reruns())
     rerun = await inbox.next()
     assert rerun.request.version == scheduler_service_pb2.RERUN_VERSION_NEWEST
     assert (rerun.request.step_id, rerun.request.input.json) == ("hotel", '{"to":"Oslo"}')
@@ -296,13 +296,13 @@ async def test_bulk_says_what_a_signal_carries_and_from_where_runs_are_done_agai
 async def test_a_signal_has_an_id_and_a_decision_says_who(
     server: FakeServer, client: drover.Client
 ) -> None:
-    signalled = begun(client.signal("run-1", "paid", payload={"amount": 7}))
+    signalled = started(client.signal("run-1", "paid", payload={"amount": 7}))
     signal = await server.inbox(rpc.SIGNAL).next()
     assert uuid.UUID(signal.request.signal_id)
     assert signal.request.payload.json == '{"amount":7}'
     signal.answer(repeated=True)
     assert (await signalled).repeated
-    decided = begun(client.decide("run-1", "release", "approve", approver="ada", roles=["cfo"]))
+    decided = started(client.decide("run-1", "release", "approve", approver="ada", roles=["cfo"]))
     decision = await server.inbox(rpc.DECIDE).next()
     assert (decision.request.approver, list(decision.request.roles)) == ("ada", ["cfo"])
     decision.answer(run=RunMessage(run_id="run-1"))
@@ -312,12 +312,12 @@ async def test_a_signal_has_an_id_and_a_decision_says_who(
 async def test_a_form_is_clear_to_the_server_whatever_the_codec(server: FakeServer) -> None:
     async with drover.Client(server.address, codec=AesGcmCodec(bytes(32))) as sealing:
         form = {"amount": 7}
-        decided = begun(sealing.decide("run-1", "ask", "approve", approver="ada", form=form))
+        decided = started(sealing.decide("run-1", "ask", "approve", approver="ada", form=form))
         decision = await server.inbox(rpc.DECIDE).next()
         assert decision.request.form == json_payload(form)
         decision.answer(run=RunMessage(run_id="run-1"))
         await decided
-        signalled = begun(sealing.signal("run-1", "paid", payload=form))
+        signalled = started(sealing.signal("run-1", "paid", payload=form))
         signal = await server.inbox(rpc.SIGNAL).next()
         assert signal.request.payload.WhichOneof("body") == "data"
         signal.answer()
@@ -328,25 +328,25 @@ async def test_a_callback_that_ends_badly_is_a_failure(
     server: FakeServer, client: drover.Client
 ) -> None:
     error = drover.PermanentError("no-such-street", "The street is not on the map.")
-    told = begun(client.complete_deferred("token", error=error))
+    completed = started(client.complete_deferred("token", error=error))
     call = await server.inbox(rpc.COMPLETE_DEFERRED).next()
     assert call.request.failed.code == "no-such-street"
     call.answer()
-    assert not (await told).repeated
+    assert not (await completed).repeated
 
 
 async def test_a_schedule_is_read_as_it_was_written(
     server: FakeServer, client: drover.Client
 ) -> None:
     spec = Recurring("w", cron=Cron("30 2 * * *", "Europe/Lisbon"), overlap="buffer-one", input=1)
-    made = begun(client.schedules.create("nightly", spec, paused=True))
+    made = started(client.schedules.create("nightly", spec, paused=True))
     call = await server.inbox(rpc.CREATE_SCHEDULE).next()
     assert call.request.spec.overlap == schedule_pb2.OVERLAP_POLICY_BUFFER_ONE
     call.answer(created=True, schedule=schedule_pb2.Schedule(name="n", spec=call.request.spec))
     read = (await made).schedule
     assert read.spec.cron == spec.cron
     assert (read.spec.input, read.spec.overlap, read.pause) == (1, "BUFFER_ONE", None)
-    every = begun(client.schedules.update("nightly", Recurring("w", interval=Interval("1h"))))
+    every = started(client.schedules.update("nightly", Recurring("w", interval=Interval("1h"))))
     changed = await server.inbox(rpc.UPDATE_SCHEDULE).next()
     assert changed.request.spec.interval.every.seconds == 3_600
     changed.answer(schedule=schedule_pb2.Schedule(spec=changed.request.spec))
@@ -360,7 +360,7 @@ async def test_a_trigger_is_read_as_it_was_written(
 ) -> None:
     hmac = Hmac("X-Hub-Signature-256", "sha256=")
     spec = TriggerSpec("push", Http(hmac), schedule=ScheduleAction("build", input={"ref": "${1}"}))
-    put = begun(client.triggers.put(spec, secret="a secret of some length"))
+    put = started(client.triggers.put(spec, secret="a secret of some length"))
     call = await server.inbox(rpc.PUT_TRIGGER).next()
     assert call.request.definition.http.hmac.prefix == "sha256="
     call.answer(created=True, trigger={"definition": call.request.definition, "path": "/p"})
@@ -370,7 +370,7 @@ async def test_a_trigger_is_read_as_it_was_written(
 async def test_what_there_is_for_operators_is_asked_for(
     server: FakeServer, client: drover.Client
 ) -> None:
-    overview = begun(client.operations.overview())
+    overview = started(client.operations.overview())
     late = {"partition": 7, "late": True}
     circuit = {"queue": "q", "task": "t", "state": "CIRCUIT_STATE_OPEN"}
     (await server.inbox(rpc.GET_OVERVIEW).next()).answer(
@@ -380,11 +380,11 @@ async def test_what_there_is_for_operators_is_asked_for(
     assert seen.open_escalations == 2
     assert [(one.partition, one.late) for one in seen.late_partitions] == [(7, True)]
     assert [(one.queue, one.state) for one in seen.open_circuits] == [("q", "OPEN")]
-    hooks = begun(client.hooks.list())
+    hooks = started(client.hooks.list())
     (await server.inbox(rpc.LIST_HOOKS).next()).answer(hooks=[{"name": "ops", "events": ["x"]}])
     (hook,) = await hooks
     assert (hook.name, hook.events) == ("ops", ("x",))
-    resolved = begun(client.escalations.resolve("r", "1", "succeed", by="ada", payload=7))
+    resolved = started(client.escalations.resolve("r", "1", "succeed", by="ada", payload=7))
     call = await server.inbox(rpc.RESOLVE_ESCALATION).next()
     assert (call.request.answer, call.request.payload.json) == ("succeed", "7")
     call.answer(escalation={"id": "1", "answers": ["retry"]}, run={"run_id": "r"})

@@ -42,7 +42,7 @@ async def test_async_handlers_run_in_the_loop_of_the_author(server: FakeServer) 
     async with agent:
         (await server.poll.next()).answer(tasks=[a_task("t1")])
         await server.complete.next()
-        server.beat.always(carry_on_all)
+        server.heartbeat.always(carry_on_all)
         server.complete.always(accept_all)
         server.release()
     assert loops == [asyncio.get_running_loop()]
@@ -50,32 +50,32 @@ async def test_async_handlers_run_in_the_loop_of_the_author(server: FakeServer) 
 
 async def test_a_handler_that_blocks_its_loop_costs_no_heartbeat(server: FakeServer) -> None:
     agent = agent_of(server)
-    begun, over = threading.Event(), threading.Event()
+    started, over = threading.Event(), threading.Event()
 
     @agent.task("book-flight")
     async def perform(task: Task) -> Any:
-        begun.set()
+        started.set()
         over.wait(SECONDS_MOST)
 
     poll = asyncio.ensure_future(server.poll.next())
     await asyncio.to_thread(agent.start)
     (await poll).answer(tasks=[a_task("t1", heartbeat_interval=to_duration("0.1s"))])
     server.complete.always(accept_all)
-    assert await asyncio.to_thread(begun.wait, SECONDS_MOST)
+    assert await asyncio.to_thread(started.wait, SECONDS_MOST)
     for _ in range(2):
-        carry_on_all(await server.beat.next())
+        carry_on_all(await server.heartbeat.next())
     over.set()
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     agent.stop()
     await asyncio.to_thread(agent.join, SECONDS_MOST)
 
 
-async def test_an_agent_is_told_apart_by_what_was_done_with_it(server: FakeServer) -> None:
+async def test_an_agent_refuses_what_does_not_fit_its_state(server: FakeServer) -> None:
     agent = agent_of(server)
     agent.task("a")(lambda task: None)
     with pytest.raises(ValueError, match='"a" has a handler already'):
         agent.task("a")(lambda task: None)
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     agent.start()
     agent.start()
     with pytest.raises(RuntimeError, match="comes after the start"):
@@ -106,7 +106,7 @@ async def test_a_codec_changes_every_payload_of_an_agent(server: FakeServer) -> 
         task.details({"page": 4})
         return drover.again(1) if task.attempt == 1 else {"seat": "12A"}
 
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     async with agent:
         sealed = codec.encode(json_payload({"to": "Lisbon"}))
         (await server.poll.next()).answer(tasks=[a_task("t1", input=sealed)])
@@ -124,14 +124,14 @@ async def test_a_codec_changes_every_payload_of_an_agent(server: FakeServer) -> 
 async def test_what_a_codec_cannot_decode_is_a_failure_that_may_pass(server: FakeServer) -> None:
     agent = agent_of(server, codec=AesGcmCodec(KEY))
     agent.task("book-flight")(lambda task: None)
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     async with agent:
         foreign = AesGcmCodec(bytes(32)).encode(json_payload(1))
         (await server.poll.next()).answer(tasks=[a_task("t1", input=foreign)])
         outcome = (await server.complete.next()).request.results[0].outcome
         server.complete.always(accept_all)
         server.release()
-    assert (outcome.failed.code, outcome.failed.failure_class) == ("not-begun", 1)
+    assert (outcome.failed.code, outcome.failed.failure_class) == ("not-started", 1)
 
 
 def test_a_codec_keeps_what_it_has_not_made_and_says_what_is_wrong() -> None:

@@ -8,7 +8,7 @@ from typing import cast
 from manual_clock import ManualClock
 
 from drover.background import Background
-from drover.beats import Beats
+from drover.heartbeats import Heartbeats
 from drover.held_task import HeldTask
 from drover.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
 
@@ -27,13 +27,13 @@ class _Task:
 
 async def test_no_task_that_comes_or_goes_makes_it_look_at_all_others() -> None:
     async def send(_reports: list[HeartbeatReport], _lists_all_to: int) -> HeartbeatResponse:
-        raise AssertionError("no beat is due")
+        raise AssertionError("no heartbeat is due")
 
-    beats = Beats(ManualClock(), send, lambda: 1, Background())
+    heartbeats = Heartbeats(ManualClock(), send, lambda: 1, Background())
     tasks = [cast(HeldTask, _Task()) for _ in range(1_000)]
     for task in tasks:
-        beats.add(task)
+        heartbeats.add(task)
     for task in tasks[:900]:
-        beats.remove(task)
+        heartbeats.remove(task)
     assert _Task.looks == 0
-    beats.stop()
+    heartbeats.stop()

@@ -26,7 +26,7 @@ async def client(server: FakeServer) -> AsyncIterator[drover.Client]:
         yield made
 
 
-async def told(
+async def answered(
     server: FakeServer, method: Method[Any, Any], work: Awaitable[T], **answer: Any
 ) -> tuple[Any, T]:
     """What the call sent, and what it made of this answer."""
@@ -40,17 +40,17 @@ async def test_a_queue_is_paused_and_resumed_and_read_with_what_keeps_it(
     server: FakeServer, client: drover.Client
 ) -> None:
     paused = {"name": "mail", "leased": 2, "pause": {"reason": "full"}}
-    request, queue = await told(
+    request, queue = await answered(
         server, rpc.PAUSE_QUEUE, client.queues.pause("mail", reason="full"), queue=paused
     )
     assert (request.namespace, request.queue, request.reason) == ("acme", "mail", "full")
     assert queue.pause is not None
     assert (queue.leased, queue.pause.reason, queue.limits) == (2, "full", None)
-    _, queue = await told(
+    _, queue = await answered(
         server, rpc.RESUME_QUEUE, client.queues.resume("mail"), queue={"name": "mail"}
     )
     assert queue.pause is None
-    _, details = await told(
+    _, details = await answered(
         server,
         rpc.GET_QUEUE,
         client.queues.get("mail"),
@@ -61,7 +61,7 @@ async def test_a_queue_is_paused_and_resumed_and_read_with_what_keeps_it(
     (task,) = details.tasks
     assert (task.task, task.depth, task.polled_time) == ("send", 3, None)
     assert details.namespace_pause is not None
-    request, page = await told(
+    request, page = await answered(
         server,
         rpc.LIST_QUEUES,
         client.queues.list(page_size=1, page_token="a"),
@@ -75,7 +75,7 @@ async def test_a_queue_is_paused_and_resumed_and_read_with_what_keeps_it(
 async def test_the_limits_of_a_queue_are_set_as_a_whole(
     server: FakeServer, client: drover.Client
 ) -> None:
-    request, queue = await told(
+    request, queue = await answered(
         server,
         rpc.SET_QUEUE_LIMITS,
         client.queues.set_limits("mail", leased=7, per_second=0.5),
@@ -95,7 +95,7 @@ async def test_a_circuit_is_opened_closed_and_released_by_somebody(
         (client.circuits.release, "CIRCUIT_SETTING_UNSPECIFIED"),
     )
     for say, setting in calls:
-        request, read = await told(
+        request, read = await answered(
             server,
             rpc.SET_CIRCUIT,
             say("mail", "send", by="ada", why="down", agent_id="a1"),
@@ -106,14 +106,14 @@ async def test_a_circuit_is_opened_closed_and_released_by_somebody(
         assert (request.queue, request.task, request.agent_id) == ("mail", "send", "a1")
         assert (request.namespace, request.by, request.why) == ("acme", "ada", "down")
         assert (read.setting, read.set_by, read.set_time) == ("OPEN", "ada", None)
-    _, page = await told(server, rpc.LIST_CIRCUITS, client.circuits.list(), circuits=[circuit])
+    _, page = await answered(server, rpc.LIST_CIRCUITS, client.circuits.list(), circuits=[circuit])
     assert [one.task for one in page.circuits] == ["send"]
 
 
 async def test_a_cordon_is_of_an_agent_or_of_a_version(
     server: FakeServer, client: drover.Client
 ) -> None:
-    request, cordon = await told(
+    request, cordon = await answered(
         server,
         rpc.CORDON_AGENT,
         client.circuits.cordon(version="1.2.0", by="ada", why="broken"),
@@ -121,11 +121,11 @@ async def test_a_cordon_is_of_an_agent_or_of_a_version(
     )
     assert (request.WhichOneof("of"), request.version, request.by) == ("version", "1.2.0", "ada")
     assert cordon == Cordon(None, "1.2.0", "ada", "broken", None)
-    request, was = await told(
+    request, was = await answered(
         server, rpc.UNCORDON_AGENT, client.circuits.uncordon(agent_id="a1"), uncordoned=True
     )
     assert (request.WhichOneof("of"), request.agent_id, was) == ("agent_id", "a1", True)
-    _, cordons = await told(
+    _, cordons = await answered(
         server, rpc.LIST_CORDONS, client.circuits.cordons(), cordons=[{"agent_id": "a1"}]
     )
     assert [(one.agent_id, one.version) for one in cordons] == [("a1", None)]
@@ -138,23 +138,23 @@ async def test_a_cordon_is_of_an_agent_or_of_a_version(
 async def test_a_workflow_and_the_namespace_are_paused_and_resumed(
     server: FakeServer, client: drover.Client
 ) -> None:
-    request, pause = await told(
+    request, pause = await answered(
         server,
         rpc.PAUSE_WORKFLOW,
         client.pause_workflow("trip", reason="wrong"),
         pause={"reason": "wrong", "since_time": {"seconds": 1}},
     )
     assert (request.namespace, request.workflow, pause.reason) == ("acme", "trip", "wrong")
-    request, _ = await told(server, rpc.RESUME_WORKFLOW, client.resume_workflow("trip"))
+    request, _ = await answered(server, rpc.RESUME_WORKFLOW, client.resume_workflow("trip"))
     assert request.workflow == "trip"
-    request, pause = await told(
+    request, pause = await answered(
         server,
         rpc.PAUSE_NAMESPACE,
         client.namespaces.pause(reason="move"),
         pause={"reason": "move"},
     )
     assert (request.namespace, pause.reason) == ("acme", "move")
-    request, _ = await told(server, rpc.RESUME_NAMESPACE, client.namespaces.resume())
+    request, _ = await answered(server, rpc.RESUME_NAMESPACE, client.namespaces.resume())
     assert request.namespace == "acme"
 
 
@@ -162,17 +162,17 @@ async def test_a_namespace_says_how_long_it_keeps_runs_and_what_it_may_take(
     server: FakeServer, client: drover.Client
 ) -> None:
     kept = {"name": "acme", "retention": {"seconds": 7_200}}
-    request, namespace = await told(
+    request, namespace = await answered(
         server, rpc.SET_NAMESPACE_RETENTION, client.namespaces.set_retention("2h"), namespace=kept
     )
     assert request.retention.seconds == 7_200
     assert (namespace.retention, namespace.limits) == (7_200, None)
-    request, namespace = await told(
+    request, namespace = await answered(
         server, rpc.SET_NAMESPACE_RETENTION, client.namespaces.set_retention(None), namespace={}
     )
     assert not request.HasField("retention")
     assert namespace.retention is None
-    request, namespace = await told(
+    request, namespace = await answered(
         server,
         rpc.SET_NAMESPACE_LIMITS,
         client.namespaces.set_limits(open_runs=9),
@@ -180,7 +180,7 @@ async def test_a_namespace_says_how_long_it_keeps_runs_and_what_it_may_take(
     )
     assert (request.namespace, request.limits.open_runs) == ("acme", 9)
     assert namespace.limits == NamespaceLimits(9, 0, 0, 0)
-    _, namespace = await told(
+    _, namespace = await answered(
         server, rpc.GET_NAMESPACE, client.namespaces.get(), namespace={"region": "eu"}
     )
     assert namespace.region == "eu"
@@ -189,7 +189,7 @@ async def test_a_namespace_says_how_long_it_keeps_runs_and_what_it_may_take(
 async def test_a_namespace_is_created_in_a_region_and_listed(
     server: FakeServer, client: drover.Client
 ) -> None:
-    request, created = await told(
+    request, created = await answered(
         server,
         rpc.CREATE_NAMESPACE,
         client.namespaces.create("tests", region="eu"),
@@ -198,7 +198,7 @@ async def test_a_namespace_is_created_in_a_region_and_listed(
     )
     assert (request.name, request.region) == ("tests", "eu")
     assert (created.namespace.region, created.existed) == ("eu", True)
-    _, page = await told(
+    _, page = await answered(
         server,
         rpc.LIST_NAMESPACES,
         client.namespaces.list(),
@@ -213,7 +213,7 @@ async def test_an_agent_is_shown_with_what_it_holds_and_what_keeps_it(
     server: FakeServer, client: drover.Client
 ) -> None:
     session = bytes(range(16))
-    request, details = await told(
+    request, details = await answered(
         server,
         rpc.GET_AGENT,
         client.operations.agent(session),
@@ -230,7 +230,7 @@ async def test_an_agent_is_shown_with_what_it_holds_and_what_keeps_it(
 async def test_who_watches_and_what_runs_here_is_asked_for(
     server: FakeServer, client: drover.Client
 ) -> None:
-    request, page = await told(
+    request, page = await answered(
         server,
         rpc.LIST_HAND_OVERS,
         client.operations.hand_overs(partition=0),
@@ -240,16 +240,16 @@ async def test_who_watches_and_what_runs_here_is_asked_for(
     assert [(one.epoch, one.reason, one.left_time) for one in page.hand_overs] == [
         (3, "LOST", None)
     ]
-    request, _ = await told(server, rpc.LIST_HAND_OVERS, client.operations.hand_overs())
+    request, _ = await answered(server, rpc.LIST_HAND_OVERS, client.operations.hand_overs())
     assert not request.HasField("partition")
-    _, (supervisor,) = await told(
+    _, (supervisor,) = await answered(
         server,
         rpc.LIST_SUPERVISORS,
         client.operations.supervisors(),
         supervisors=[{"id": "s1", "alive": True, "partitions": 256}],
     )
     assert (supervisor.id, supervisor.alive, supervisor.partitions) == ("s1", True, 256)
-    _, cluster = await told(
+    _, cluster = await answered(
         server,
         rpc.GET_CLUSTER_INFO,
         client.operations.cluster_info(),

@@ -57,15 +57,15 @@ async def test_an_agent_ends_with_0_at_sigterm(server: FakeServer, program: Proc
     await hand_out(server, "quick")
     assert (await outcome(server)).success.output.json == '"done"'
     await server.poll.next()
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     program.send_signal(signal.SIGTERM)
     assert await ended(program) == 0
 
 
-async def test_a_signal_that_another_thread_gets_is_heard(
+async def test_a_signal_that_another_thread_gets_is_noticed(
     server: FakeServer, program: Process
 ) -> None:
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     await hand_out(server, "signalled-beside")
     assert (await outcome(server)).success.output.json == '"done"'
     assert await ended(program) == 0
@@ -76,17 +76,19 @@ async def test_a_handler_that_ignores_its_stop_is_reported_lost_and_ends_the_age
     server: FakeServer, program: Process, name: str
 ) -> None:
     await hand_out(server, name)
-    beat = await server.beat.next()
-    beat.answer(answers=[CANCEL])
-    server.beat.always(lambda beat: beat.answer(answers=[CANCEL for _ in beat.request.reports]))
+    heartbeat = await server.heartbeat.next()
+    heartbeat.answer(answers=[CANCEL])
+    server.heartbeat.always(
+        lambda heartbeat: heartbeat.answer(answers=[CANCEL for _ in heartbeat.request.reports])
+    )
     assert (await outcome(server)).unknown.code == "handler-lost"
     assert await ended(program) == 1
 
 
-async def test_an_isolated_handler_has_a_process_of_its_own_and_tells_of_its_work(
+async def test_an_isolated_handler_has_a_process_of_its_own_and_reports_its_work(
     server: FakeServer, program: Process
 ) -> None:
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     await hand_out(server, "isolated", last_details=json_payload({"page": 3}))
     first, given, details, has_left = json.loads((await outcome(server)).success.output.json)
     assert (given, details, has_left) == ({"to": "Lisbon"}, {"page": 3}, True)
@@ -100,15 +102,15 @@ async def test_an_isolated_handler_has_a_process_of_its_own_and_tells_of_its_wor
     assert program.returncode == 0
 
 
-async def test_an_isolated_handler_is_told_to_stop(server: FakeServer, program: Process) -> None:
+async def test_an_isolated_handler_is_stopped(server: FakeServer, program: Process) -> None:
     await hand_out(server, "isolated-async")
     while True:
-        beat = await server.beat.next()
-        if beat.request.reports[0].HasField("details"):
+        heartbeat = await server.heartbeat.next()
+        if heartbeat.request.reports[0].HasField("details"):
             break
-        beat.answer(answers=[CARRY_ON])
-    assert beat.request.reports[0].details == json_payload("begun")
-    beat.answer(answers=[CANCEL])
+        heartbeat.answer(answers=[CARRY_ON])
+    assert heartbeat.request.reports[0].details == json_payload("started")
+    heartbeat.answer(answers=[CANCEL])
     assert (await outcome(server)).WhichOneof("kind") == "cancelled"
 
 
@@ -116,9 +118,11 @@ async def test_an_isolated_handler_that_ignores_its_stop_is_killed_and_costs_no_
     server: FakeServer, program: Process
 ) -> None:
     await hand_out(server, "isolated-deaf")
-    beat = await server.beat.next()
-    beat.answer(answers=[CANCEL])
-    server.beat.always(lambda beat: beat.answer(answers=[CANCEL for _ in beat.request.reports]))
+    heartbeat = await server.heartbeat.next()
+    heartbeat.answer(answers=[CANCEL])
+    server.heartbeat.always(
+        lambda heartbeat: heartbeat.answer(answers=[CANCEL for _ in heartbeat.request.reports])
+    )
     assert (await outcome(server)).unknown.code == "handler-lost"
     await hand_out(server, "quick")
     assert (await outcome(server)).success.output.json == '"done"'
@@ -136,7 +140,7 @@ async def test_an_isolated_handler_that_ignores_its_stop_is_killed_and_costs_no_
 async def test_how_an_isolated_handler_ended_badly_is_reported(
     server: FakeServer, program: Process, name: str, kind: str, code: str
 ) -> None:
-    server.beat.always(carry_on_all)
+    server.heartbeat.always(carry_on_all)
     await hand_out(server, name)
     said = await outcome(server)
     assert said.WhichOneof("kind") == kind

@@ -1,4 +1,4 @@
-"""The examples of the README run as they stand there, against a real server."""
+"""The examples of the README run as they are there, against a real server."""
 
 from __future__ import annotations
 

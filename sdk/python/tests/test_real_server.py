@@ -122,7 +122,7 @@ async def test_a_task_that_is_asked_for_again_counts_one_attempt(given: Given) -
     assert (step.output, step.attempt) == (4, 1)
 
 
-async def test_a_handler_that_beats_and_does_not_move_is_stopped_and_the_next_one_resumes(
+async def test_a_handler_whose_heartbeats_come_without_progress_is_stopped_and_the_next_one_resumes(
     given: Given,
 ) -> None:
     seen: list[Any] = []
@@ -148,7 +148,7 @@ async def test_a_handler_that_beats_and_does_not_move_is_stopped_and_the_next_on
     assert "stall" in [one.rule for one in details.interventions]
 
 
-async def test_who_cannot_tell_is_asked_again_and_then_a_person(given: Given) -> None:
+async def test_a_handler_that_cannot_tell_is_asked_again_and_then_a_person(given: Given) -> None:
     def charge(task: Task) -> Any:
         raise drover.UnknownError("broken-pipe", "the connection broke")
 
@@ -209,17 +209,17 @@ async def test_what_a_person_keeps_from_agents_is_seen_and_taken_back(given: Giv
     assert (await client.queues.resume(queue)).pause is None
     assert (await stage.ended(run_id)).state == "COMPLETED"
 
-    async def told_of() -> bytes:
-        """Its server tells of it with its next look."""
+    async def agent_id() -> bytes:
+        """Its server reports it with its next look."""
         while not (page := await client.operations.agents(agent_id=queue)).agents:
             await asyncio.sleep(0.05)
         return page.agents[0].session
 
-    details = await client.operations.agent(await wait_for(told_of()))
+    details = await client.operations.agent(await wait_for(agent_id()))
     assert (details.agent.id, details.agent.cordons) == (queue, ())
 
 
-async def test_workflows_and_the_namespace_are_paused_and_what_runs_here_is_told(
+async def test_workflows_and_the_namespace_are_paused_and_what_runs_here_is_reported(
     given: Given,
 ) -> None:
     client = given({"echo": lambda task: None}).client

@@ -51,7 +51,7 @@ def wait(task: Task) -> Any:
 
 
 @pytest.mark.parametrize("handler", [wait, wait_async])
-def test_a_handler_that_waits_is_told_to_stop(handler: Any) -> None:
+def test_a_handler_that_waits_is_stopped(handler: Any) -> None:
     running = start_handler(handler)
     running.stop("cancelled")
     assert running.outcome().kind == "cancelled"

@@ -85,9 +85,9 @@ def test_short_forms_stand_for_the_long_ones() -> None:
     assert made.verify.task == "look"
 
 
-def test_a_moment_may_be_a_datetime_and_a_number_of_items_a_number() -> None:
-    moment = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
-    steps = [Step("a", wait=Until(moment)), Step("b", map=Map(7, "t", waves=Waves(percent=25)))]
+def test_a_time_may_be_a_datetime_and_a_number_of_items_a_number() -> None:
+    at = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
+    steps = [Step("a", wait=Until(at)), Step("b", map=Map(7, "t", waves=Waves(percent=25)))]
     (wait, several) = to_definition(Workflow("w", steps)).steps
     assert wait.wait.until == "2026-03-01T08:00:00.000Z"
     assert several.map.over == "7"
