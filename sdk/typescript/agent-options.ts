@@ -30,7 +30,7 @@ export interface AgentOptions {
   /** How long running handlers may take to finish when the agent stops. Default 15 s. */
   readonly grace?: Duration;
   /**
-   * How long a handler may take to end after it was told to stop. After that the agent drains
+   * How long a handler may take to end after its signal was aborted. After that the agent drains
    * without it, and `done` is rejected, so that the process can be replaced. Default 10 s.
    */
   readonly cancelGrace?: Duration;

@@ -16,7 +16,7 @@ export function createBackoff(clock: Clock, firstMs = 100, maxMs = 5_000): Backo
   let limitMs = firstMs;
   return Object.freeze({
     nextMs(error?: DroverCallError): number {
-      // At least half, so that a crowd spreads and yet nobody hammers.
+      // At least half, so that many callers spread and none repeats too often.
       const waitMs = limitMs * (0.5 + clock.fraction() / 2);
       limitMs = Math.min(limitMs * 2, maxMs);
       return Math.max(waitMs, error?.retryAfterMs ?? 0);
@@ -29,7 +29,7 @@ export function createBackoff(clock: Clock, firstMs = 100, maxMs = 5_000): Backo
 
 export interface RepeatOptions {
   readonly clock: Clock;
-  /** For how long failures in a row are borne. */
+  /** For how long a call that fails each time is repeated. */
   readonly patienceMs: number;
   readonly signal?: AbortSignal | undefined;
 }

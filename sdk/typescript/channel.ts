@@ -43,8 +43,8 @@ const receiveBytesMax = 64 * 1024 * 1024;
 
 const channelOptions = {
   "grpc.max_receive_message_length": receiveBytesMax,
-  // A peer that vanished without a word is noticed within 30 s. A call that a ping or a GOAWAY
-  // costs is UNAVAILABLE, which every caller here repeats.
+  // A connection that broke without a sign is noticed within 30 s. A call that a ping or a GOAWAY
+  // ends is UNAVAILABLE, which every caller here repeats.
   "grpc.keepalive_time_ms": 20_000,
   "grpc.keepalive_timeout_ms": 10_000,
   // After a restart of the server its agents shall be back within seconds, not minutes.
@@ -128,7 +128,7 @@ function checkAddress(address: string): string {
   return address;
 }
 
-/** Whoever hears a token has it. */
+/** A token is not sent in plain text over a network: any machine on the way could use it. */
 function checkToken(token: string, address: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TypeError("The token has characters that no token has; give it as it was printed.");

@@ -34,7 +34,7 @@ export interface Circuit {
    * all versions. Empty: tasks for all agents.
    */
   readonly agentVersion: string;
-  /** State that the supervisor has set; `said` takes precedence over it. */
+  /** State that the supervisor has set; `override` takes precedence over it. */
   readonly state: string;
   /** Since when it has not been closed. */
   readonly sinceTime: Date | null;

@@ -1,5 +1,5 @@
 /**
- * The client for services that start work and want to know how it ended.
+ * The client for services that start runs and need to know how they ended.
  *
  * The client repeats every call, with growing and jittered waits, as long as it is unknown whether
  * the call took effect, or the server asks for a later repeat. That is safe because each call is

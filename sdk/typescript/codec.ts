@@ -30,7 +30,7 @@ const tagBytes = 16;
  * server.
  *
  * The nonce is derived from key and payload, so the same input under the same key of a run is the
- * same request, also from a restarted caller. An observer of two payloads can tell whether they are
+ * same request, also from a restarted caller. An observer of two payloads learns whether they are
  * equal, and nothing else.
  */
 export function aesGcmCodec(key: Uint8Array): Codec {

@@ -134,7 +134,7 @@ const actionKinds = namesOf(ActionKind);
 export function readExplanation(answer: ExplainRunResponse): RunExplanation {
   const { wait } = answer;
   if (wait === undefined)
-    throw new DroverCallError("INTERNAL", "The server explained a run without a word.");
+    throw new DroverCallError("INTERNAL", "The server answered without an explanation.");
   return Object.freeze({
     run: readRun(present(answer.run)),
     wait: readWait(wait),

@@ -1,6 +1,6 @@
 /**
- * Heartbeats: one call for all tasks in the agent's hands, sent by itself as often as the task asks
- * that wants it most often.
+ * Heartbeats: one call for all tasks that the agent holds, sent at the shortest interval that one
+ * of them has.
  *
  * A heartbeat renews leases and brings cancels. It carries progress and details only when a handler
  * has left new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or

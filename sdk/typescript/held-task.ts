@@ -1,5 +1,5 @@
 /**
- * One task in the agent's hands, from the answer that brought it to the answer to its report.
+ * One task that the agent holds, from the answer that brought it to the answer to its report.
  *
  *   running -> ended (its report is on the way) -> closed
  *
@@ -12,7 +12,7 @@ import { fromDuration } from "./duration.ts";
 import { createLease } from "./leases.ts";
 import { type StopKind, TaskStopped } from "./task-errors.ts";
 
-/** What a handler said about its work and the server has not yet stored. */
+/** Progress and details of a handler that the server has not yet stored. */
 export interface Notes {
   readonly progress?: Progress;
   readonly details?: Payload;
@@ -22,7 +22,7 @@ export interface HeldTask {
   readonly task: Task;
   readonly heartbeatIntervalMs: number;
   readonly signal: AbortSignal;
-  /** Why it was told to stop; null if it was not. */
+  /** Why it has to stop; null if it does not. */
   stopped(): TaskStopped | null;
   /** Of lease and attempt; 0 when one has ended, or the server said that the lease is lost. */
   leftMs(): number;

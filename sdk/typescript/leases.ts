@@ -2,14 +2,14 @@
  * The lease of one task and the time of its attempt, by the agent's own monotonic clock.
  *
  * A lease counts from when the call that granted or renewed it was *sent*: the server cannot have
- * begun to count before, so the agent never believes to hold what the server has given away. The
- * attempt counts from the same moment and is moved by nothing. Each end is told once.
+ * started to count before, so the agent never believes to hold what the server has given away. The
+ * attempt counts from the same time, and nothing extends it. Each end is reported once.
  */
 import type { Clock, Timer } from "./clock.ts";
 
 export interface LeaseOptions {
   readonly clock: Clock;
-  /** When the lease began: the sending of the call that granted it, plus `waited`. */
+  /** When the lease started: the sending of the call that granted it, plus `waited`. */
   readonly grantedMs: number;
   readonly leaseForMs: number;
   readonly attemptForMs: number;

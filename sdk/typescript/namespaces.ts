@@ -13,9 +13,9 @@ import { readTime } from "./runs.ts";
 export interface NamespaceLimits {
   /** Maximum number of runs that have not ended. */
   readonly openRuns?: number;
-  /** Maximum number of runs begun per second, on average; may be a fraction. */
+  /** Maximum number of runs started per second, on average; may be a fraction. */
   readonly runsPerSecond?: number;
-  /** Maximum number of runs begun at once. Default: the number of one second. */
+  /** Maximum number of runs started at once. Default: the number of one second. */
   readonly burst?: number;
   /** Maximum size of one payload in bytes, at most 2 MiB. Default: the limit of the server. */
   readonly payloadBytes?: number;

@@ -68,7 +68,7 @@ export interface HeldTask {
   readonly grantedTime: Date | null;
   /** When the attempt ends, whatever the agent does. */
   readonly attemptDeadlineTime: Date | null;
-  /** The agent is told to stop it. */
+  /** The server asks the agent to stop it. */
   readonly cancelling: boolean;
 }
 

@@ -28,10 +28,10 @@ const payloadBytesMax = 2 * 1024 * 1024;
 
 export const released: Outcome = create(OutcomeSchema, { kind: { case: "released", value: {} } });
 
-/** Of a handler that goes on although it was told to stop: nobody knows what it has done. */
+/** Of a handler that continues although it had to stop: the agent cannot know what it has done. */
 export const handlerLost: Outcome = unknown(
   "handler-lost",
-  "The handler did not end when it was told to stop.",
+  "The handler did not end although it had to stop.",
 );
 
 /**

@@ -5,8 +5,7 @@
  * named in every poll and heartbeat until 30 s after the end of its wait, and what was granted to
  * it is given back at once. A poll whose answer was read is never named.
  *
- * A heartbeat that lists all tasks says up to which poll: what a poll under way may bring, it does
- * not speak of.
+ * A heartbeat that lists all tasks says up to which poll, since a poll under way may bring more.
  */
 import type { Clock } from "./clock.ts";
 
@@ -60,7 +59,7 @@ export function createPolls(clock: Clock): Polls {
       lost = lost.filter((poll) => poll.untilMs > nowMs);
       return lost.map((poll) => poll.seq);
     },
-    // They are in the order in which they began.
+    // They are in the order in which they started.
     endedTo(): bigint {
       const [oldest] = underWay;
       return oldest === undefined ? lastSeq : oldest - 1n;

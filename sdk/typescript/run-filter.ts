@@ -7,7 +7,7 @@ import type { RunFilterSchema } from "@drover/proto/drover/v1/scheduler_service_
 export interface RunFilterSpec {
   readonly states?: readonly Exclude<keyof typeof RunState, "UNSPECIFIED">[];
   readonly workflow?: string;
-  /** Runs that a step of this run began. */
+  /** Runs that a step of this run started. */
   readonly parentRunId?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly createdAfter?: Date;

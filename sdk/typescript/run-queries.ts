@@ -57,7 +57,7 @@ export interface ListRunsSpec extends CallControl, RunFilterSpec {
 }
 
 export interface ListItemsSpec extends CallControl {
-  /** Items in any of these states. Empty: all. A page may then have fewer items than its size. */
+  /** Items in one of the states. Empty: all. A page may then have fewer items than its size. */
   readonly states?: readonly Exclude<keyof typeof StepState, "UNSPECIFIED">[];
   /** Default 50, at most 1,000. */
   readonly pageSize?: number;
@@ -79,7 +79,7 @@ export interface RunPage {
 export interface RunQueries {
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
-  /** The items of a map that have begun, in the order of its list, each as a step. */
+  /** The items of a map that have started, in the order of its list, each as a step. */
   listItems(run: RunName, map: string, options?: ListItemsSpec): Promise<ItemPage>;
   /** Why the run is not moving, what happens next, and what a person can do. */
   explainRun(run: RunName, options?: CallControl): Promise<RunExplanation>;

@@ -38,7 +38,7 @@ export interface Run {
   readonly cancelReason: string;
   /** Number of failures after which the run continued. */
   readonly warnings: number;
-  /** The run and step that began it; null: it is not a child run. */
+  /** The run and step that started it; null: it is not a child run. */
   readonly parent: { readonly runId: string; readonly stepId: string } | null;
   /** When it begins; null unless it is PENDING, and while it waits for a permit. */
   readonly startTime: Date | null;
@@ -67,7 +67,7 @@ export interface Step {
   /** Current strategy: 0 is the step as defined, n its n-th fallback. */
   readonly strategy: number;
   readonly attempt: number;
-  /** While verify tasks resolve an unknown outcome: how many of them could not tell so far. */
+  /** While verify tasks resolve an unknown outcome: how many of them did not find out so far. */
   readonly verifies: number;
   /** For an approval: number of approvals so far. */
   readonly approvals: number;
@@ -80,16 +80,16 @@ export interface Step {
   readonly output: unknown;
   readonly error: Failure | null;
   readonly needs: readonly string[];
-  /** For a `run` step: the run that it began last; empty: none. */
+  /** For a `run` step: the run that it started last; empty: none. */
   readonly childRunId: string;
-  /** Progress of the items of a map; null: the step is not a map, or has not begun. */
+  /** Progress of the items of a map; null: the step is not a map, or has not started. */
   readonly items: ItemCounts | null;
 }
 
 export interface ItemCounts {
   readonly total: number;
   readonly begun: number;
-  /** Items that have begun and not ended. */
+  /** Items that have started and not ended. */
   readonly open: number;
   readonly succeeded: number;
   readonly failed: number;

@@ -7,7 +7,7 @@
  * - CancelledError: stopped because `context.signal` was aborted.
  *
  * Any other error counts as unknown, with the code `unexpected-error`: it may have come after the
- * effect, and only the handler can tell. An AbortError after a cancel counts as cancelled.
+ * effect, and only the handler knows. An AbortError after a cancel counts as cancelled.
  */
 
 import { type Duration, durationMs } from "./duration.ts";

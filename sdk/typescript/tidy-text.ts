@@ -1,4 +1,4 @@
-/** Texts of agents and of what they speak to, made such that the server takes them. */
+/** Texts of agents and of remote services, changed such that the server accepts them. */
 
 const messageLengthMax = 4_096;
 const codeLengthMax = 128;

@@ -34,7 +34,7 @@ function isWords(value: unknown): value is Words {
 }
 
 function words(value: unknown): Words {
-  if (!isWords(value)) throw new PermanentError("bad-script", "An object was to stand here.");
+  if (!isWords(value)) throw new PermanentError("bad-script", "An object was expected here.");
   return value;
 }
 
@@ -94,7 +94,7 @@ async function appeared(path: string, signal: AbortSignal | null): Promise<TaskS
   return null;
 }
 
-/** Whether it was an act after which the handler goes on. */
+/** Whether it was an act after which the handler continues. */
 function note(name: string, value: unknown, { progress, details, log }: TaskContext): boolean {
   if (name === "progress") {
     const { fraction, counter, cursor } = words(value);
