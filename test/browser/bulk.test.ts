@@ -36,7 +36,7 @@ test("runs that failed are retried together, as many as were counted", async (co
   await visit(page, "/runs?state=FAILED&labels=shelf%3Da");
   await page.getByText("7 runs").first().waitFor(WAIT);
   await page.getByRole("button", { name: "Retry", exact: true }).click();
-  await page.getByText("This is about 7 runs").waitFor(WAIT);
+  await page.getByText("7 runs counted just now").waitFor(WAIT);
   await page.getByRole("button", { name: "Retry 7 runs" }).click();
   await page.getByText("7 runs retried.").waitFor(WAIT);
   const { runs } = await shop.client.listRuns({ labels: { shelf: "a" } });
@@ -45,7 +45,7 @@ test("runs that failed are retried together, as many as were counted", async (co
 
 describe("what is done to many runs", () => {
   test.for([
-    ["labels=tenant%3Aglobex", '"tenant:globex" is no label: write name=value'],
+    ["labels=tenant%3Aglobex", '"tenant:globex" is not a label: write name=value'],
     ["state=FALED", 'there is no state "FALED"'],
   ])(
     "is not offered for a filter that cannot be read: %s",
@@ -63,7 +63,7 @@ describe("what is done to many runs", () => {
     await inState(await start("order", "filtered"), "RUNNING");
     const page = await keptPage(context, shop.address);
     await visit(page, "/runs");
-    await page.getByText("Choose runs, or filter them").waitFor(WAIT);
+    await page.getByText("Select or filter runs").waitFor(WAIT);
     expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
     await visit(page, "/runs?workflow=order");
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -89,7 +89,7 @@ test("the first runs of a filter are those that will be hit, however old they ar
   await expect
     .poll(() => first.allTextContents())
     .toEqual([expect.stringContaining("paused-long-ago")]);
-  await page.getByRole("button", { name: "Leave it" }).click();
+  await page.getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText(/^and [0-9]+ more$/).waitFor(WAIT);
   expect(await first.count()).toBe(6);

@@ -27,7 +27,7 @@ test("the chart of the overview is a table as well", async (context) => {
   const table = figure.getByRole("table");
   await table.waitFor({ ...WAIT, state: "attached" });
   const names = await table.getByRole("columnheader").allTextContents();
-  expect(names).toEqual(["From", "failed", "undone", "cancelled", "completed"]);
+  expect(names).toEqual(["From", "failed", "compensated", "cancelled", "completed"]);
   // A row for each minute in which there was something.
   const rows = table.getByRole("row").filter({ has: page.getByRole("rowheader") });
   await expect

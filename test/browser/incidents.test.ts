@@ -53,7 +53,7 @@ beforeEach(async (context) => {
 /** An incident that is over leaves nothing behind that calls for anybody. */
 afterEach(async () => {
   await page.goto("/");
-  await page.getByText("Nothing needs you.").waitFor();
+  await page.getByText("Nothing needs attention.").waitFor();
 });
 
 async function operate(method: string, body: object): Promise<void> {
@@ -135,11 +135,11 @@ const done: Handlers = { charge: async () => ({ charged: true }) };
 describe("no agent for a queue", () => {
   test("as none was started: the page says what to start, and the Overview clears by itself", async () => {
     const runId = await startRun();
-    const line = await onOverview("no-agent", /Nobody asks queue tills-\d for charge/);
+    const line = await onOverview("no-agent", /No agent polls queue tills-\d for charge/);
     await click(line.getByRole("link"));
     await understand(
       "no-agent",
-      "and no agent asks for it. Start one",
+      "and no agent polls for it. Start one",
       `queues: ["${queue}"]`,
       '"charge"',
     );
@@ -148,7 +148,7 @@ describe("no agent for a queue", () => {
     await line.waitFor();
     await startAgent(done);
     expect(await ends(runId)).toBe("COMPLETED");
-    await page.getByText("Nothing needs you.").waitFor();
+    await page.getByText("Nothing needs attention.").waitFor();
     expect(clicks).toBe(1);
   });
 
@@ -157,9 +157,12 @@ describe("no agent for a queue", () => {
     const pin = { queue, workflow: "shop", agentVersion: "1.0" };
     await operate("PinQueue", pin);
     const runId = await startRun();
-    const line = await onOverview("pin", /Nobody asks queue tills-\d for charge of version 1\.0/);
+    const line = await onOverview(
+      "pin",
+      /No agent of version 1\.0 polls queue tills-\d for charge/,
+    );
     await click(line.getByRole("link"));
-    await understand("pin", /as a pin says, and none asks for it\. Take the pin back below/);
+    await understand("pin", /because of a pin, and none polls for it\. Remove the pin below/);
     await act("Unpin shop");
     expect(await ends(runId)).toBe("COMPLETED");
     expect(clicks).toBe(3);
@@ -169,7 +172,7 @@ describe("no agent for a queue", () => {
     await startAgent(done);
     await operate("CordonAgent", { version: "2.0", by: "ada", why: "2.0 leaks" });
     const runId = await startRun();
-    const said = /Agents of version 2\.0 get nothing new since .*, set by ada: 2\.0 leaks/;
+    const said = /Agents of version 2\.0 get no new tasks since .*, set by ada: 2\.0 leaks/;
     const line = await onOverview("cordon", said);
     await click(line.getByRole("link"));
     await understand("cordon", "agents of version 2.0", "2.0 leaks");
@@ -192,16 +195,20 @@ test("an open circuit: the service is back, and nobody waits for the next try", 
   const runs = await Promise.all(Array.from({ length: 6 }, () => startRun({ retry })));
   const line = await onOverview(
     "circuit",
-    /Nothing of charge in queue tills-\d goes through/,
+    /The circuit of charge in queue tills-\d opened/,
     /tasks failed within 60 s/,
-    /Mend what fails, and it closes by itself: one task tries in/,
+    /The next probe task runs in .*; if it succeeds, the circuit closes/,
   );
   await click(line.getByRole("link"));
-  await understand("circuit", /rests, as .* tasks failed within 60 s/, /one task tries in/);
+  await understand(
+    "circuit",
+    /is open: .* tasks failed within 60 s/,
+    /The next probe task runs in/,
+  );
   remote.isUp = true;
-  await act("Let tasks through the circuit of charge", {
+  await act("Close circuit: charge", {
     "Your name": "ada",
-    Why: "the bank is back",
+    Reason: "the bank is back",
   });
   for (const runId of runs) expect(await ends(runId)).toBe("COMPLETED");
   expect(clicks).toBe(3);
@@ -219,10 +226,10 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
   const said = [/charge of shop: .* nobody knows whether it did/, /the bank hung up/] as const;
   const line = await onOverview("payment", ...said);
   await click(line.getByRole("link"));
-  await understand("payment", "Key in the remote service", "by its key: that decides");
+  await understand("payment", "Key in the remote service", "by its key, whether it took effect");
   const shown = await page.locator("dd .mono", { hasText: "/charge/" }).innerText();
   expect(bank.get(shown.split(/\s/)[0] ?? "")).toBe("r-17");
-  await act("It is done", { "Its output": '{"receipt":"r-17"}', "Your name": "ada" });
+  await act("It is done", { Output: '{"receipt":"r-17"}', "Your name": "ada" });
   expect(await ends(runId)).toBe("COMPLETED");
   expect({ clicks, charged: bank.size }).toEqual({ clicks: 3, charged: 1 });
 });
@@ -245,9 +252,9 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   });
   const line = await onOverview("stall", /charge of shop: .* its progress stood still/);
   await click(line.getByRole("link"));
-  await understand("stall", "it stood still", "47 %", "Look what its agent waited for");
+  await understand("stall", "it made no progress", "47 %", "Check what the agent waited for");
   disk.isFull = false;
-  await act("Try again", { "Your name": "ada", Why: "the disk was full" });
+  await act("Try again", { "Your name": "ada", Reason: "the disk was full" });
   expect(await ends(runId)).toBe("COMPLETED");
   expect(clicks).toBe(3);
 });

@@ -67,7 +67,7 @@ describe("an escalation", () => {
     await lookAt("escalation");
 
     await act("Claim", { "Your name": "ada" });
-    await page.getByText("ada is at it").waitFor();
+    await page.getByText("claimed by ada").waitFor();
     expect(at(await escalation(question), "escalation", "claimedBy")).toBe("ada");
 
     await button("It is done").click();
@@ -75,11 +75,11 @@ describe("an escalation", () => {
     expect(await asked.textContent()).toContain("Step charge counts as done");
     expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
     await lookAt("escalation-answer");
-    await asked.getByLabel("Its output, as JSON").fill('{"charged": 42}');
-    await asked.getByLabel("Why").fill("the bank has it");
+    await asked.getByLabel("Output, as JSON").fill('{"charged": 42}');
+    await asked.getByLabel("Reason").fill("the bank has it");
     await asked.getByRole("button", { name: "It is done" }).click();
-    await page.getByText("It is answered: succeed.").waitFor();
-    await page.getByText("succeed, said ada (not verified): the bank has it").waitFor();
+    await page.getByText("Answer recorded: succeed.").waitFor();
+    await page.getByText("succeed, by ada (not verified): the bank has it").waitFor();
     await lookAt("escalation-closed");
 
     const after = await escalation(question);
@@ -94,14 +94,14 @@ describe("an escalation", () => {
     await open(question.path);
     await button("Try again with another input").click();
     const asked = dialog();
-    await asked.getByLabel("Its whole input, as JSON").fill("{card: 1}");
+    await asked.getByLabel("Complete input, as JSON").fill("{card: 1}");
     await asked.getByLabel("Your name").fill("ada");
-    await asked.getByLabel("Why").fill("another card");
+    await asked.getByLabel("Reason").fill("another card");
     await asked.getByRole("button", { name: "Try again with another input" }).click();
-    const field = asked.getByLabel("Its whole input, as JSON");
+    const field = asked.getByLabel("Complete input, as JSON");
     const said = await field.evaluate((of) => String(Reflect.get(of, "validationMessage")));
-    expect(said).toMatch(/^This is no JSON/);
-    await asked.getByRole("button", { name: "Leave it" }).click();
+    expect(said).toMatch(/^This is not JSON/);
+    await asked.getByRole("button", { name: "Close" }).click();
     expect(at(await escalation(question), "escalation", "closedTime")).toBeUndefined();
   });
 
@@ -110,11 +110,11 @@ describe("an escalation", () => {
     const claimedBy = async () => at(await escalation(question), "escalation", "claimedBy");
     await open(question.path);
     await act("Claim", { "Your name": "ada" });
-    await page.getByText("ada is at it").waitFor();
-    expect(await act("Take it over", { "Your name": "grace" })).toContain("from ada");
-    await page.getByText("grace is at it").waitFor();
+    await page.getByText("claimed by ada").waitFor();
+    expect(await act("Take over", { "Your name": "grace" })).toContain("from ada");
+    await page.getByText("claimed by grace").waitFor();
     expect(await claimedBy()).toBe("grace");
-    expect(await act("Release")).toContain("grace no longer looks after it");
+    expect(await act("Release")).toContain("grace no longer claims it");
     await button("Claim").waitFor();
     expect(await claimedBy()).toBeUndefined();
   });
@@ -122,8 +122,8 @@ describe("an escalation", () => {
   it("ends its run with the answer to fail it, after a warning", async () => {
     const question = await firstOpen();
     await open(question.path);
-    const said = await act("Fail the run", { "Your name": "ada", Why: "the card was refused" });
-    expect(said).toContain("This cannot be taken back");
+    const said = await act("Fail the run", { "Your name": "ada", Reason: "the card was refused" });
+    expect(said).toContain("This cannot be undone");
     await holds("the run has failed", async () => {
       const run = await world.call("SchedulerService/GetRun", { run: { runId: question.runId } });
       return at(run, "run", "state") === "RUN_STATE_FAILED";
@@ -143,7 +143,9 @@ describe("a queue", () => {
 
   it("is paused with a reason, and goes on again", async () => {
     await open("/queues/mail");
-    expect(await act("Pause", { Why: "the printer burns" })).toContain("What is with an agent");
+    expect(await act("Pause", { Reason: "the printer burns" })).toContain(
+      "Agents finish the tasks that they have",
+    );
     await page.getByText("paused", { exact: true }).first().waitFor();
     expect(at(await queue("mail"), "queue", "pause", "reason")).toBe("the printer burns");
     await lookAt("queue-paused");
@@ -154,16 +156,16 @@ describe("a queue", () => {
 
   it("gets limits, and loses them", async () => {
     await open("/queues/travel");
-    await act("Limits", { "Most tasks with agents at a time": "3", "Most tasks a second": "0.5" });
-    await page.getByText("3 with agents; 0.5 a second, 1 at once", { exact: true }).waitFor();
+    await act("Limits", { "Most tasks in progress at a time": "3", "Most tasks a second": "0.5" });
+    await page.getByText("3 in progress; 0.5 a second, 1 at once", { exact: true }).waitFor();
     expect(at(await queue("travel"), "queue", "limits")).toMatchObject({
       leased: 3,
       perSecond: 0.5,
     });
     await act("Limits", {
-      "Most tasks with agents at a time": "",
+      "Most tasks in progress at a time": "",
       "Most tasks a second": "",
-      "Of these at once": "",
+      "Burst: most tasks at once": "",
     });
     await holds("the limits are gone", async () => {
       const leased = at(await queue("travel"), "queue", "limits", "leased") ?? 0;
@@ -187,31 +189,31 @@ describe("a queue", () => {
     const circuits = async () =>
       listAt(await world.call("OperatorService/ListCircuits", {}), "circuits");
     await open("/queues/mail");
-    await act("Hold open the circuit of send-letter", { "Your name": "ada", Why: "out of stamps" });
+    await act("Open circuit: send-letter", { "Your name": "ada", Reason: "out of stamps" });
     await page.getByText("held open").waitFor();
     expect(await circuits()).toMatchObject([
       { queue: "mail", task: "send-letter", setting: "CIRCUIT_SETTING_OPEN", why: "out of stamps" },
     ]);
     await open("/queues");
-    await page.getByText("said ada: out of stamps").waitFor();
+    await page.getByText("by ada: out of stamps").waitFor();
     await lookAt("queues-circuit");
-    await act("Release the circuit of send-letter");
-    await page.getByText("Every circuit is closed").waitFor();
+    await act("Release: send-letter");
+    await page.getByText("All circuits are closed").waitFor();
     expect(await circuits()).toEqual([]);
   });
 
-  it("has a circuit held closed, whatever fails, and released", async () => {
+  it("has a circuit kept closed, whatever fails, and released", async () => {
     const settings = async () =>
       listAt(await world.call("OperatorService/ListCircuits", {}), "circuits").map((of) =>
         [at(of, "task"), at(of, "setting"), at(of, "setBy")].join(" "),
       );
     await open("/queues/mail");
-    const said = await act("Hold closed the circuit of send-letter", { "Your name": "ada" });
-    expect(said).toContain("Everything goes through at once, whatever fails");
-    await page.getByText("held closed").waitFor();
+    const said = await act("Keep closed: send-letter", { "Your name": "ada" });
+    expect(said).toContain("All tasks are handed out at once, however many fail");
+    await page.getByText("kept closed").waitFor();
     expect(await settings()).toEqual(["send-letter CIRCUIT_SETTING_CLOSED ada"]);
-    await act("Release the circuit of send-letter");
-    await button("Hold closed the circuit of send-letter").waitFor();
+    await act("Release: send-letter");
+    await button("Keep closed: send-letter").waitFor();
     expect(await settings()).toEqual([]);
   });
 
@@ -219,7 +221,7 @@ describe("a queue", () => {
     const pause = async () =>
       at(await world.call("OperatorService/GetOverview", {}), "namespacePause");
     await open("/queues");
-    await act("Pause all queues", { Why: "moving house" });
+    await act("Pause all queues", { Reason: "moving house" });
     await page.getByText("all queues are paused: moving house").waitFor();
     expect(await pause()).toMatchObject({ reason: "moving house" });
     await act("Resume all queues");
@@ -235,9 +237,9 @@ describe("an agent", () => {
   it("gets nothing new while it is cordoned by its own name", async () => {
     await open("/queues");
     await page.getByRole("link", { name: "travel-1" }).click();
-    const named = { "Your name": "ada", Why: "its disk is full" };
+    const named = { "Your name": "ada", Reason: "its disk is full" };
     expect(await act("Cordon", named)).toContain("travel-1");
-    await page.getByText("agent travel-1, said ada: its disk is full").waitFor();
+    await page.getByText("agent travel-1, by ada: its disk is full").waitFor();
     expect(await cordons()).toMatchObject([{ agentId: "travel-1", why: "its disk is full" }]);
     await act("Uncordon agent travel-1");
     await button("Cordon").first().waitFor();
@@ -249,8 +251,8 @@ describe("an agent", () => {
     await page.getByRole("link", { name: "reports-1" }).click();
     await page.getByText("47 %").waitFor();
     await lookAt("agent");
-    await act("Cordon its version", { "Your name": "ada", Why: "3.0 leaks" });
-    await page.getByText("agents of version 3.0, said ada: 3.0 leaks").waitFor();
+    await act("Cordon its version", { "Your name": "ada", Reason: "3.0 leaks" });
+    await page.getByText("agents of version 3.0, by ada: 3.0 leaks").waitFor();
     expect(await cordons()).toMatchObject([{ version: "3.0", cordonedBy: "ada" }]);
     await act("Uncordon agents of version 3.0");
     await button("Cordon its version").waitFor();
@@ -276,13 +278,13 @@ describe("a workflow", () => {
 
   it("is paused and goes on, and has another version as its default", async () => {
     await open("/workflows/book-holiday");
-    await act("Pause", { Why: "prices are wrong" });
+    await act("Pause", { Reason: "prices are wrong" });
     await button("Resume").waitFor();
     expect(at(await workflow(), "workflow", "pause", "reason")).toBe("prices are wrong");
     await act("Resume");
     await button("Pause").waitFor();
     expect(at(await workflow(), "workflow", "pause")).toBeUndefined();
-    expect(await act("Make default: v1")).toContain("Runs that have begun keep");
+    expect(await act("Make default: v1")).toContain("Open runs keep their version");
     await button("Make default: v2").waitFor();
     expect(at(await workflow(), "workflow", "defaultVersion")).toBe(1);
   });
@@ -294,7 +296,7 @@ describe("a schedule", () => {
 
   it("is paused, and goes on with its next time", async () => {
     await open("/schedules/every-night");
-    await act("Pause", { Why: "holidays" });
+    await act("Pause", { Reason: "holidays" });
     await page.getByText("None while it is paused.").waitFor();
     expect(at(await schedule("every-night"), "pause", "reason")).toBe("holidays");
     await act("Resume");
@@ -307,8 +309,8 @@ describe("a schedule", () => {
 
   it("begins a run at once, and those that were missed", async () => {
     await open("/schedules/every-quarter");
-    await act("Begin a run now");
-    await page.getByText("a person").waitFor();
+    await act("Start a run now");
+    await page.getByText("person", { exact: true }).waitFor();
     const begun = listAt(await schedule("every-quarter"), "last");
     expect(begun).toMatchObject([
       { cause: "OCCURRENCE_CAUSE_TRIGGER", outcome: "OCCURRENCE_OUTCOME_STARTED" },
@@ -316,12 +318,12 @@ describe("a schedule", () => {
 
     await button("Backfill").click();
     await dialog()
-      .getByText(/^\d+ times: \d+ runs would begin, 0 have one already\.$/)
+      .getByText(/^\d+ times: \d+ runs would start, 0 have one already\.$/)
       .waitFor();
     await lookAt("schedule-backfill");
-    await dialog().getByRole("button", { name: "Begin them" }).click();
-    await page.getByText(/^9[5-7] runs begun for 9[5-7] times\.$/).waitFor();
-    await page.getByText("a backfill").first().waitFor();
+    await dialog().getByRole("button", { name: "Start them" }).click();
+    await page.getByText(/^9[5-7] runs started for 9[5-7] times\.$/).waitFor();
+    await page.getByText("backfill", { exact: true }).first().waitFor();
     await lookAt("schedule-fires");
     expect(listAt(await schedule("every-quarter"), "last").length).toBe(50);
   });

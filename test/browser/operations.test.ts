@@ -38,11 +38,11 @@ describe.for([
   ["/workflows/book-holiday", "workflow", "Versions"],
   ["/queues", "queues", "travel"],
   ["/queues/mail", "queue", "send-letter"],
-  ["/supervisors", "supervisors", "All 256 partitions are watched"],
-  ["/escalations", "escalations", "nobody knows if it took effect"],
+  ["/supervisors", "supervisors", "All 256 partitions have a supervisor"],
+  ["/escalations", "escalations", "it is unknown whether it took effect"],
   ["/schedules", "schedules", "every-night"],
   ["/schedules/every-night", "schedule", "Next times"],
-  ["/audit", "audit", "an agent fell silent"],
+  ["/audit", "audit", "an agent stopped sending heartbeats"],
 ] as const)("the page %s", ([path, name, shows]) => {
   it("shows what is there, with no defect and nothing that hinders anybody", async () => {
     await open(path);
@@ -55,9 +55,9 @@ describe("a namespace in which nothing is", () => {
   it.for([
     ["workflows", "No workflow is registered"],
     ["queues", "No queue yet"],
-    ["escalations", "Nothing waits for a person"],
+    ["escalations", "No open escalation"],
     ["schedules", "No schedule"],
-    ["audit", "Nothing had to be done"],
+    ["audit", "No intervention yet"],
   ] as const)("says so on the page %s, and what comes there", async ([name, says]) => {
     await world.call("OperatorService/CreateNamespace", { name: "quiet" });
     await open(`/ns/quiet/${name}`);
@@ -88,8 +88,12 @@ describe("a narrow screen", () => {
 describe("the audit", () => {
   it("is filtered by rule and run, in its address, and leads to the run", async () => {
     await open("/audit");
-    await page.getByLabel("What was noticed").selectOption("lease");
-    await page.getByText("an agent fell silent").locator("visible=true").first().waitFor();
+    await page.getByLabel("Rule").selectOption("lease");
+    await page
+      .getByText("an agent stopped sending heartbeats")
+      .locator("visible=true")
+      .first()
+      .waitFor();
     expect(new URL(page.url()).search).toBe("?rule=lease");
     const entries = page.getByRole("list", { name: /newest first/ }).getByRole("listitem");
     expect(await entries.count()).toBe(1);
@@ -97,10 +101,10 @@ describe("the audit", () => {
     expect(text).toMatch(/crunch of nightly-report, attempt 1/);
     expect(text).toMatch(/after it was due/);
     await page.keyboard.press("Escape");
-    await page.getByLabel("Of the run with the id").fill(crypto.randomUUID());
-    await page.getByText("Nothing fits these filters").waitFor();
+    await page.getByLabel("Run id").fill(crypto.randomUUID());
+    await page.getByText("No intervention matches these filters").waitFor();
     await lookAt("audit-filtered");
-    await page.getByRole("button", { name: "Take the filters off" }).click();
+    await page.getByRole("button", { name: "Clear filters" }).click();
     await page
       .getByRole("link", { name: /crunch of nightly-report/ })
       .first()
@@ -135,10 +139,10 @@ describe("a second server", () => {
     });
     await lookAt("supervisors-two");
     await second.signal("SIGKILL");
-    await page.getByText("its owner was gone").first().waitFor({ timeout: 20_000 });
+    await page.getByText("its owner was lost").first().waitFor({ timeout: 20_000 });
     await page.getByText("silent").waitFor();
     await lookAt("supervisors-lost");
-    await page.getByText("All 256 partitions are watched").waitFor({ timeout: 20_000 });
+    await page.getByText("All 256 partitions have a supervisor").waitFor({ timeout: 20_000 });
   });
 });
 

@@ -102,7 +102,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
   const ended = (word: string) => page.locator(".standings li").filter({ hasText: word });
   await ended("completed").getByText("1,000", { exact: true }).waitFor();
   await ended("failed").getByText("18", { exact: true }).waitFor();
-  for (const word of ["undone", "cancelled"])
+  for (const word of ["compensated", "cancelled"])
     await ended(word).getByText("0", { exact: true }).waitFor();
   const completed = page.locator(".tile").filter({ hasText: "1,000 of 1,018 runs" });
   await completed.getByText("98.2 %", { exact: true }).waitFor();
@@ -111,7 +111,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
   await caption.waitFor({ state: "attached" });
   await lookAt(page, "overview-counts");
   const line = page.getByRole("listitem").filter({ hasText: "spoiled: 18 failed" });
-  await line.getByRole("link", { name: "Look at the runs" }).click();
+  await line.getByRole("link", { name: "See the runs" }).click();
   await page.waitForURL("**/runs?state=FAILED&workflow=spoiled");
 }, 90_000);
 
@@ -130,11 +130,11 @@ test("steps that are tried again are counted, and lead to the run in which they 
   await page.setViewportSize({ width: 390, height: 844 });
   await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
   await lookAt(page, "narrow-overview");
-  await line.getByRole("link", { name: "Look at the last run" }).click();
+  await line.getByRole("link", { name: "See the last run" }).click();
   await page.waitForURL(({ pathname }) => runs.some((runId) => pathname === `/runs/${runId}`));
 });
 
-test("an item of a map that takes far longer than others have is named, as long as it does", async (context) => {
+test("an item of a map that takes far longer than usual is named, as long as it does", async (context) => {
   await client.waitRun(await start(Array.from({ length: 2 * SAMPLES }, (_, n) => `shelf-${n}`)));
   await until("it is known how long a shelf takes", async () => {
     const asked = { name: "count-shelves", includeDurations: true };
@@ -150,8 +150,8 @@ test("an item of a map that takes far longer than others have is named, as long 
   const page = await keptPage(context, server.address);
   await visit(page, "/");
   const line = page.getByRole("listitem").filter({ hasText: "shelves[2]" });
-  await line.getByText("takes far longer than others have").waitFor();
+  await line.getByText("takes far longer than usual").waitFor();
   await lookAt(page, "overview-suspect");
-  await line.getByRole("link", { name: "Look at the run" }).click();
+  await line.getByRole("link", { name: "See the run" }).click();
   await page.waitForURL(`**/runs/${runId}`);
 });

@@ -43,8 +43,8 @@ test("an error of the server is not put down to the person", async (context) => 
   }`);
   await visit(page, "/workflows");
   const problem = page.getByRole("alert").filter({ hasText: "Could not load the workflows" });
-  await problem.getByText("The server met an error of its own (HTTP 500).").waitFor(WAIT);
-  await problem.getByText("look into the log of the server").waitFor(WAIT);
+  await problem.getByText("The server had an internal error (HTTP 500).").waitFor(WAIT);
+  await problem.getByText("see the log of the server").waitFor(WAIT);
   expect(await page.getByText("Correct it").count()).toBe(0);
   await picture(page, "server-error");
   await page.evaluate("healed()");

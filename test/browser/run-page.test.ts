@@ -56,9 +56,9 @@ test("signals are listed with the step that took them, or that none does", async
   const first = signals.filter({ hasText: "taken by paid" });
   await first.waitFor(WAIT);
   await shop.client.signal(runId, "payment");
-  await signals.getByText("no step takes it any more").waitFor(WAIT);
+  await signals.getByText("no step can take it any more").waitFor(WAIT);
   expect(await signals.count()).toBe(2);
-  await first.getByText("What it carries").click();
+  await first.getByText("Payload").click();
   await first.getByText("1200").waitFor(WAIT);
   await lookAt(page, "run-signals");
 });
@@ -91,7 +91,7 @@ test("control characters of messages are shown, and turn nothing round", async (
     expect(await hiddenIn(page, "body.innerText"), path).toEqual([]);
   }
   await visit(page, `/runs/${asking}`);
-  await page.getByLabel("say, needs a person").click();
+  await page.getByLabel("say, escalated").click();
   await page.getByRole("region", { name: "Step say" }).getByText(VISIBLE).first().waitFor(WAIT);
   await picture(page, "run-control-characters");
   // Titles and labels have it too.
@@ -104,7 +104,7 @@ test("a step that failed and was continued after is a warning with its error", a
   await visit(page, `/runs/${runId}`);
   await page.locator(".page-title").getByText("completed, 1 warning").waitFor(WAIT);
   const warnings = page.getByRole("region", { name: "Warnings" });
-  await warnings.getByText("The run went on after a failure:").waitFor(WAIT);
+  await warnings.getByText("The run continued after a failure:").waitFor(WAIT);
   await warnings.getByText(`evil: ${VISIBLE}`).waitFor(WAIT);
 });
 
@@ -128,7 +128,7 @@ test.for([1_440, 390])(
     const page = await keptPage(context, shop.address);
     await page.setViewportSize({ width, height: 900 });
     await visit(page, `/runs/${asking}`);
-    const panel = page.getByRole("region", { name: "Questions that wait for a person" });
+    const panel = page.getByRole("region", { name: "Open escalations" });
     const message = panel.locator("bdi").filter({ hasText: "reason 199" });
     await message.waitFor(WAIT);
     const height = async () => (await message.boundingBox())?.height ?? 0;

@@ -33,10 +33,10 @@ test("every page opens, keeps to the policy, and has no serious finding", async 
   await inState(asking, "ESCALATED");
   const page = await keptPage(context, shop.address);
   const pages = [
-    ["overview", "/", "What needs a person"],
+    ["overview", "/", "Needs attention"],
     ["runs", "/runs", "held"],
     ["run-held", `/runs/${held}`, "What it waits for"],
-    ["run-escalated", `/runs/${asking}`, "Questions that wait for a person"],
+    ["run-escalated", `/runs/${asking}`, "Open escalations"],
     ["run-missing", "/runs/none", "There is no such run"],
     ["no-page", "/no-such-page", "There is no such page"],
   ] as const;
@@ -55,7 +55,7 @@ test("dialogs and help have no serious finding either", async (context) => {
   await visit(page, "/runs");
   await page.getByRole("heading", { name: "Runs" }).waitFor(WAIT);
   await page.keyboard.press("?");
-  await page.getByRole("heading", { name: "Keys" }).waitFor(WAIT);
+  await page.getByRole("heading", { name: "Shortcuts" }).waitFor(WAIT);
   await lookAt(page, "keys");
   await page.keyboard.press("Escape");
   await visit(page, "/runs?workflow=order");
@@ -65,7 +65,7 @@ test("dialogs and help have no serious finding either", async (context) => {
 });
 
 describe("a run", () => {
-  test("is followed live from its start to the end of its undoing", async (context) => {
+  test("is followed live from its start to the end of its compensation", async (context) => {
     const runId = await start("order", "sold-out");
     const page = await keptPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
@@ -75,8 +75,8 @@ describe("a run", () => {
     // What the agent has reported: 40 %.
     await page.getByText("with an agent, 40 %").waitFor(WAIT);
     shop.release("sold-out");
-    await state.filter({ hasText: "undone" }).waitFor(WAIT);
-    await page.getByLabel("pay, undone").waitFor(WAIT);
+    await state.filter({ hasText: "compensated" }).waitFor(WAIT);
+    await page.getByLabel("pay, compensated").waitFor(WAIT);
     await page.getByLabel(/^undo 1 with shop-1: done/).waitFor(WAIT);
     await picture(page, "run-undone-light");
   });
@@ -103,18 +103,18 @@ describe("a run", () => {
     // There is something to be undone then.
     await page.getByLabel("pack, with an agent").waitFor(WAIT);
     await page.getByRole("button", { name: "Pause", exact: true }).click();
-    await page.getByText("Nothing new is handed out until somebody resumes it.").waitFor(WAIT);
+    await page.getByText("No new task of the run is handed out until it is resumed.").waitFor(WAIT);
     await page.getByRole("button", { name: "Pause the run" }).click();
     await state.filter({ hasText: "paused" }).waitFor(WAIT);
     await page.getByRole("button", { name: "Resume", exact: true }).click();
     await page.getByRole("button", { name: "Resume the run" }).click();
     await state.filter({ hasText: "running" }).waitFor(WAIT);
     await page.getByRole("button", { name: "Cancel…" }).click();
-    await page.getByText("undone in reverse order").waitFor(WAIT);
+    await page.getByText("compensated in reverse order").waitFor(WAIT);
     await page.getByRole("button", { name: "Cancel the run" }).click();
-    await state.filter({ hasText: /stopping|undoing|undone/ }).waitFor(WAIT);
+    await state.filter({ hasText: /stopping|compensating|compensated/ }).waitFor(WAIT);
     shop.release("done");
-    await state.filter({ hasText: /^undone$/ }).waitFor(WAIT);
+    await state.filter({ hasText: /^compensated$/ }).waitFor(WAIT);
   });
 
   test("has its question answered from the overview in four clicks", async (context) => {
@@ -130,7 +130,7 @@ describe("a run", () => {
     await page.getByText("the shelf says 3, the list says 4").first().waitFor(WAIT);
     await page.getByRole("button", { name: "It is done" }).click();
     await page.getByLabel("Your name").fill("ada");
-    await page.getByLabel("Its output").fill('{"counted": 4}');
+    await page.getByLabel("Output, as JSON").fill('{"counted": 4}');
     await page.getByRole("dialog").getByRole("button", { name: "It is done" }).click();
     await page.locator(".page-title .badge", { hasText: "closed" }).waitFor(WAIT);
     await inState(runId, "COMPLETED");
@@ -201,7 +201,7 @@ test("an approval that has a form is given with it", async (context) => {
   await page.getByLabel("Your name").fill("ada");
   await picture(page, "approval-form");
   await page.getByRole("button", { name: "Decide" }).click();
-  await page.getByText("The decision is kept.").waitFor(WAIT);
+  await page.getByText("The decision is recorded.").waitFor(WAIT);
   await inState(runId, "COMPLETED");
   const [release] = (await shop.client.getRun(runId)).steps;
   expect(release?.output).toMatchObject({

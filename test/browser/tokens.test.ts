@@ -33,10 +33,10 @@ test("asks for a token, says why one is refused, and goes on with one that is go
   const dialog = page.getByRole("dialog");
   const give = async (secret: string) => {
     await dialog.getByLabel("Token").fill(secret);
-    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByRole("button", { name: "Sign in" }).click();
   };
   await page.goto("/");
-  await dialog.getByText("This server asks for a token").waitFor(WAIT);
+  await dialog.getByText("This server requires a token").waitFor(WAIT);
   expect(await seriousFindings(page)).toEqual([]);
   // The page behind has no advice for the command line.
   const said = () => page.evaluate<string>("document.body.innerText");
@@ -44,7 +44,7 @@ test("asks for a token, says why one is refused, and goes on with one that is go
   await picture(page, "token-asked");
 
   await give(`drover_${"A".repeat(43)}`);
-  await dialog.getByText("Nobody knows the API token").waitFor(WAIT);
+  await dialog.getByText("The server does not know this API token").waitFor(WAIT);
   await give((await tokenOf("till", Role.AGENT, false)).secret);
   await dialog.getByText('The API token "till" has the role "agent"').waitFor(WAIT);
   expect(await said()).not.toMatch(/--token|DROVER_TOKEN|drover token/);
@@ -53,7 +53,7 @@ test("asks for a token, says why one is refused, and goes on with one that is go
   const eyes = await tokenOf("eyes", Role.VIEWER);
   await give(eyes.secret);
   await dialog.waitFor({ ...WAIT, state: "hidden" });
-  await page.getByText("What needs a person").first().waitFor(WAIT);
+  await page.getByText("Needs attention").first().waitFor(WAIT);
   await page.goto("/runs");
   await page.getByRole("heading", { name: "Runs" }).waitFor(WAIT);
   expect(page.url()).not.toContain(eyes.secret);
@@ -63,7 +63,7 @@ test("asks for a token, says why one is refused, and goes on with one that is go
   const revoked = await drover(["token", "revoke", eyes.id, "--by", "ada"], { env });
   expect(revoked).toMatchObject({ code: 0 });
   await page.goto("/");
-  await dialog.getByText("The API token that was given is revoked").waitFor(WAIT);
+  await dialog.getByText("This API token is revoked").waitFor(WAIT);
 });
 
 test("a token that ends while the tab is open is asked for again by itself", async (context) => {
@@ -72,11 +72,11 @@ test("a token that ends while the tab is open is asked for again by itself", asy
   const eyes = await tokenOf("short", Role.VIEWER);
   await page.goto("/runs");
   await dialog.getByLabel("Token").fill(eyes.secret);
-  await dialog.getByRole("button", { name: "Go on" }).click();
+  await dialog.getByRole("button", { name: "Sign in" }).click();
   await dialog.waitFor({ ...WAIT, state: "hidden" });
   const { secret: admin } = await tokenOf("second", Role.ADMIN);
   const env = { DROVER_ADDRESS: server.address, DROVER_TOKEN: admin };
   await drover(["token", "revoke", eyes.id, "--by", "ada"], { env });
   await page.getByRole("link", { name: "Workflows" }).first().click();
-  await dialog.getByText("The API token that was given is revoked").waitFor(WAIT);
+  await dialog.getByText("This API token is revoked").waitFor(WAIT);
 });

@@ -11,9 +11,9 @@ import "./styles/parts.css";
 import "./styles/pages.css";
 
 showTheme();
-const place = document.getElementById("app");
-if (!place) throw new Error("index.html has no element #app");
-createRoot(place).render(
+const root = document.getElementById("app");
+if (!root) throw new Error("index.html has no element #app");
+createRoot(root).render(
   <StrictMode>
     <App />
   </StrictMode>,

@@ -16,7 +16,7 @@ test("a filter is repeated in words", () => {
     labels: { team: "blue", zone: "b" },
   });
   expect(words).toBe(
-    "state failed, workflow order, label team=blue, label zone=b, accepted in the last 24 hours",
+    "state failed, workflow order, label team=blue, label zone=b, started in the last 24 hours",
   );
 });
 
@@ -29,12 +29,12 @@ test("a value of a label may have equal liveness", () => {
 });
 
 test.each([
-  ["labels=tenant", "labels", '"tenant" is no label: write name=value'],
-  ["labels=tenant%3Aglobex", "labels", '"tenant:globex" is no label: write name=value'],
-  ["labels=%3Dglobex", "labels", '"=globex" is no label: write name=value'],
-  ["labels=a%3D1+a%3D2", "labels", 'the label "a" is there twice: a run has one value of it'],
+  ["labels=tenant", "labels", '"tenant" is not a label: write name=value'],
+  ["labels=tenant%3Aglobex", "labels", '"tenant:globex" is not a label: write name=value'],
+  ["labels=%3Dglobex", "labels", '"=globex" is not a label: write name=value'],
+  ["labels=a%3D1+a%3D2", "labels", 'the label "a" is given twice: a run has one value for it'],
   ["state=FALED", "state", 'there is no state "FALED"'],
-  ["since=9d", "since", 'there is no time "9d"'],
+  ["since=9d", "since", 'there is no time range "9d"'],
   ["order=newest", "order", 'there is no order "newest"'],
 ])("%s cannot be read", (search, field, problem) => {
   expect([...read(search).problems]).toEqual([[field, problem]]);

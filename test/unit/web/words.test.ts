@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { answers, escalationReasons, rules } from "../../../server/store/postgres/codes.ts";
 import {
   answerWords,
-  lookFirst,
+  checkFirst,
   reasonOfQuestion,
 } from "../../../web/src/words/escalation-words.ts";
 import { visibleText } from "../../../web/src/words/foreign-words.ts";
@@ -20,7 +20,7 @@ describe("the words of the dashboard", () => {
   test("have each kind of question, and what to look at first", () => {
     for (const reason of escalationReasons.names) {
       expect(reasonOfQuestion(reason)).toMatch(/ /);
-      expect(lookFirst(reason), reason).toMatch(/\.$/);
+      expect(checkFirst(reason), reason).toMatch(/\.$/);
     }
   });
 

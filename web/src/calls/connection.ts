@@ -5,21 +5,21 @@ import { useSyncExternalStore } from "react";
 let broken: ReadonlySet<object> = new Set();
 const listeners = new Set<() => void>();
 
-/** Called by each caller: it waits for the server, or it no longer does. */
+/** Each call reports that it waits for the server, or that it no longer does. */
 export function tellConnection(caller: object, reachable: boolean): void {
   if (broken.has(caller) !== reachable) return;
   const next = new Set(broken);
   if (reachable) next.delete(caller);
   else next.add(caller);
   broken = next;
-  for (const tell of listeners) tell();
+  for (const listener of listeners) listener();
 }
 
 export function useConnectionLost(): boolean {
   return useSyncExternalStore(
-    (tell) => {
-      listeners.add(tell);
-      return () => listeners.delete(tell);
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     () => broken.size > 0,
   );

@@ -20,15 +20,16 @@ export interface Problem {
 }
 
 const nextByReason: Readonly<Record<string, string>> = {
-  RUN_NOT_FOUND: "Check its id; runs that ended long ago are removed. Look for it under Runs.",
+  RUN_NOT_FOUND: "Check its id; runs that ended long ago are removed. Search for it under Runs.",
   NAMESPACE_NOT_FOUND: "Choose another namespace at the top of the navigation.",
-  WORKFLOW_NOT_FOUND: "Look under Workflows for what is registered.",
-  ESCALATION_NOT_FOUND: "Look under Escalations for the questions that there are.",
-  RUN_STATE: "The run has moved on meanwhile: look at its state now.",
-  ESCALATION_CLOSED: "Somebody or something has answered it: nothing is left to do here.",
+  WORKFLOW_NOT_FOUND: "Workflows lists what is registered.",
+  ESCALATION_NOT_FOUND: "Escalations lists the open ones.",
+  RUN_STATE: "The state of the run has changed: check it first.",
+  ESCALATION_CLOSED: "It was answered already: nothing is left to do here.",
   ESCALATION_CLAIMED: "Ask them, or take it over.",
-  ANSWER_NOT_ALLOWED: "The run has moved on: choose one of the answers it takes now.",
-  COUNT_MISMATCH: "Runs have come or gone since they were counted: count again.",
+  ANSWER_NOT_ALLOWED:
+    "The state of the run has changed: choose one of the answers that it accepts now.",
+  COUNT_MISMATCH: "The number of runs has changed since they were counted: count again.",
   PAGE_TOKEN_INVALID: "Load the list again from its start.",
 };
 
@@ -51,11 +52,11 @@ export function problemOf(error: unknown): Problem {
     case Code.Aborted:
     case Code.Canceled:
     case Code.DeadlineExceeded:
-      return { ...answer, kind: "unreachable", next: "It is tried again by itself." };
+      return { ...answer, kind: "unreachable", next: "The dashboard retries automatically." };
     case Code.ResourceExhausted:
       // Limits that an operator has set have the same code.
       return reason === "OVERLOADED"
-        ? { ...answer, kind: "busy", next: "Try it again in a moment." }
+        ? { ...answer, kind: "busy", next: "Try again in a few seconds." }
         : refusedAs(answer);
     case Code.Internal:
     case Code.DataLoss:
@@ -72,7 +73,7 @@ const unreachable: Problem = {
   kind: "unreachable",
   reason: "",
   message: "The server does not answer.",
-  next: "It is tried again by itself; see whether the server runs.",
+  next: "The dashboard retries automatically; check whether the server runs.",
   fields: [],
 };
 
@@ -84,19 +85,19 @@ function isNetworkFailure({ cause, rawMessage }: ConnectError): boolean {
 
 /** The only information of an answer that comes from no handler of the server. */
 const HTTP_STATUS = /^HTTP \d{3}$/;
-const DEFECT_NEXT = "Try it again; if it stays so, look into the log of the server.";
+const DEFECT_NEXT = "Try again; if it persists, see the log of the server.";
 
 function httpProblem(answer: Omit<Problem, "kind" | "next">): Problem {
-  const message = `The server met an error of its own (${answer.message}).`;
+  const message = `The server had an internal error (${answer.message}).`;
   return { ...answer, kind: "defect", message, next: DEFECT_NEXT };
 }
 
 const tokenFaults: Readonly<Record<string, string>> = {
-  missing: "This server answers only calls that show a token.",
-  malformed: "This is no API token of Drover.",
-  unknown: "Nobody knows the API token that was given.",
-  revoked: "The API token that was given is revoked.",
-  expired: "The API token that was given has expired.",
+  missing: "This server requires an API token.",
+  malformed: "This is not an API token of Drover.",
+  unknown: "The server does not know this API token.",
+  revoked: "This API token is revoked.",
+  expired: "This API token has expired.",
 };
 
 /** The server's message explains how to send a token; here a dialog asks for it. */
@@ -105,12 +106,12 @@ function tokenProblem(
   { why = "", token = "", role = "", needs = "" }: Readonly<Record<string, string>>,
 ): Problem {
   if (answer.reason === "NOT_ALLOWED" && needs !== "") {
-    const message = `The API token "${token}" has the role "${role}", and this takes ${needs}.`;
-    const next = "Ask for a token that may do this; another tab asks for it anew.";
+    const message = `The API token "${token}" has the role "${role}", and this action needs ${needs}.`;
+    const next = "Get a token that allows this, and open a new tab to enter it.";
     return { ...answer, kind: "token", message, next };
   }
   const message = tokenFaults[why] ?? answer.message;
-  return { ...answer, kind: "token", message, next: "Give a token that the server knows." };
+  return { ...answer, kind: "token", message, next: "Enter a valid token." };
 }
 
 function refusedAs(answer: Omit<Problem, "kind" | "next">): Problem {

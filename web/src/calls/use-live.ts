@@ -58,7 +58,7 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
 
   async function followOnce(signal: AbortSignal): Promise<void> {
     for (let tries = 0; !signal.aborted; tries++) {
-      const stands = setTimeout(() => {
+      const countsAsOpen = setTimeout(() => {
         if (signal.aborted || last === null) return;
         tellConnection(caller, true);
         show({ kind: "live", value: last });
@@ -66,7 +66,7 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
       try {
         for await (const value of open(last, signal)) {
           if (signal.aborted) return;
-          clearTimeout(stands);
+          clearTimeout(countsAsOpen);
           last = value;
           tries = 0;
           tellConnection(caller, true);
@@ -78,7 +78,7 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
         show({ kind: "ended", value: last });
         return;
       } catch (error) {
-        clearTimeout(stands);
+        clearTimeout(countsAsOpen);
         if (signal.aborted) return;
         const problem = problemOf(error);
         const unreachable = problem.kind === "unreachable";
@@ -92,16 +92,16 @@ function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => v
     }
   }
 
-  const begin = () => {
+  const start = () => {
     current.abort();
     current = new AbortController();
     if (!over && document.visibilityState === "visible") void followOnce(current.signal);
   };
-  begin();
-  document.addEventListener("visibilitychange", begin);
-  const forgetToken = onToken(begin);
+  start();
+  document.addEventListener("visibilitychange", start);
+  const forgetToken = onToken(start);
   return () => {
-    document.removeEventListener("visibilitychange", begin);
+    document.removeEventListener("visibilitychange", start);
     forgetToken();
     current.abort();
     tellConnection(caller, true);

@@ -1,6 +1,6 @@
 // An action: a button, a dialog that asks before it, and a message after it.
 //
-//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It rests."}>
+//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It is paused."}>
 //     what will happen, and fields if the user must fill in something
 //   </Act>
 import { type ReactNode, useState } from "react";
@@ -17,8 +17,8 @@ export interface ActProps {
   /** The text of the dialog's button; left out: that of the button on the page. */
   readonly act?: string;
   readonly danger?: boolean;
-  /** The look of the button on the page; left out: a plain button. */
-  readonly look?: "main" | "danger" | "quiet";
+  /** The style of the button on the page; left out: a plain button. */
+  readonly variant?: "main" | "danger" | "quiet";
   readonly disabled?: boolean;
   /** Performs the action and returns what was done: "The queue is paused." */
   readonly onAct: (form: FormData) => Promise<string>;
@@ -28,14 +28,14 @@ export interface ActProps {
 }
 
 export function Act(props: ActProps) {
-  const { name, label, title, act, danger, look, disabled, onAct, done, children } = props;
+  const { name, label, title, act, danger, variant, disabled, onAct, done, children } = props;
   const [open, setOpen] = useState(false);
-  const tell = useNotice();
+  const notify = useNotice();
   return (
     <>
       <button
         type="button"
-        className={look}
+        className={variant}
         disabled={disabled}
         aria-label={label}
         onClick={() => setOpen(true)}
@@ -48,7 +48,7 @@ export function Act(props: ActProps) {
           act={act ?? name}
           danger={danger ?? false}
           onAct={async (form) => {
-            tell(await onAct(form));
+            notify(await onAct(form));
             done?.();
           }}
           onClose={() => setOpen(false)}

@@ -25,7 +25,7 @@ export function Answer({ answer, escalation, again }: AnswerProps) {
         name={name}
         title={`${name}: ${subject} of ${workflow}?`}
         danger={danger}
-        {...(danger ? { look: "danger" } : {})}
+        {...(danger ? { variant: "danger" } : {})}
         {...(again ? { done: again } : {})}
         onAct={async (form) => {
           const { by, why } = personOf(form);
@@ -39,7 +39,9 @@ export function Answer({ answer, escalation, again }: AnswerProps) {
             run: { ref: { case: "runId", value: runId } },
             ...(text === "" ? {} : { payload: jsonPayload(text) }),
           });
-          return repeated ? "It had been answered so before." : `It is answered: ${answer}.`;
+          return repeated
+            ? "The same answer had been given before."
+            : `Answer recorded: ${answer}.`;
         }}
       >
         <p>{happens}</p>
@@ -55,8 +57,8 @@ function PayloadField({ takes }: { readonly takes: "input" | "output" }) {
   const isInput = takes === "input";
   return (
     <Field
-      name={isInput ? "Its whole input, as JSON" : "Its output, as JSON"}
-      help={isInput ? "All of it: nothing of the old one is kept." : "Left empty: it has none."}
+      name={isInput ? "Complete input, as JSON" : "Output, as JSON"}
+      help={isInput ? "It replaces the old input as a whole." : "Empty: no output."}
     >
       <textarea
         name="payload"
@@ -79,7 +81,7 @@ function jsonFault(text: string): string {
     JSON.parse(text);
     return "";
   } catch (error) {
-    return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return `This is not JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 

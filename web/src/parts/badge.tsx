@@ -3,7 +3,8 @@ import { Foreign } from "./foreign.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 /**
- * Each tone has its own shape. `idle`: not begun; `paused`: held by a person; `undo`: compensation.
+ * Each tone has its own shape. `idle`: not started; `paused`: held by a person; `undo`:
+ * compensation.
  */
 export type Tone = "ok" | "moving" | "waiting" | "idle" | "paused" | "warning" | "bad" | "undo";
 

@@ -31,16 +31,16 @@ const BAR_SHARE = 0.7;
 const BAR_PX_MAX = 26;
 
 export function Chart({ label, times, series }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const drawn = useRef<uPlot | null>(null);
   const names = series.map(({ name, colour }) => `${name} ${colour}`).join("|");
   const data: uPlot.AlignedData = [[...times], ...columnsOf(series)];
   const newest = useRef(data);
   newest.current = data;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the series are told apart by `names`.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `names` identifies the series.
   useEffect(() => {
-    const target = place.current;
+    const target = container.current;
     if (target === null) return;
     const draw = () => {
       drawn.current?.destroy();
@@ -65,7 +65,7 @@ export function Chart({ label, times, series }: ChartProps) {
   useEffect(() => drawn.current?.setData(newest.current));
   return (
     <figure className="chart">
-      <div ref={place} aria-hidden="true" />
+      <div ref={container} aria-hidden="true" />
       <Numbers {...{ label, times, series }} />
       <figcaption>
         {series.map(({ name, colour, values }) => (

@@ -16,7 +16,7 @@ export interface ConfirmProps {
   readonly act: string;
   /** The action cannot be undone. */
   readonly danger?: boolean;
-  /** The action is not possible now; the text says why. */
+  /** The action is not possible now; the text gives the reason. */
   readonly disabled?: boolean;
   /** Performs the action; an error is shown. The dialog closes when it resolves. */
   readonly onAct: (form: FormData) => Promise<void>;
@@ -56,11 +56,13 @@ export function ConfirmDialog(props: ConfirmProps) {
           </div>
         )}
         <p role="status" className={lost ? "note" : ""}>
-          {lost ? "The connection to the server is lost: this can be done once it is back." : null}
+          {lost
+            ? "The connection to the server is lost. The action is possible once it is back."
+            : null}
         </p>
         <div className="dialog-acts">
           <button type="button" onClick={() => dialog.current?.close()}>
-            Leave it
+            Close
           </button>
           <button
             type="submit"
@@ -78,5 +80,5 @@ export function ConfirmDialog(props: ConfirmProps) {
 /** A call that changes something is not repeated automatically: it may have taken effect. */
 function notByItself(problem: Problem): Problem {
   if (problem.kind !== "unreachable") return problem;
-  return { ...problem, next: "Try it again in a moment; see first whether it was done." };
+  return { ...problem, next: "Check whether it took effect before you try again." };
 }

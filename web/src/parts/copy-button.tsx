@@ -1,4 +1,4 @@
-// Copies a text to the clipboard, and says so.
+// Copies a text to the clipboard, and confirms it.
 import { useState } from "react";
 
 const SAID_MS = 1_500;

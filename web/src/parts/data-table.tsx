@@ -142,7 +142,7 @@ function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
         {choice === undefined ? null : (
           <div role="columnheader">
             <ChoiceBox
-              name="Choose all rows that are loaded"
+              name="Select all loaded rows"
               checked={all}
               onChange={() => choice.onChoose(all ? new Set() : new Set(rows.map(keyOf)))}
             />
@@ -203,7 +203,7 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
       {choice === undefined ? null : (
         <div role="cell">
           <ChoiceBox
-            name={`Choose ${key}`}
+            name={`Select ${key}`}
             checked={chosen}
             onChange={() => {
               const next = new Set(choice.chosen);

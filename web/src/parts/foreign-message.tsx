@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { visibleText } from "../words/foreign-words.ts";
 
-/** Its first three lines, and the rest on request. */
+/** Its first three lines; the remaining lines on request. */
 export function ForeignMessage({ text }: { readonly text: string }) {
   const box = useRef<HTMLElement>(null);
   const [whole, setWhole] = useState(false);

@@ -11,9 +11,9 @@ export interface GraphShape {
   readonly edges: readonly (readonly [string, string])[];
 }
 
-export type Places = Readonly<Record<string, { readonly x: number; readonly y: number }>>;
+export type Positions = Readonly<Record<string, { readonly x: number; readonly y: number }>>;
 
-export function placesOf({ nodes, edges }: GraphShape): Places {
+export function positionsOf({ nodes, edges }: GraphShape): Positions {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 64 });
   graph.setDefaultEdgeLabel(() => ({}));

@@ -1,4 +1,4 @@
 // A worker that lays out graphs; see graph-layout.ts.
-import { type GraphShape, placesOf } from "./graph-layout.ts";
+import { type GraphShape, positionsOf } from "./graph-layout.ts";
 
-addEventListener("message", ({ data }: MessageEvent<GraphShape>) => postMessage(placesOf(data)));
+addEventListener("message", ({ data }: MessageEvent<GraphShape>) => postMessage(positionsOf(data)));

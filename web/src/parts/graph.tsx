@@ -15,7 +15,7 @@ import { useEffect, useMemo, useState } from "react";
 import "@xyflow/react/dist/base.css";
 import "./graph.css";
 import type { Status } from "./badge.tsx";
-import { type GraphShape, NODE_HEIGHT, NODE_WIDTH, type Places } from "./graph-layout.ts";
+import { type GraphShape, NODE_HEIGHT, NODE_WIDTH, type Positions } from "./graph-layout.ts";
 import { Icon } from "./icon.tsx";
 import { LoadingState } from "./states.tsx";
 
@@ -39,17 +39,17 @@ export interface GraphProps {
 type StepNode = Node<GraphNode & { readonly [key: string]: unknown }, "step">;
 
 export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
-  const places = usePlaces(nodes);
+  const positions = usePositions(nodes);
   const drawn = useMemo(
     () =>
-      places === null
+      positions === null
         ? []
         : nodes.map(
             (node): StepNode => ({
               id: node.id,
               type: "step",
               data: { ...node },
-              position: places[node.id] ?? { x: 0, y: 0 },
+              position: positions[node.id] ?? { x: 0, y: 0 },
               width: NODE_WIDTH,
               height: NODE_HEIGHT,
               selected: node.id === picked,
@@ -60,10 +60,10 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
               ],
             }),
           ),
-    [nodes, places, picked],
+    [nodes, positions, picked],
   );
   const edges = useMemo(() => nodes.flatMap(edgesOf), [nodes]);
-  if (places === null) return <LoadingState what="the graph" />;
+  if (positions === null) return <LoadingState what="the graph" />;
   return (
     <section className="graph" aria-label={name} data-size={nodes.length > 12 ? "big" : "small"}>
       <ReactFlow
@@ -121,7 +121,7 @@ function StepBox({ data, selected }: NodeProps<StepNode>) {
 const nodeTypes = { step: StepBox };
 
 /** null: not laid out yet. */
-function usePlaces(nodes: readonly GraphNode[]): Places | null {
+function usePositions(nodes: readonly GraphNode[]): Positions | null {
   const shape = useMemo((): GraphShape => {
     const known = new Set(nodes.map(({ id }) => id));
     const edges = nodes.flatMap(({ id, needs }) =>
@@ -131,12 +131,12 @@ function usePlaces(nodes: readonly GraphNode[]): Places | null {
   }, [nodes]);
   // New states come as new nodes of the same shape, which need no new layout.
   const key = JSON.stringify(shape);
-  const [placed, setPlaced] = useState<{ key: string; places: Places } | null>(null);
+  const [placed, setPlaced] = useState<{ key: string; positions: Positions } | null>(null);
   useEffect(() => {
     const worker = new Worker(new URL("./graph-worker.ts", import.meta.url), { type: "module" });
-    worker.onmessage = ({ data }: MessageEvent<Places>) => setPlaced({ key, places: data });
+    worker.onmessage = ({ data }: MessageEvent<Positions>) => setPlaced({ key, positions: data });
     worker.postMessage(JSON.parse(key));
     return () => worker.terminate();
   }, [key]);
-  return placed?.key === key ? placed.places : null;
+  return placed?.key === key ? placed.positions : null;
 }

@@ -14,10 +14,10 @@ export function PageHead(props: {
   readonly children?: ReactNode;
 }) {
   const namespace = useNamespace();
-  const place = namespace === "default" ? "Drover" : `${namespace} · Drover`;
+  const where = namespace === "default" ? "Drover" : `${namespace} · Drover`;
   useEffect(() => {
-    document.title = `${visibleText(props.title)} · ${place}`;
-  }, [props.title, place]);
+    document.title = `${visibleText(props.title)} · ${where}`;
+  }, [props.title, where]);
   return (
     <div className="page-head">
       <div>

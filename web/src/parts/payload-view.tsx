@@ -1,4 +1,4 @@
-// Inputs and outputs, which come from strangers: they are shown as text and never as anything else.
+// Inputs and outputs come from agents and callers: they are shown as text and never interpreted.
 // Objects and lists can be folded; long values are cut until the user asks for the rest.
 
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
@@ -11,7 +11,7 @@ import { Foreign } from "./foreign.tsx";
 /** `what` as in "Copy the input". */
 export function PayloadView(props: { readonly of: Payload | undefined; readonly what: string }) {
   const { of, what } = props;
-  if (of === undefined) return <p className="dim">There is none.</p>;
+  if (of === undefined) return <p className="dim">None.</p>;
   switch (of.body.case) {
     case "json":
       return <JsonText text={of.body.value} what={what} />;
@@ -23,7 +23,7 @@ export function PayloadView(props: { readonly of: Payload | undefined; readonly 
         </p>
       );
     default:
-      return <p className="dim">It is empty.</p>;
+      return <p className="dim">Empty.</p>;
   }
 }
 

@@ -12,7 +12,7 @@ const WHY_MAX = 1_024;
 export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
   return (
     <>
-      <Field name="Your name" help="It is kept with what you do; nothing verifies it.">
+      <Field name="Your name" help="Stored with the action; the server does not verify it.">
         <input
           name="by"
           required
@@ -28,7 +28,7 @@ export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
 
 export function WhyField() {
   return (
-    <Field name="Why" help="For those who read it later.">
+    <Field name="Reason" help="Shown in the history.">
       <input name="why" maxLength={WHY_MAX} autoComplete="off" />
     </Field>
   );

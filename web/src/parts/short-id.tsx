@@ -1,4 +1,4 @@
-// Shows only the end of an id: ids that were created together begin alike.
+// Shows only the end of an id: ids that were created together start with the same digits.
 
 const SHOWN = 6;
 

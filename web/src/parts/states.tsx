@@ -1,5 +1,5 @@
-// Placeholders for content: nothing there, still loading, could not be loaded. Each says what is
-// the matter and what to do next.
+// Placeholders for content: nothing there, still loading, could not be loaded. Each describes the
+// problem and the next action.
 
 import type { ReactNode } from "react";
 import { Link } from "wouter";
@@ -98,7 +98,7 @@ export function ProblemText({ problem }: { readonly problem: Problem }) {
   );
 }
 
-/** Shows the loaded value, or a placeholder that says why it is not there. */
+/** Shows the loaded value, or a placeholder that explains why it is missing. */
 export function Shown<T>(props: {
   readonly of: Loaded<T> & { readonly again?: () => void };
   readonly what: string;

@@ -1,4 +1,5 @@
-// Times and durations as people say them; hovering shows the exact time, which can be copied.
+// Times and durations in a form that people use; hovering shows the exact time, which can be
+// copied.
 import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
 import { durationWords, exactTime } from "../words/time-words.ts";
@@ -9,8 +10,8 @@ let nowMs = Date.now();
 let timer: ReturnType<typeof setInterval> | null = null;
 const listeners = new Set<() => void>();
 
-function listen(tell: () => void): () => void {
-  listeners.add(tell);
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
   if (timer === null) {
     // The timer was stopped, so the value is that of the last tick.
     nowMs = Date.now();
@@ -20,7 +21,7 @@ function listen(tell: () => void): () => void {
     }, TICK_MS);
   }
   return () => {
-    listeners.delete(tell);
+    listeners.delete(listener);
     if (listeners.size > 0 || timer === null) return;
     clearInterval(timer);
     timer = null;

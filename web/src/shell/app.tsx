@@ -1,5 +1,5 @@
 // The frame around every page: navigation, the page, and dialogs above it. The namespace is part of
-// the address, so that a link leads every user to the same place.
+// the address, so that a link opens the same page for every user.
 import { Suspense, useEffect } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { pages } from "../pages.tsx";
@@ -35,7 +35,7 @@ function Frame({ namespace }: { readonly namespace: string }) {
     <NamespaceProvider name={namespace}>
       <NoticeProvider>
         <a className="skip" href="#page">
-          Skip to the page
+          Skip to content
         </a>
         <div className="frame">
           <Navigation />
@@ -55,7 +55,7 @@ function Frame({ namespace }: { readonly namespace: string }) {
 
 function Page() {
   const [location] = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another address begins at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another address starts at its top.
   useEffect(() => {
     // In newer browsers scrollTo returns a promise, which must not be the effect's result.
     scrollTo(0, 0);
@@ -72,7 +72,7 @@ function Page() {
             <EmptyState
               title="There is no such page"
               wholePage
-              text={`Nothing of the dashboard is at ${location}.`}
+              text={`The dashboard has no page at ${location}.`}
               next={{ href: "/", text: "Go to the overview" }}
             />
           </Route>

@@ -1,4 +1,4 @@
-// Says that the server does not answer, and that the user need not do anything about the page.
+// Reports that the server does not answer, and that the user need not reload the page.
 import { useConnectionLost } from "../calls/connection.ts";
 
 export function ConnectionLine() {
@@ -7,8 +7,8 @@ export function ConnectionLine() {
     <div role="status" className="connection">
       {lost ? (
         <p>
-          <strong>Connection lost, trying again.</strong> What you see is as of then; it goes on by
-          itself.
+          <strong>Connection lost, trying again.</strong> The page shows the last known state; it
+          continues by itself.
         </p>
       ) : null}
     </div>

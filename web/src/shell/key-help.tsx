@@ -11,7 +11,7 @@ export function KeyHelp() {
   const [shown, setShown] = useState<readonly KeyUse[]>([]);
   const everywhere = useMemo(
     () => [
-      { keys: "?", does: "show what the keys do", act: askForHelp },
+      { keys: "?", does: "show the shortcuts", act: askForHelp },
       { keys: "/", does: "search or filter on this page", act: focusSearch },
       ...routes
         .filter(({ id, letter }) => letter !== null && pages[id] !== undefined)
@@ -34,7 +34,7 @@ export function KeyHelp() {
   }, []);
   return (
     <dialog ref={dialog} className="dialog" aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
+      <h2 id="keys-title">Shortcuts</h2>
       <dl className="keys">
         {shown.map(({ keys, does }) => (
           <div key={keys}>

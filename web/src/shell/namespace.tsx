@@ -30,7 +30,7 @@ export function NamespaceChoice() {
       <select
         value={current}
         onChange={({ target }) => {
-          // Another tenant: the old page must not stay visible even for a moment.
+          // Another tenant: the old page must not stay visible at all.
           location.assign(
             target.value === "default" ? "/" : `/ns/${encodeURIComponent(target.value)}`,
           );

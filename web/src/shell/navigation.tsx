@@ -55,7 +55,7 @@ export function Navigation() {
       <div className="navigation-foot">
         <ThemeChoice />
         <button type="button" className="quiet" onClick={askForHelp}>
-          Keys <kbd>?</kbd>
+          Shortcuts <kbd>?</kbd>
         </button>
       </div>
     </header>
@@ -63,7 +63,7 @@ export function Navigation() {
 }
 
 const themes: readonly (readonly [Theme, string])[] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];

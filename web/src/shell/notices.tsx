@@ -13,13 +13,13 @@ const SHOWN_MS = 7_000;
 
 export function NoticeProvider({ children }: { readonly children: ReactNode }) {
   const [shown, setShown] = useState<readonly Notice[]>([]);
-  const tell = useCallback((text: string) => {
+  const notify = useCallback((text: string) => {
     const id = performance.now();
     setShown((before) => [...before.slice(-2), { id, text }]);
     setTimeout(() => setShown((before) => before.filter((one) => one.id !== id)), SHOWN_MS);
   }, []);
   return (
-    <Notices.Provider value={tell}>
+    <Notices.Provider value={notify}>
       {children}
       <div className="notices" role="status">
         {shown.map(({ id, text }) => (

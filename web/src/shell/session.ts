@@ -9,23 +9,23 @@ export function token(): string | null {
 
 export function keepToken(value: string): void {
   sessionStorage.setItem(KEPT_AS, value);
-  for (const tell of listeners) tell();
+  for (const listener of listeners) listener();
 }
 
 /** Called when there is a new token: refused calls are repeated. */
-export function onToken(tell: () => void): () => void {
-  listeners.add(tell);
-  return () => void listeners.delete(tell);
+export function onToken(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }
 
 const refused = new Set<() => void>();
 
 /** Called when a call was refused for lack of a valid token, which may have expired meanwhile. */
 export function tellRefused(): void {
-  for (const tell of refused) tell();
+  for (const listener of refused) listener();
 }
 
-export function onRefused(tell: () => void): () => void {
-  refused.add(tell);
-  return () => void refused.delete(tell);
+export function onRefused(listener: () => void): () => void {
+  refused.add(listener);
+  return () => void refused.delete(listener);
 }

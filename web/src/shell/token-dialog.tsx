@@ -23,11 +23,11 @@ export function TokenDialog() {
       aria-labelledby="token-title"
       onCancel={(event) => event.preventDefault()}
     >
-      <h2 id="token-title">This server asks for a token</h2>
+      <h2 id="token-title">This server requires a token</h2>
       {token() === null ? (
-        <p>It stays in this tab until the tab is closed, and is sent to this server alone.</p>
+        <p>The token is stored in this tab until it is closed, and is sent only to this server.</p>
       ) : (
-        <p role="alert">The server does not take the one that you gave. {problem?.message}</p>
+        <p role="alert">The server refused this token. {problem?.message}</p>
       )}
       <form
         onSubmit={(event) => {
@@ -50,7 +50,7 @@ export function TokenDialog() {
         </label>
         <div className="dialog-acts">
           <button type="submit" className="main">
-            Go on
+            Sign in
           </button>
         </div>
       </form>

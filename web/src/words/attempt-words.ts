@@ -1,4 +1,4 @@
-// The outcomes of attempts in words, and who performed them.
+// The outcomes of attempts in words, and their performers.
 import { type Attempt, AttemptSource, type Failure } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Status } from "../parts/badge.tsx";

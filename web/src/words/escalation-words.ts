@@ -4,30 +4,31 @@ import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_p
 import type { Status } from "../parts/badge.tsx";
 
 const reasons: Readonly<Record<string, string>> = {
-  unknown: "nobody knows if it took effect",
-  unverified: "its verify could not tell if it took effect",
-  poison: "three agents in a row were lost with it, or it never arrived at ten in a row",
+  unknown: "it is unknown whether it took effect",
+  unverified: "its verify task could not determine whether it took effect",
+  poison: "three agents in a row were lost while they had it, or ten deliveries in a row failed",
   "step-failed": "it failed",
-  "after-pivot": "it failed where undoing is no longer possible",
+  "after-pivot": "it failed after the pivot, where compensation is no longer possible",
   expression: "an expression failed",
-  pickup: "nobody asks for the task",
-  expired: "what it waits for did not come in time",
-  "undo-failed": "undoing it failed",
-  doubled: "its effect may be doubled",
+  pickup: "no agent polls for the task",
+  expired: "what it waited for did not arrive in time",
+  "undo-failed": "compensating it failed",
+  doubled: "it may have taken effect twice",
 };
 
 const styles: Readonly<Record<string, string>> = {
-  unknown: "Look in the remote service whether it did, by its key: that decides.",
-  unverified: "Look in the remote service whether it did, by its key: that decides.",
+  unknown: "Check in the remote service, by its key, whether it took effect.",
+  unverified: "Check in the remote service, by its key, whether it took effect.",
   poison:
-    "Look at what the agents died of, or whether it is too large for them to receive: trying again may fail alike.",
-  "step-failed": "Look at its error: with another input it may go well.",
-  "after-pivot": "The run can only go on: mend the cause, then try again.",
-  expression: "Look at the value that it met: with another input it may go well.",
-  pickup: "Start an agent that asks for it, then try again.",
-  expired: "Ask who should have sent it.",
-  "undo-failed": "Try again once the service is back; or undo it by hand, and say that it is done.",
-  doubled: "Look in the remote service for both, and undo there by hand what is too much.",
+    "Check why the agents were lost, or whether the task is too large for them to receive. Otherwise another try may fail in the same way.",
+  "step-failed": "Check its error: it may succeed with another input.",
+  "after-pivot": "The run can only continue forward: fix the cause, then try again.",
+  expression: "Check the value that the expression got: it may succeed with another input.",
+  pickup: "Start an agent that polls for it, then try again.",
+  expired: "Ask the sender.",
+  "undo-failed":
+    "Try again once the service is back; or undo the effect by hand, and answer “It is done”.",
+  doubled: "Check both effects in the remote service, and undo the surplus one by hand.",
 };
 
 /**
@@ -35,14 +36,14 @@ const styles: Readonly<Record<string, string>> = {
  * error.
  */
 export function reasonOfQuestion(reason: string, code = ""): string {
-  if (isStalled(reason, code)) return "it stood still";
+  if (isStalled(reason, code)) return "it made no progress";
   return reasons[reason] ?? reason;
 }
 
 /** What to check before answering; empty: there is no advice for the reason. */
-export function lookFirst(reason: string, code = ""): string {
+export function checkFirst(reason: string, code = ""): string {
   if (isStalled(reason, code))
-    return "Look what its agent waited for: it lived, and got no further. Mend that, then try again.";
+    return "Its agent was alive but made no progress. Check what the agent waited for, fix that, then try again.";
   return styles[reason] ?? "";
 }
 
@@ -75,62 +76,61 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
       return {
         ...plain,
         name: "Try again",
-        means: "try it anew with the same input",
-        happens: `${subject} is tried anew with the same input, and the run goes on with what comes of it. If an earlier try took effect after all, the remote service must know it by its key.`,
+        means: "try again with the same input",
+        happens: `${subject} is tried again with the same input, and the run continues with the result. If an earlier try took effect after all, the remote service must recognize the repetition by its key.`,
       };
     case "retry-changed":
       return {
         ...plain,
         name: "Try again with another input",
-        means: "try it anew, with what you write as its whole input",
-        happens: `${subject} is tried anew, with what you write here as its whole input.`,
+        means: "try again, with what you write as its complete input",
+        happens: `${subject} is tried again, with what you write here as its complete input.`,
         takes: "input",
       };
     case "succeed":
       return {
         ...plain,
         name: "It is done",
-        means: "go on, with what you write as its output",
-        happens: `${subject} counts as done, and the run goes on. Nobody does it again, so be sure that it is.`,
+        means: "continue, with what you write as its output",
+        happens: `${subject} counts as done, and the run continues. It is not tried again, so make sure that it is done.`,
         takes: "output",
       };
     case "skip":
       return {
         ...plain,
         name: "Skip it",
-        means: "go on as if it were not needed",
-        happens: `${subject} is passed over, and the run goes on. What it may have done stays.`,
+        means: "continue as if it were not needed",
+        happens: `${subject} is skipped, and the run continues. Its effects, if any, remain.`,
       };
     case "compensate":
       return {
         ...plain,
-        name: "Undo the run",
-        means: "stop, and undo in reverse order what was done",
+        name: "Compensate the run",
+        means: "stop, and compensate completed steps in reverse order",
         happens:
-          "The run stops, and what it has done is undone in reverse order. This cannot be taken back.",
+          "The run stops, and its completed steps are compensated in reverse order. This cannot be undone.",
         danger: true,
       };
     case "fail":
       return {
         ...plain,
         name: "Fail the run",
-        means: "the run fails, and what was done stays",
-        happens:
-          "The run ends as failed, and all that it has done stays as it is. This cannot be taken back.",
+        means: "the run fails, and its effects remain",
+        happens: "The run ends as failed, and its effects remain. This cannot be undone.",
         danger: true,
       };
     case "acknowledge":
       return {
         ...plain,
         name: "Acknowledge",
-        means: "it is known, and nothing is to be done",
-        happens: "The question is closed, and nothing else happens. Write down what you did.",
+        means: "close it; nothing else happens",
+        happens: "The escalation is closed, and nothing else happens. Write down what you did.",
       };
     default:
       return {
         ...plain,
-        means: "this page does not know it",
-        happens: "The server says what it does.",
+        means: "not known to this page",
+        happens: "A newer server defines what it does.",
       };
   }
 }
@@ -138,12 +138,12 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
 /** Whether a person has claimed it, or it is closed. */
 export function questionStatus({ closedTime, claimedBy }: Escalation): Status {
   if (closedTime !== undefined) return { tone: "ok", word: "closed" };
-  if (claimedBy !== "") return { tone: "waiting", word: `${claimedBy} is at it` };
-  return { tone: "warning", word: "needs a person" };
+  if (claimedBy !== "") return { tone: "waiting", word: `claimed by ${claimedBy}` };
+  return { tone: "warning", word: "open" };
 }
 
-/** `skip, said ada (not verified): the hotel is not needed` */
+/** `skip, by ada (not verified): the hotel is not needed` */
 export function answeredWords({ answer, by, byVerified, why }: EscalationAnswer): string {
-  const who = byVerified ? by : `${by} (not verified)`;
-  return `${answer}, said ${who}${why === "" ? "" : `: ${why}`}`;
+  const person = byVerified ? by : `${by} (not verified)`;
+  return `${answer}, by ${person}${why === "" ? "" : `: ${why}`}`;
 }

@@ -3,16 +3,16 @@ import { OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Status } from "../parts/badge.tsx";
 
 const outcomes: Readonly<Record<OutcomeKind, Status>> = {
-  [OutcomeKind.UNSPECIFIED]: { tone: "moving", word: "in hand" },
+  [OutcomeKind.UNSPECIFIED]: { tone: "moving", word: "in progress" },
   [OutcomeKind.SUCCESS]: { tone: "ok", word: "done" },
   [OutcomeKind.FAILURE]: { tone: "bad", word: "failed" },
   [OutcomeKind.UNKNOWN]: { tone: "warning", word: "outcome unknown" },
-  [OutcomeKind.AGAIN]: { tone: "waiting", word: "to be asked again" },
+  [OutcomeKind.AGAIN]: { tone: "waiting", word: "to be retried" },
   [OutcomeKind.DEFERRED]: { tone: "waiting", word: "accepted, outcome follows" },
-  [OutcomeKind.RELEASED]: { tone: "idle", word: "handed on" },
-  [OutcomeKind.CANCELLED]: { tone: "idle", word: "stopped when asked" },
+  [OutcomeKind.RELEASED]: { tone: "idle", word: "released" },
+  [OutcomeKind.CANCELLED]: { tone: "idle", word: "stopped on request" },
   [OutcomeKind.GIVEN_BACK]: { tone: "idle", word: "never reached the agent" },
-  [OutcomeKind.SUPERSEDED]: { tone: "idle", word: "became needless" },
+  [OutcomeKind.SUPERSEDED]: { tone: "idle", word: "no longer needed" },
 };
 
 export function outcomeStatus(outcome: OutcomeKind): Status {

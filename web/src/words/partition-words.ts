@@ -7,9 +7,9 @@ import {
 import type { Status } from "../parts/badge.tsx";
 
 const reasons: Readonly<Record<number, string>> = {
-  [HandOverReason.FIRST]: "nobody had had it",
-  [HandOverReason.GIVEN_BACK]: "it was given back",
-  [HandOverReason.LOST]: "its owner was gone",
+  [HandOverReason.FIRST]: "first owner",
+  [HandOverReason.GIVEN_BACK]: "returned by its owner",
+  [HandOverReason.LOST]: "its owner was lost",
 };
 
 export function handOverWords(reason: HandOverReason): string {
@@ -17,7 +17,7 @@ export function handOverWords(reason: HandOverReason): string {
 }
 
 export function partitionStatus({ watched, late }: Pick<Partition, "watched" | "late">): Status {
-  if (!watched) return { tone: "bad", word: "nobody watches" };
+  if (!watched) return { tone: "bad", word: "no supervisor" };
   return late ? { tone: "warning", word: "late" } : { tone: "ok", word: "watched" };
 }
 

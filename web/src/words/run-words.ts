@@ -17,11 +17,11 @@ const runs: Readonly<Record<RunState, Status>> = {
   [RunState.RUNNING]: { tone: "moving", word: "running" },
   [RunState.PAUSED]: { tone: "paused", word: "paused" },
   [RunState.STOPPING]: { tone: "undo", word: "stopping" },
-  [RunState.COMPENSATING]: { tone: "undo", word: "undoing" },
-  [RunState.ESCALATED]: { tone: "warning", word: "needs a person" },
+  [RunState.COMPENSATING]: { tone: "undo", word: "compensating" },
+  [RunState.ESCALATED]: { tone: "warning", word: "escalated" },
   [RunState.COMPLETED]: { tone: "ok", word: "completed" },
   [RunState.FAILED]: { tone: "bad", word: "failed" },
-  [RunState.COMPENSATED]: { tone: "undo", word: "undone" },
+  [RunState.COMPENSATED]: { tone: "undo", word: "compensated" },
   [RunState.CANCELLED]: { tone: "bad", word: "cancelled" },
   [RunState.FINISHING]: { tone: "moving", word: "finishing" },
 };
@@ -34,7 +34,7 @@ const steps: Readonly<Record<StepState, Status>> = {
   [StepState.BACKOFF]: { tone: "warning", word: "to be retried" },
   [StepState.WAITING]: { tone: "waiting", word: "waiting" },
   [StepState.VERIFYING]: { tone: "warning", word: "verifying" },
-  [StepState.ESCALATED]: { tone: "warning", word: "needs a person" },
+  [StepState.ESCALATED]: { tone: "warning", word: "escalated" },
   [StepState.SUCCEEDED]: { tone: "ok", word: "succeeded" },
   [StepState.FAILED]: { tone: "bad", word: "failed" },
   [StepState.SKIPPED]: { tone: "idle", word: "skipped" },
@@ -44,21 +44,21 @@ const steps: Readonly<Record<StepState, Status>> = {
 const undos: Readonly<Record<UndoState, Status | null>> = {
   [UndoState.UNSPECIFIED]: null,
   [UndoState.NONE]: null,
-  [UndoState.PENDING]: { tone: "undo", word: "to be undone" },
-  [UndoState.ACTIVE]: { tone: "undo", word: "being undone" },
-  [UndoState.DONE]: { tone: "undo", word: "undone" },
-  [UndoState.FAILED]: { tone: "bad", word: "not undone" },
+  [UndoState.PENDING]: { tone: "undo", word: "to be compensated" },
+  [UndoState.ACTIVE]: { tone: "undo", word: "compensating" },
+  [UndoState.DONE]: { tone: "undo", word: "compensated" },
+  [UndoState.FAILED]: { tone: "bad", word: "compensation failed" },
 };
 
 const reasons: Readonly<Record<RunReason, string>> = {
   [RunReason.UNSPECIFIED]: "",
   [RunReason.DONE]: "",
   [RunReason.STEP_FAILED]: "a step failed",
-  [RunReason.TIMED_OUT]: "its time was up",
+  [RunReason.TIMED_OUT]: "timed out",
   [RunReason.CANCELLED_BY_USER]: "cancelled by a person",
-  [RunReason.NEVER_STARTED]: "it never began",
-  [RunReason.REFUSED]: "refused before it began",
-  [RunReason.CANCELLED_BY_NEWER]: "a newer run took its place",
+  [RunReason.NEVER_STARTED]: "never started",
+  [RunReason.REFUSED]: "refused before it started",
+  [RunReason.CANCELLED_BY_NEWER]: "replaced by a newer run",
 };
 
 const finals: ReadonlySet<RunState> = new Set([

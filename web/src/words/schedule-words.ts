@@ -38,12 +38,12 @@ export function scheduleStatus({ pause, next }: Schedule): Status {
 }
 
 const overlaps: Readonly<Record<number, string>> = {
-  [OverlapPolicy.UNSPECIFIED]: "the next one does not begin",
-  [OverlapPolicy.SKIP]: "the next one does not begin",
-  [OverlapPolicy.BUFFER_ONE]: "one waits for it, and no more",
-  [OverlapPolicy.BUFFER_ALL]: "the next ones wait for it",
-  [OverlapPolicy.CANCEL_OTHER]: "it is cancelled and undone, and the next one begins",
-  [OverlapPolicy.ALLOW_ALL]: "the next one begins beside it",
+  [OverlapPolicy.UNSPECIFIED]: "skip the next run",
+  [OverlapPolicy.SKIP]: "skip the next run",
+  [OverlapPolicy.BUFFER_ONE]: "queue at most one run",
+  [OverlapPolicy.BUFFER_ALL]: "queue the next runs",
+  [OverlapPolicy.CANCEL_OTHER]: "cancel and compensate it, then start the next run",
+  [OverlapPolicy.ALLOW_ALL]: "start the next run in parallel",
 };
 
 /** What happens to an occurrence while a run of the schedule is still open. */
@@ -65,9 +65,9 @@ export function occurrenceStatus({ outcome, missed }: Occurrence): Status {
 }
 
 const causes: Readonly<Record<number, string>> = {
-  [OccurrenceCause.CALENDAR]: "its calendar",
-  [OccurrenceCause.BACKFILL]: "a backfill",
-  [OccurrenceCause.TRIGGER]: "a person",
+  [OccurrenceCause.CALENDAR]: "schedule",
+  [OccurrenceCause.BACKFILL]: "backfill",
+  [OccurrenceCause.TRIGGER]: "person",
 };
 
 export function causeWords(cause: OccurrenceCause): string {

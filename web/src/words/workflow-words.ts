@@ -34,10 +34,10 @@ const effects: Readonly<Record<number, string>> = {
 export function stepNotes(step: StepDefinition): string {
   return [
     effects[step.effects] ?? "",
-    step.compensate ? "can be undone" : "",
+    step.compensate ? "has compensation" : "",
     step.fallback.length > 0 ? "has a fallback" : "",
-    step.pivot ? "pivot: from here on only forward" : "",
-    step.always ? "always, however the run ends" : "",
+    step.pivot ? "pivot: no compensation from here on" : "",
+    step.always ? "always runs, however the run ends" : "",
     step.when === "" ? "" : `when ${step.when}`,
   ]
     .filter((note) => note !== "")

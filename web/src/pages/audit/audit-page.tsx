@@ -77,12 +77,12 @@ export function AuditPage() {
     <>
       <PageHead title="Audit" />
       <FilterFields filters={filters} />
-      <Shown of={{ ...list.state, again: list.again }} what="what was done">
+      <Shown of={{ ...list.state, again: list.again }} what="the audit">
         {() =>
           list.rows.length === 0 ? (
             <EmptyState
-              title={isFiltered ? "Nothing fits these filters" : "Nothing had to be done"}
-              text="Whatever a supervisor does stands here, with its reason and by how much it was late."
+              title={isFiltered ? "No intervention matches these filters" : "No intervention yet"}
+              text="Each action of a supervisor is listed here, with its reason and its lateness."
             />
           ) : (
             <>
@@ -112,12 +112,12 @@ function keyOf({ runId, stepId, rule, fence, actedTime }: Listed): string {
 
 function FilterFields({ filters }: { readonly filters: Filters }) {
   const [, go] = useLocation();
-  const say = (more: Partial<Filters>) => go(addressOf({ ...filters, ...more }), { replace: true });
+  const set = (more: Partial<Filters>) => go(addressOf({ ...filters, ...more }), { replace: true });
   const { rule, run, after, before } = filters;
   return (
     <search className="audit-filters" aria-label="Filters">
-      <Field name="What was noticed">
-        <select value={rule} onChange={({ target }) => say({ rule: target.value })}>
+      <Field name="Rule">
+        <select value={rule} onChange={({ target }) => set({ rule: target.value })}>
           <option value="">Anything</option>
           {Object.entries(ruleMeanings).map(([name, means]) => (
             <option key={name} value={name}>
@@ -127,26 +127,26 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
         </select>
       </Field>
       <Field
-        name="Of the run with the id"
+        name="Run id"
         {...(run === "" || UUID.test(run)
           ? {}
-          : { help: "This is no whole id: all runs are shown." })}
+          : { help: "This is not a complete id: all runs are shown." })}
       >
         <input
           type="search"
           className="mono"
           size={36}
-          placeholder="Its whole id"
+          placeholder="Complete id"
           value={run}
           spellCheck={false}
-          onChange={({ target }) => say({ run: target.value.trim() })}
+          onChange={({ target }) => set({ run: target.value.trim() })}
         />
       </Field>
-      <TimeField name="Done then or later" ms={after} onSay={(ms) => say({ after: ms })} />
-      <TimeField name="Done before" ms={before} onSay={(ms) => say({ before: ms })} />
+      <TimeField name="From" ms={after} onSay={(ms) => set({ after: ms })} />
+      <TimeField name="Before" ms={before} onSay={(ms) => set({ before: ms })} />
       {addressOf(filters) === "/audit" ? null : (
         <button type="button" onClick={() => go("/audit", { replace: true })}>
-          Take the filters off
+          Clear filters
         </button>
       )}
     </search>

@@ -29,13 +29,13 @@ export function InterventionEntry({ of }: { readonly of: Intervention }) {
       </div>
       <dl className="audit-words">
         <div>
-          <dt>Seen</dt>
+          <dt>Observed</dt>
           <dd>
             <ForeignMessage text={saw} />
           </dd>
         </div>
         <div>
-          <dt>Done</dt>
+          <dt>Action</dt>
           <dd>
             <ForeignMessage text={did} />
           </dd>
@@ -45,7 +45,7 @@ export function InterventionEntry({ of }: { readonly of: Intervention }) {
           <dd className="number">{dueMs == null ? "–" : exactTime(dueMs)}</dd>
         </div>
         <div>
-          <dt>Acted</dt>
+          <dt>Done</dt>
           <dd className="number">
             {actedMs == null ? "–" : exactTime(actedMs)}
             {late === null ? "" : `, ${durationWords(late)} after it was due`}

@@ -32,7 +32,7 @@ const addressOf = ({ runId, id }: Escalation): string => `/escalations/${runId}/
 
 const columns: readonly Column<Escalation>[] = [
   {
-    title: "What is asked about",
+    title: "Subject",
     width: "minmax(9rem, 1fr)",
     cell: (one) => (
       <Link href={addressOf(one)}>
@@ -41,7 +41,7 @@ const columns: readonly Column<Escalation>[] = [
     ),
   },
   {
-    title: "Because",
+    title: "Reason",
     width: "minmax(16rem, 1.1fr)",
     cell: ({ reason }) => reasonOfQuestion(reason),
   },
@@ -84,15 +84,15 @@ function Questions() {
             checked={includeClosed}
             onChange={() => setIncludeClosed(!includeClosed)}
           />{" "}
-          Closed ones too
+          Include closed
         </label>
       </PageHead>
       <Shown of={{ ...list.state, again: list.again }} what="the escalations">
         {() =>
           list.rows.length === 0 ? (
             <EmptyState
-              title="Nothing waits for a person"
-              text="When a run cannot go on without a decision, its question stands here."
+              title="No open escalation"
+              text="A run that cannot continue without a decision is listed here."
             />
           ) : (
             <DataTable

@@ -27,7 +27,7 @@ import {
 } from "../../words/attempt-words.ts";
 import {
   answeredWords,
-  lookFirst,
+  checkFirst,
   questionStatus,
   reasonOfQuestion,
   subjectWords,
@@ -78,7 +78,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
       <WhatHappened seen={seen} escalation={escalation} />
       {escalation.closedTime === undefined ? (
         <Panel title="Answers">
-          <p className="dim">{lookFirst(escalation.reason, code)}</p>
+          <p className="dim">{checkFirst(escalation.reason, code)}</p>
           <ul className="answers">
             {escalation.answers.map((answer) => (
               <li key={answer}>
@@ -90,7 +90,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
       ) : null}
       <Panel title="Attempts">
         {seen.attempts.length === 0 ? (
-          <p className="dim">No task of it was handed out.</p>
+          <p className="dim">None of its tasks was handed out.</p>
         ) : (
           <DataTable
             name="Attempts"
@@ -118,11 +118,11 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
   const isRecorded = step?.error !== undefined && escalation.message.includes(step.error.message);
   return (
     <Panel title="What happened">
-      <p className="told">
+      <p className="message">
         <ForeignMessage text={escalation.message} />
       </p>
       {answer ? (
-        <p className="told">
+        <p className="message">
           <ForeignMessage text={`Answer: ${answeredWords(answer)}`} />
         </p>
       ) : null}
@@ -134,7 +134,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
               <Foreign text={run?.key || escalation.runId} />
             </Link>,
           ],
-          ["Its state", run ? <Badge key="state" {...runOutcome(run)} /> : null],
+          ["State of the run", run ? <Badge key="state" {...runOutcome(run)} /> : null],
           ["Error", step?.error && !isRecorded ? failureWords(step.error) : null],
           [
             "Key in the remote service",
@@ -146,10 +146,10 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
           ],
           ["Opened", <Ago key="opened" at={escalation.openedTime} />],
           [
-            "Answers itself",
+            "Answered automatically",
             deadlineTime && closedTime === undefined ? <Ago key="by" at={deadlineTime} /> : null,
           ],
-          ["Looked after by", claimedBy],
+          ["Claimed by", claimedBy],
           ["Closed", closedTime ? <Ago key="closed" at={closedTime} /> : null],
           ["Closed by", answer ? null : closedBy],
         ]}
@@ -162,14 +162,14 @@ const attemptColumns: readonly Column<Attempt>[] = [
   { title: "Task", width: "7rem", cell: ({ kind }) => taskKindWords(kind) },
   { title: "Attempt", width: "5rem", align: "end", cell: ({ attempt }) => attempt || "–" },
   { title: "Agent", width: "minmax(8rem, 1fr)", cell: performerWords },
-  { title: "Began", width: "7rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
+  { title: "Started", width: "7rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
   {
-    title: "Took",
+    title: "Duration",
     width: "6rem",
     align: "end",
     cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
   },
-  { title: "Came to", width: "6rem", cell: ({ progress }) => progressWords(progress) || "–" },
+  { title: "Progress", width: "6rem", cell: ({ progress }) => progressWords(progress) || "–" },
   { title: "Outcome", width: "11.5rem", cell: (one) => <Badge {...attemptStatus(one)} /> },
   {
     title: "Error",
@@ -188,30 +188,30 @@ function ClaimActs({ escalation, again }: Pick<SeenProps, "escalation" | "again"
   return (
     <>
       <Act
-        name={anyway ? "Take it over" : "Claim"}
-        title={anyway ? `Take it over from ${claimedBy}?` : "Claim this question?"}
+        name={anyway ? "Take over" : "Claim"}
+        title={anyway ? `Take over from ${claimedBy}?` : "Claim this escalation?"}
         done={again}
         onAct={async (form) => {
           const { by } = personOf(form);
           await operator.claimEscalation({ namespace, run, escalationId, by, anyway });
-          return "It is yours: others see that you are at it.";
+          return "You have claimed it: others see your name.";
         }}
       >
-        <p>Others see that you look after it. It binds nobody: whoever answers, answers.</p>
+        <p>Others see that you work on it. They can still answer it.</p>
         <PersonFields why="none" />
       </Act>
       {anyway ? (
         <Act
           name="Release"
-          title="Release this question?"
+          title="Release this escalation?"
           done={again}
           onAct={async () => {
             await operator.releaseEscalation({ namespace, run, escalationId, by: claimedBy });
-            return "Nobody looks after it now.";
+            return "It is no longer claimed.";
           }}
         >
           <p>
-            <Foreign text={claimedBy} /> no longer looks after it, and others see that.
+            <Foreign text={claimedBy} /> no longer claims it, and others see that.
           </p>
         </Act>
       ) : null}

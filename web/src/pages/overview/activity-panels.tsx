@@ -59,7 +59,7 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
   );
 }
 
-/** `18 failed, 2 undone` */
+/** `18 failed, 2 compensated` */
 function endsWords(ends: readonly (readonly [state: RunState, count: number])[]): string {
   return ends.map(([state, count]) => `${numberWords(count)} ${runStatus(state).word}`).join(", ");
 }
@@ -79,7 +79,7 @@ function RunTiles({ of }: { readonly of: Activity }) {
   const ended = completed + notCompleted;
   return (
     <>
-      <Tile name="Runs" value={numberWords(accepted)} note="accepted in the last 30 minutes" />
+      <Tile name="Runs" value={numberWords(accepted)} note="started in the last 30 minutes" />
       <Tile
         name="Completed"
         value={shareWords(completed, ended)}
@@ -99,9 +99,7 @@ function ActivityTiles({ of }: { readonly of: Activity }) {
         name="Retries"
         value={`${numberWords(retries)}${moreRetries ? "+" : ""}`}
         note={
-          retries === 0
-            ? "nothing had to be tried again"
-            : "of steps in the last 30 minutes, after a failure"
+          retries === 0 ? "no step was retried" : "of steps in the last 30 minutes, after a failure"
         }
       />
       <Tile
@@ -114,7 +112,7 @@ function ActivityTiles({ of }: { readonly of: Activity }) {
         value={`${numberWords(interventions)}${moreInterventions ? "+" : ""}`}
         note={
           interventions === 0
-            ? "supervisors had nothing to do"
+            ? "no intervention in the last 30 minutes"
             : `of supervisors in the last 30 minutes, ${numberWords(retries)} of them retries`
         }
         href="/audit"
@@ -125,7 +123,7 @@ function ActivityTiles({ of }: { readonly of: Activity }) {
 
 /** Which interventions the time to detect is computed from; they may be a sample. */
 function detectWords({ detectSlow, detectSampled, interventions, retries }: Activity): string {
-  if (detectSlow === undefined) return "supervisors had nothing to act upon but retries";
+  if (detectSlow === undefined) return "no interventions other than retries";
   const all = interventions - retries;
   const which =
     detectSampled < all
@@ -157,7 +155,7 @@ function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[
                 {counted(ended, "run")} that ended in the last 30 minutes
               </span>
               <Link href={`/runs?state=${stateName(first)}&workflow=${workflow}`}>
-                Look at the runs
+                See the runs
               </Link>
             </li>
           );
@@ -175,7 +173,7 @@ function RetriedSteps({ of }: { readonly of: Activity }) {
       ? `of the last ${numberWords(retriesSampled)} retries`
       : "in the last 30 minutes";
   return (
-    <Panel title={`Tried again most ${which}`}>
+    <Panel title={`Most retried steps ${which}`}>
       <ul className="retried">
         {retriedSteps.map(({ workflow, stepId, retries, lastTime, lastRunId }) => (
           <li key={`${workflow} ${stepId} ${lastRunId}`}>
@@ -184,7 +182,7 @@ function RetriedSteps({ of }: { readonly of: Activity }) {
               Step <b>{stepId}</b> of <Link href={`/workflows/${workflow}`}>{workflow}</Link>, last{" "}
               <Ago at={lastTime} />
             </span>
-            <Link href={`/runs/${lastRunId}`}>Look at the last run</Link>
+            <Link href={`/runs/${lastRunId}`}>See the last run</Link>
           </li>
         ))}
       </ul>

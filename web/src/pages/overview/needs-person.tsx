@@ -1,4 +1,4 @@
-// What needs a person: one line for each thing, the most serious first, with a link to where it is
+// What needs attention: one line for each thing, the most serious first, with a link to where it is
 // resolved.
 import { CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
@@ -27,14 +27,14 @@ export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
   const needs = [...questions, ...needsOf(of), ...suspects];
   return (
     <Panel
-      title="What needs a person"
+      title="Needs attention"
       beside={
         needs.length === 0 ? null : <span className="dim">{counted(needs.length, "thing")}</span>
       }
     >
       {needs.length === 0 ? (
         <p className="all-well">
-          <Icon name="ok" /> Nothing needs you. Everything that is under way is being looked after.
+          <Icon name="ok" /> Nothing needs attention. All open runs are supervised.
         </p>
       ) : (
         <ul className="needs">
@@ -61,22 +61,20 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
         word: "no agent",
         text: (
           <>
-            Nobody asks queue <b>{queue}</b> for <b>{task}</b>
-            {agentVersion === "" ? "" : ` of version ${agentVersion}`}; the oldest waits since{" "}
-            <Ago at={oldestTime} />
+            No agent{agentVersion === "" ? "" : ` of version ${agentVersion}`} polls queue{" "}
+            <b>{queue}</b> for <b>{task}</b>. The oldest task became ready <Ago at={oldestTime} />.
             {polledTime === undefined ? (
               ""
             ) : (
               <>
                 {" "}
-                and agents were last seen <Ago at={polledTime} />
+                The last poll was <Ago at={polledTime} />.
               </>
             )}
-            .
           </>
         ),
         href: `/queues/${queue}`,
-        act: "Look at the queue",
+        act: "See the queue",
       }),
     ),
     ...cordonsOf(of),
@@ -90,23 +88,28 @@ function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
     ({ queue, task, agentId, state, saw, why, setBy, setTime, sinceTime, tryTime }): Need => ({
       key: `circuit ${queue} ${task} ${agentId}`,
       tone: "warning",
-      word: state === CircuitState.TRYING ? "circuit tries" : "open circuit",
+      word: state === CircuitState.TRYING ? "probing" : "open circuit",
       text: (
         <>
-          Nothing of <b>{task}</b> in queue <b>{queue}</b> goes{" "}
-          {agentId === "" ? "through" : `to the agent ${agentId}`} since{" "}
-          <Ago at={setTime ?? sinceTime} />
-          {setTime === undefined ? because(saw) : `, said ${setBy}${because(why)}`}.{" "}
+          The circuit of <b>{task}</b> in queue <b>{queue}</b>
+          {agentId === "" ? "" : ` for agent ${agentId}`} opened <Ago at={setTime ?? sinceTime} />
+          {setTime === undefined ? because(saw) : `, set by ${setBy}${because(why)}`}.{" "}
           {setTime === undefined ? (
             <>
-              Mend what fails, and it closes by itself: one task tries{" "}
-              {tryTime === undefined ? "it now" : <Ago at={tryTime} />}.
+              {tryTime === undefined ? (
+                "A probe task runs now"
+              ) : (
+                <>
+                  The next probe task runs <Ago at={tryTime} />
+                </>
+              )}
+              ; if it succeeds, the circuit closes.
             </>
           ) : null}
         </>
       ),
       href: `/queues/${queue}`,
-      act: "Look at the circuit",
+      act: "See the circuit",
     }),
   );
 }
@@ -120,7 +123,7 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
       text: (
         <>
           {of.case === "version" ? "Agents of version" : "Agent"} <b>{of.value}</b>{" "}
-          {of.case === "version" ? "get" : "gets"} nothing new since <Ago at={cordonedTime} />, set
+          {of.case === "version" ? "get" : "gets"} no new tasks since <Ago at={cordonedTime} />, set
           by {cordonedBy}
           {because(why)}.
         </>
@@ -176,7 +179,7 @@ function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
     const parts = [
       ...(unwatched > 0
         ? [
-            `${unwatched} of ${counted(partitions, "partition")} of region ${region} watched by nobody (drover supervisor --region ${region} watches them)`,
+            `${unwatched} of ${counted(partitions, "partition")} of region ${region} without a supervisor (to start one: drover supervisor --region ${region})`,
           ]
         : []),
       ...(overdue > 0
@@ -189,7 +192,7 @@ function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
       word: "supervision late",
       text: `${parts.join(", ")}.`,
       href: "/supervisors",
-      act: "Look at the supervisors",
+      act: "See the supervisors",
     };
   });
 }

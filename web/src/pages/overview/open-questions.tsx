@@ -50,7 +50,7 @@ function restOf(count: number, isMore: boolean): readonly Need[] {
       key: "questions",
       tone: "warning",
       word: "questions",
-      text: `${many}${isMore ? " more" : ""} can only be answered by a person.`,
+      text: `${many}${isMore ? " more" : ""} to answer.`,
       href: "/escalations",
       act: "Answer",
     },

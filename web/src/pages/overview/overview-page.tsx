@@ -1,4 +1,4 @@
-// The first page: what needs a person, each with a link to where it is resolved; then how recent
+// The first page: what needs attention, each with a link to where it is resolved; then how recent
 // runs ended. Live.
 import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import { operator } from "../../calls/clients.ts";

@@ -33,12 +33,12 @@ export function useSuspectSteps(): readonly Need[] {
     ...({ key: `suspect ${runId} ${stepId}`, tone: "warning", word: "suspect" } as const),
     text: (
       <>
-        Step <b>{stepId}</b> of a run of {workflow} takes far longer than others have, since{" "}
+        Step <b>{stepId}</b> of a run of {workflow} takes far longer than usual, since{" "}
         <Ago at={since} />.
       </>
     ),
     href: `/runs/${runId}`,
-    act: "Look at the run",
+    act: "See the run",
   }));
 }
 
@@ -49,14 +49,14 @@ async function suspectsOf(namespace: string, signal: AbortSignal): Promise<reado
     { namespace, rules: ["slow"], actedAfter, pageSize: SHOWN_MAX },
     { signal },
   );
-  const looked = interventions.map(async ({ runId, stepId, workflow }) => {
+  const found = interventions.map(async ({ runId, stepId, workflow }) => {
     const run = { ref: { case: "runId", value: runId } } as const;
     // If the run has been deleted meanwhile, its step is no longer suspect.
     const steps = await stepsLike(stepId, { namespace, run }, signal).catch(() => []);
     const since = steps.find(({ id }) => id === stepId)?.suspectTime;
     return since === undefined ? [] : [{ runId, workflow, stepId, since }];
   });
-  return (await Promise.all(looked)).flat();
+  return (await Promise.all(found)).flat();
 }
 
 /** The steps of the run; for an item of a map, the map's items that are with agents. */

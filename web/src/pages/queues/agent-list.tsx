@@ -34,14 +34,14 @@ export function agentStatus(agent: AgentInfo): Status {
     return { tone: "idle", word: "silent" };
   if (cordons.length > 0) return { tone: "paused", word: "cordoned" };
   if (circuits.some((one) => circuitStatus(one).tone !== "ok"))
-    return { tone: "bad", word: "its circuit is open" };
-  return held > 0 ? { tone: "moving", word: "at work" } : { tone: "ok", word: "ready" };
+    return { tone: "bad", word: "circuit open" };
+  return held > 0 ? { tone: "moving", word: "working" } : { tone: "ok", word: "ready" };
 }
 
 /** `any of mail`, `send, print of mail` */
 export function asksFor({ queues, tasks }: AgentInfo): string {
   const where = queues.join(", ");
-  return where === "" ? "nothing yet" : `${tasks.join(", ") || "any task"} of ${where}`;
+  return where === "" ? "none yet" : `${tasks.join(", ") || "any task"} of ${where}`;
 }
 
 const columns: readonly Column<AgentInfo>[] = [
@@ -53,11 +53,11 @@ const columns: readonly Column<AgentInfo>[] = [
   { title: "State", width: "11rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
   { title: "Version", width: "minmax(5rem, 8rem)", cell: ({ version }) => version || "–" },
   {
-    title: "Asks for",
+    title: "Polls for",
     width: "minmax(10rem, 2fr)",
     cell: (agent) => <span title={asksFor(agent)}>{asksFor(agent)}</span>,
   },
-  { title: "Holds", width: "4.5rem", align: "end", cell: ({ held }) => numberWords(held) },
+  { title: "In progress", width: "4.5rem", align: "end", cell: ({ held }) => numberWords(held) },
   { title: "Last seen", width: "7rem", cell: ({ lastSeenTime }) => <Ago at={lastSeenTime} /> },
   {
     title: "Last success",
@@ -83,7 +83,7 @@ export function AgentList() {
           list.rows.length === 0 ? (
             <EmptyState
               title="No agent has called in the last 10 minutes"
-              text="Start one: drover init makes a project with an agent that runs."
+              text="Start one: drover init creates a project with an agent."
             />
           ) : (
             <DataTable

@@ -56,20 +56,20 @@ function Seen({ agent, tasks, again }: SeenProps) {
       >
         <CordonActs agent={agent} again={again} />
       </PageHead>
-      <Panel title="Who it is">
+      <Panel title="Agent">
         <Facts
           of={[
             ["Version", agent.version],
-            ["Asks for", asksFor(agent)],
+            ["Polls for", asksFor(agent)],
             ["Server", agent.server],
             ["Session", <code key="session">{agent.session.toHex()}</code>],
             ["First seen", <Ago key="first" at={agent.firstSeenTime} />],
             ["Last seen", <Ago key="last" at={agent.lastSeenTime} />],
-            ["Last heartbeat", <Ago key="beat" at={agent.lastHeartbeatTime} />],
+            ["Last heartbeat", <Ago key="heartbeat" at={agent.lastHeartbeatTime} />],
             ["Last success", <Ago key="success" at={agent.lastSuccessTime} />],
             ...Object.entries(agent.labels).map(([name, value]) => [name, value] as const),
             ...cordons.map(
-              (one, n) => [`Cordoned${n === 0 ? "" : " too"}`, cordonWords(one)] as const,
+              (one, n) => [`Cordoned${n === 0 ? "" : " also"}`, cordonWords(one)] as const,
             ),
             ...circuits.map(
               (one) =>
@@ -81,12 +81,15 @@ function Seen({ agent, tasks, again }: SeenProps) {
           ]}
         />
       </Panel>
-      <Panel title="What it holds">
+      <Panel title="Tasks in progress">
         {tasks.length === 0 ? (
-          <EmptyState title="It holds nothing" text="Its next poll brings what waits for it." />
+          <EmptyState
+            title="No tasks in progress"
+            text="Its next poll gets the tasks that wait for it."
+          />
         ) : (
           <DataTable
-            name="Tasks in its hands"
+            name="Tasks in progress"
             columns={columns}
             rows={tasks}
             keyOf={({ runId, stepId, fence }) => `${runId} ${stepId} ${fence}`}
@@ -121,6 +124,6 @@ const columns: readonly Column<HeldTask>[] = [
     title: "Progress",
     width: "minmax(7rem, 1fr)",
     cell: ({ progress, cancelling }) =>
-      cancelling ? <Badge tone="undo" word="told to stop" /> : progressWords(progress) || "–",
+      cancelling ? <Badge tone="undo" word="asked to stop" /> : progressWords(progress) || "–",
   },
 ];

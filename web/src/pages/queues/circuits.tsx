@@ -47,8 +47,7 @@ export function CircuitList({ queue }: { readonly queue?: string }) {
           const shown = all.filter((one) => queue === undefined || one.queue === queue);
           return shown.length === 0 ? (
             <p className="dim">
-              Every circuit is closed. A task that fails for nearly all of its tries rests here
-              until one succeeds.
+              All circuits are closed. A circuit opens when nearly all attempts of a task fail.
             </p>
           ) : (
             <DataTable
@@ -75,7 +74,7 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
       </Link>
     ),
   },
-  { title: "Of", width: "minmax(6rem, 8rem)", cell: ({ agentId }) => agentId || "all agents" },
+  { title: "Agent", width: "minmax(6rem, 8rem)", cell: ({ agentId }) => agentId || "all agents" },
   { title: "State", width: "11rem", cell: (one) => <Badge {...circuitStatus(one)} /> },
   {
     title: "Since",
@@ -83,12 +82,12 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
     cell: ({ setTime, sinceTime }) => <Ago at={setTime ?? sinceTime} />,
   },
   {
-    title: "Because",
+    title: "Reason",
     width: "minmax(10rem, 2fr)",
     cell: (one) => <CutText text={circuitNote(one)} />,
   },
   {
-    title: "What you can say",
+    title: "Actions",
     width: "13.5rem",
     cell: (one) => (
       <CircuitActs {...one} isSet={one.setting !== CircuitSetting.UNSPECIFIED} done={again} />
@@ -96,63 +95,65 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
   },
 ];
 
-interface Saying {
+interface Choice {
   readonly setting: CircuitSetting;
   readonly name: string;
   readonly happens: string;
   readonly done: string;
 }
 
-const SAYINGS = {
+const CHOICES = {
   open: {
     setting: CircuitSetting.OPEN,
-    name: "Hold open",
+    name: "Open circuit",
     happens:
-      "Nothing goes through and nothing tries, until it is released. Steps that wait behind it do not use up their total time.",
+      "No task is handed out and no probe runs until you release the circuit. Steps that wait for it do not use up their total time.",
     done: "is held open",
   },
   close: {
     setting: CircuitSetting.CLOSED,
-    name: "Hold closed",
+    name: "Keep closed",
     happens:
-      "Everything goes through at once, whatever fails, until it is released: release it when it is calm, so that it may open again.",
-    done: "is held closed",
+      "All tasks are handed out at once, however many fail, until you release the circuit. Release it once the task works, so that the circuit can open again.",
+    done: "is kept closed",
   },
   release: {
     setting: CircuitSetting.UNSPECIFIED,
     name: "Release",
     happens:
-      "What a person said of it is taken back: it is closed, and the supervisor decides by what comes.",
+      "Your setting is removed: the circuit is closed, and opens again when nearly all attempts fail.",
     done: "is released",
   },
-} as const satisfies Readonly<Record<string, Saying>>;
+} as const satisfies Readonly<Record<string, Choice>>;
 
-interface SayProps extends Which {
-  readonly saying: Saying;
-  /** The look of the button on the page; left out: a plain button. */
-  readonly look?: "main" | "quiet";
+interface ChoiceProps extends Which {
+  readonly choice: Choice;
+  /** The style of the button on the page; left out: a plain button. */
+  readonly variant?: "main" | "quiet";
   readonly done?: () => void;
 }
 
-function SayAct({ queue, task, agentId = "", saying, look, done }: SayProps) {
+function ChoiceAct({ queue, task, agentId = "", choice, variant, done }: ChoiceProps) {
   const namespace = useNamespace();
-  const { setting, name, happens, done: did } = saying;
-  const whose = agentId === "" ? "" : ` of agent ${agentId}`;
+  const { setting, name, happens, done: did } = choice;
+  const forAgent = agentId === "" ? "" : ` for agent ${agentId}`;
   return (
     <Act
       name={name}
-      label={`${name} the circuit of ${task}${whose}`}
-      title={`${name} the circuit of ${task} in ${queue}${whose}?`}
+      label={`${name}: ${task}${forAgent}`}
+      title={`${name}: ${task} in ${queue}${forAgent}?`}
       act={name}
-      {...(look ? { look } : {})}
+      {...(variant ? { variant } : {})}
       {...(done ? { done } : {})}
       onAct={async (form) => {
         const { by, why } = personOf(form);
         await operator.setCircuit({ namespace, queue, task, agentId, setting, by, why });
-        return `The circuit of ${task}${whose} ${did}.`;
+        return `The circuit of ${task}${forAgent} ${did}.`;
       }}
     >
-      <p>{happens} On every server within a second; what agents have goes on.</p>
+      <p>
+        {happens} All servers apply this within a second; agents finish the tasks that they have.
+      </p>
       <PersonFields why="optional" />
     </Act>
   );
@@ -162,11 +163,11 @@ function SayAct({ queue, task, agentId = "", saying, look, done }: SayProps) {
  * For a person who knows that the service is back, and does not want to wait for the next probe.
  */
 export function LetThroughAct({ of, done }: { readonly of: Which; readonly done: () => void }) {
-  const saying = { ...SAYINGS.close, name: "Let tasks through" };
-  return <SayAct {...of} saying={saying} look="main" done={done} />;
+  const choice = { ...CHOICES.close, name: "Close circuit" };
+  return <ChoiceAct {...of} choice={choice} variant="main" done={done} />;
 }
 
-/** The buttons of a circuit; `said`: a person has set it. */
+/** The buttons of a circuit; `isSet`: a person has set it. */
 export function CircuitActs(
   props: Which & { readonly isSet?: boolean; readonly done?: () => void },
 ) {
@@ -175,7 +176,7 @@ export function CircuitActs(
   return (
     <span className="acts">
       {which.map((one) => (
-        <SayAct key={one} {...of} saying={SAYINGS[one]} look="quiet" />
+        <ChoiceAct key={one} {...of} choice={CHOICES[one]} variant="quiet" />
       ))}
     </span>
   );

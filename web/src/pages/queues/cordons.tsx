@@ -16,14 +16,14 @@ const EVERY_MS = 3_000;
 type Of = Cordon["of"];
 
 /** `agent mail-1`, `version 2.0` */
-function whom(of: Of): string {
+function agentWords(of: Of): string {
   if (of.case === "agentId") return `agent ${of.value}`;
   return of.case === "version" ? `agents of version ${of.value}` : "agents";
 }
 
-/** `agents of version 2.0, said ada: rolled back` */
+/** `agents of version 2.0, by ada: rolled back` */
 export function cordonWords({ of, cordonedBy, why }: Cordon): string {
-  return `${whom(of)}, said ${cordonedBy}${why === "" ? "" : `: ${why}`}`;
+  return `${agentWords(of)}, by ${cordonedBy}${why === "" ? "" : `: ${why}`}`;
 }
 
 export function CordonList() {
@@ -38,13 +38,13 @@ export function CordonList() {
       <Shown of={seen} what="the cordons">
         {(cordons) =>
           cordons.length === 0 ? (
-            <p className="dim">No agent is kept from work. Open an agent to cordon it.</p>
+            <p className="dim">No agent is cordoned. Open an agent to cordon it.</p>
           ) : (
             <DataTable
               name="Cordons"
               columns={columns(seen.again)}
               rows={cordons}
-              keyOf={({ of }) => whom(of)}
+              keyOf={({ of }) => agentWords(of)}
             />
           )
         }
@@ -54,16 +54,16 @@ export function CordonList() {
 }
 
 const columns = (again: () => void): readonly Column<Cordon>[] => [
-  { title: "Who gets nothing new", width: "minmax(12rem, 1.5fr)", cell: ({ of }) => whom(of) },
-  { title: "Said", width: "minmax(7rem, 10rem)", cell: ({ cordonedBy }) => cordonedBy },
-  { title: "Because", width: "minmax(9rem, 2fr)", cell: ({ why }) => why || "–" },
+  { title: "Agents", width: "minmax(12rem, 1.5fr)", cell: ({ of }) => agentWords(of) },
+  { title: "By", width: "minmax(7rem, 10rem)", cell: ({ cordonedBy }) => cordonedBy },
+  { title: "Reason", width: "minmax(9rem, 2fr)", cell: ({ why }) => why || "–" },
   { title: "Since", width: "8rem", cell: ({ cordonedTime }) => <Ago at={cordonedTime} /> },
   {
-    title: "What you can do",
+    title: "Actions",
     width: "9rem",
     cell: ({ of }) => (
       <span className="acts">
-        <UncordonAct of={of} again={again} look="quiet" />
+        <UncordonAct of={of} again={again} variant="quiet" />
       </span>
     ),
   },
@@ -90,42 +90,42 @@ function CordonAct({ of, again }: { readonly of: Of; again: () => void }) {
   return (
     <Act
       name={of.case === "version" ? "Cordon its version" : "Cordon"}
-      title={`Cordon ${whom(of)}?`}
+      title={`Cordon ${agentWords(of)}?`}
       act="Cordon"
       done={again}
       onAct={async (form) => {
         if (of.case === undefined) throw new Error("a cordon is of an agent or of a version");
         await operator.cordonAgent({ namespace, of, ...personOf(form) });
-        return `Nothing new goes to ${whom(of)}.`;
+        return `The cordon is set: no new tasks for ${agentWords(of)}.`;
       }}
     >
       <p>
-        Nothing new goes to {whom(of)}, on every server within a second. What they have they may
-        finish; their polls wait.
+        No server hands out new tasks to {agentWords(of)}, within a second. Tasks that they have can
+        still be finished.
       </p>
       <PersonFields why="optional" />
     </Act>
   );
 }
 
-function UncordonAct(props: { readonly of: Of; again: () => void; readonly look?: "quiet" }) {
-  const { of, again, look } = props;
+function UncordonAct(props: { readonly of: Of; again: () => void; readonly variant?: "quiet" }) {
+  const { of, again, variant } = props;
   const namespace = useNamespace();
   return (
     <Act
-      name={of.case === "version" && look === undefined ? "Uncordon its version" : "Uncordon"}
-      label={`Uncordon ${whom(of)}`}
-      title={`Give ${whom(of)} tasks again?`}
+      name={of.case === "version" && variant === undefined ? "Uncordon its version" : "Uncordon"}
+      label={`Uncordon ${agentWords(of)}`}
+      title={`Uncordon ${agentWords(of)}?`}
       act="Uncordon"
-      {...(look ? { look } : {})}
+      {...(variant ? { variant } : {})}
       done={again}
       onAct={async () => {
         if (of.case === undefined) throw new Error("a cordon is of an agent or of a version");
         await operator.uncordonAgent({ namespace, of });
-        return `Tasks go to ${whom(of)} again.`;
+        return `The cordon is removed: tasks for ${agentWords(of)} again.`;
       }}
     >
-      <p>They get tasks again, on every server within a second.</p>
+      <p>All servers hand out tasks to them again, within a second.</p>
     </Act>
   );
 }

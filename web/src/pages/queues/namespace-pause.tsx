@@ -30,8 +30,8 @@ export function NamespacePause() {
         }}
       >
         <p>
-          No task is handed out in the namespace {namespace}, also of queues that come later. What
-          agents have goes on, and so do the times of steps and runs.
+          No task is handed out in the namespace {namespace}, including queues that are created
+          later. Agents finish the tasks that they have. The timeouts of steps and runs continue.
         </p>
         <WhyField />
       </Act>
@@ -42,18 +42,16 @@ export function NamespacePause() {
       <Badge tone="paused" word={`all queues are paused${reason === "" ? "" : `: ${reason}`}`} />
       <Act
         name="Resume all queues"
-        title="Let the namespace go on?"
+        title="Resume the namespace?"
         act="Resume all"
-        look="main"
+        variant="main"
         done={seen.again}
         onAct={async () => {
           await operator.resumeNamespace({ namespace });
-          return "The namespace goes on.";
+          return "The namespace is resumed.";
         }}
       >
-        <p>
-          What waits in its queues is handed out at once; a queue that is paused by itself stays so.
-        </p>
+        <p>Waiting tasks are handed out at once. A queue that was paused by itself stays paused.</p>
       </Act>
     </>
   );

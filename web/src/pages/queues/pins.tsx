@@ -41,13 +41,13 @@ export function PinList({ queue, pins, again }: PinsProps) {
 const columns = (queue: string, again: () => void): readonly Column<VersionPin>[] => [
   { title: "Tasks of", width: "minmax(10rem, 2fr)", cell: pinned },
   {
-    title: "Go to agents of version",
+    title: "Agent version",
     width: "minmax(9rem, 1fr)",
     cell: ({ agentVersion }) => agentVersion,
   },
   { title: "Pinned", width: "8rem", cell: ({ pinnedTime }) => <Ago at={pinnedTime} /> },
   {
-    title: "What you can do",
+    title: "Actions",
     width: "9rem",
     cell: (pin) => (
       <span className="acts">
@@ -62,7 +62,7 @@ function PinAct({ queue, again }: Omit<PinsProps, "pins">) {
   return (
     <Act
       name="Pin a workflow"
-      title={`Give tasks in ${queue} to one version of agents alone?`}
+      title={`Give tasks in ${queue} only to agents of one version?`}
       act="Pin"
       done={again}
       onAct={async (form) => {
@@ -74,13 +74,16 @@ function PinAct({ queue, again }: Omit<PinsProps, "pins">) {
       }}
     >
       <p>
-        Its tasks in this queue wait for agents of that version, whatever others ask. What agents
-        have stays theirs.
+        Tasks of the workflow in this queue are handed out only to agents of that version. Agents
+        finish the tasks that they have.
       </p>
       <Field name="Workflow">
         <input name="workflow" required pattern={NAME} autoComplete="off" />
       </Field>
-      <Field name="Version of the workflow" help="Left empty: all that have no pin of their own.">
+      <Field
+        name="Version of the workflow"
+        help="Empty: all versions that have no pin of their own."
+      >
         <input name="version" type="number" min={0} />
       </Field>
       <Field name="Version of the agents">
@@ -98,16 +101,16 @@ function UnpinAct(props: { readonly queue: string; readonly pin: VersionPin; aga
     <Act
       name="Unpin"
       label={`Unpin ${pinned(pin)}`}
-      title={`Take the pin of ${pinned(pin)} back?`}
+      title={`Remove the pin of ${pinned(pin)}?`}
       act="Unpin"
-      look="quiet"
+      variant="quiet"
       done={again}
       onAct={async () => {
         await operator.unpinQueue({ namespace, queue, workflow, version });
         return `Tasks of ${pinned(pin)} go to any agent.`;
       }}
     >
-      <p>What no other pin keeps is handed to any agent at once.</p>
+      <p>Waiting tasks to which no other pin applies are handed to any agent at once.</p>
     </Act>
   );
 }

@@ -24,9 +24,9 @@ export function queueStatus(
   namespacePause: Pause | undefined,
 ): Status {
   if (pause ?? namespacePause) return { tone: "paused", word: "paused" };
-  if (depth > 0 && agents === 0) return { tone: "warning", word: "nobody asks" };
-  if (depth > 0) return { tone: "waiting", word: "tasks wait" };
-  return { tone: "ok", word: "open" };
+  if (depth > 0 && agents === 0) return { tone: "warning", word: "no agents" };
+  if (depth > 0) return { tone: "waiting", word: "tasks waiting" };
+  return { tone: "ok", word: "active" };
 }
 
 /** A queue with the pause of its namespace, which pauses each of its queues. */
@@ -39,16 +39,16 @@ const columns: readonly Column<Row>[] = [
     cell: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link>,
   },
   { title: "State", width: "9rem", cell: (row) => <Badge {...queueStatus(row, row.held)} /> },
-  { title: "Wait", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
+  { title: "Waiting", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
   { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
   {
-    title: "With agents",
+    title: "In progress",
     width: "6.5rem",
     align: "end",
     cell: ({ leased }) => numberWords(leased),
   },
   { title: "Agents", width: "5rem", align: "end", cell: ({ agents }) => numberWords(agents) },
-  { title: "Last asked", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
+  { title: "Last poll", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
   {
     title: "Limits",
     width: "minmax(7rem, 1fr)",
@@ -74,7 +74,7 @@ export function QueueList() {
           list.rows.length === 0 ? (
             <EmptyState
               title="No queue yet"
-              text="A queue is there as soon as a step or an agent names it."
+              text="A queue appears as soon as a step or an agent names it."
             />
           ) : (
             <DataTable

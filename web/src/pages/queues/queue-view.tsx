@@ -61,17 +61,17 @@ function Seen({ seen, queue, again }: SeenProps) {
         <LimitAct queue={queue} again={again} />
       </PageHead>
       <Standstill of={seen} />
-      <Panel title="How it stands">
+      <Panel title="Status">
         <Facts
           of={[
-            ["Wait", numberWords(queue.depth)],
+            ["Waiting", numberWords(queue.depth)],
             ["Oldest", <Ago key="oldest" at={queue.oldestTime} />],
-            ["With agents", numberWords(queue.leased)],
-            ["Agents that ask", numberWords(queue.agents)],
-            ["Last asked", <Ago key="polled" at={queue.polledTime} />],
+            ["In progress", numberWords(queue.leased)],
+            ["Agents that poll", numberWords(queue.agents)],
+            ["Last poll", <Ago key="polled" at={queue.polledTime} />],
             ["Limits", limitWords(limits) || "none"],
             ["Paused", paused ? <Ago key="paused" at={paused.sinceTime} /> : null],
-            ["Because", paused?.reason],
+            ["Reason", paused?.reason],
             ["Namespace", namespacePause ? "all its queues are paused" : null],
           ]}
         />
@@ -105,10 +105,10 @@ function taskColumns(queue: string): readonly Column<QueueTask>[] {
       width: "minmax(5rem, 1fr)",
       cell: ({ agentVersion }) => agentVersion || "any",
     },
-    { title: "Wait", width: "4.5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
+    { title: "Waiting", width: "4.5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
     { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
     {
-      title: "With agents",
+      title: "In progress",
       width: "6.5rem",
       align: "end",
       cell: ({ leased }) => numberWords(leased),
@@ -119,7 +119,7 @@ function taskColumns(queue: string): readonly Column<QueueTask>[] {
       cell: ({ agents, depth }) =>
         agents === 0 && depth > 0 ? <Badge tone="warning" word="none" /> : numberWords(agents),
     },
-    { title: "Last asked", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
+    { title: "Last poll", width: "7rem", cell: ({ polledTime }) => <Ago at={polledTime} /> },
     {
       title: "Circuit",
       width: "12.5rem",
@@ -136,11 +136,11 @@ function PauseAct({ queue, again }: Omit<SeenProps, "seen">) {
       <Act
         name="Resume"
         title={`Resume queue ${name}?`}
-        look="main"
+        variant="main"
         done={again}
         onAct={async () => {
           await operator.resumeQueue({ namespace, queue: name });
-          return `Queue ${name} goes on.`;
+          return `Queue ${name} is resumed.`;
         }}
       >
         <p>{counted(depth, "task that waits", "tasks that wait")} may be handed out at once.</p>
@@ -157,8 +157,8 @@ function PauseAct({ queue, again }: Omit<SeenProps, "seen">) {
       }}
     >
       <p>
-        Nothing new of it is handed out, by any server. What is with an agent goes on (
-        {counted(leased, "task")} now), and so do the times of steps and runs.
+        No server hands out new tasks of this queue. Agents finish the tasks that they have (
+        {counted(leased, "task")} now). The timeouts of steps and runs continue.
       </p>
       <WhyField />
     </Act>
@@ -172,7 +172,7 @@ function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
   return (
     <Act
       name="Limits"
-      title={`How much of ${name} is handed out?`}
+      title={`Limits of queue ${name}`}
       act="Set the limits"
       done={again}
       onAct={async (form) => {
@@ -186,10 +186,10 @@ function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
       }}
     >
       <p>
-        From then on no server hands out more; what agents have is not taken back. An empty field is
-        no limit.
+        No server hands out more tasks than this. Agents keep the tasks that they have. An empty
+        field means no limit.
       </p>
-      <Field name="Most tasks with agents at a time">
+      <Field name="Most tasks in progress at a time">
         <input
           name="leased"
           type="number"
@@ -208,7 +208,7 @@ function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
           defaultValue={limits?.perSecond || ""}
         />
       </Field>
-      <Field name="Of these at once" help="Left empty: those of a second.">
+      <Field name="Burst: most tasks at once" help="Empty: as many as in a second.">
         <input
           name="burst"
           type="number"

@@ -1,5 +1,5 @@
 // The tasks of a queue that do not move by themselves, why, and how to resolve that. It is at the
-// top of the queue's page, because that is what people look for.
+// top of the queue's page, because people search for it.
 
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetQueueResponse, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
@@ -48,8 +48,8 @@ function Unserved({ of, queue }: { readonly of: QueueTask; readonly queue: strin
       <p>
         <b>{task}</b>:{" "}
         {agentVersion === ""
-          ? `${waits}, and no agent asks for it. Start one:`
-          : `${waits} for an agent of version ${agentVersion}, as a pin says, and none asks for it. Take the pin back below, and any agent gets it. Or start one of that version:`}
+          ? `${waits}, and no agent polls for it. Start one:`
+          : `${waits} for an agent of version ${agentVersion} because of a pin, and none polls for it. Remove the pin below, or start an agent of that version:`}
       </p>
       <pre>{`createAgent({ address: "${location.host}", namespace: "${namespace}", queues: ["${queue}"], handlers: { "${task}": … } })`}</pre>
     </>
@@ -60,8 +60,15 @@ function OpenCircuit({ of, again }: { readonly of: Circuit; readonly again: () =
   const { task, saw, tryTime } = of;
   return (
     <p>
-      <b>{task}</b> rests, as <Foreign text={saw} />. Mend what fails, and it goes on by itself: one
-      task tries {tryTime === undefined ? "it now" : <Ago at={tryTime} />}. Is it repaired already?{" "}
+      The circuit of <b>{task}</b> is open: <Foreign text={saw} />.{" "}
+      {tryTime === undefined ? (
+        "A probe task runs now"
+      ) : (
+        <>
+          The next probe task runs <Ago at={tryTime} />
+        </>
+      )}
+      ; if it succeeds, the circuit closes. Is the task repaired already?{" "}
       <LetThroughAct of={of} done={again} />
     </p>
   );

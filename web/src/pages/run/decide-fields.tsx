@@ -46,10 +46,10 @@ export function DecideFields({
         </select>
       </Field>
       {approves && schema !== null ? <FormFields key={step} schema={schema} /> : null}
-      <Field name="Your name" help="Kept with the decision. Nothing verifies it.">
+      <Field name="Your name" help="Stored with the decision; the server does not verify it.">
         <input name="by" required maxLength={256} defaultValue={statedName()} />
       </Field>
-      <Field name="Why">
+      <Field name="Comment">
         <input name="comment" maxLength={1_024} />
       </Field>
     </>
@@ -67,7 +67,7 @@ function FormFields({ schema }: { readonly schema: string }) {
   const fields = formFields(schema);
   if (fields === null)
     return (
-      <Field name="The form of this step, as JSON" help={`It has to keep: ${schema}`}>
+      <Field name="The form of this step, as JSON" help={`It must match this schema: ${schema}`}>
         <textarea name={FORM_JSON} rows={4} required defaultValue="{}" />
       </Field>
     );

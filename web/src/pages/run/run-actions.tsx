@@ -27,7 +27,7 @@ interface Action {
 export function RunActions({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
   const [open, setOpen] = useState<Kind | null>(null);
   const [, go] = useLocation();
-  const tell = useNotice();
+  const notify = useNotice();
   const action = open === null ? null : actions[open];
   return (
     <>
@@ -42,7 +42,7 @@ export function RunActions({ run, steps }: { readonly run: Run; readonly steps: 
           onClose={() => setOpen(null)}
           onAct={async (form) => {
             const { done, newRunId } = await action.onAct(run, form);
-            tell(done);
+            notify(done);
             if (newRunId !== undefined) go(`/runs/${newRunId}`);
           }}
         >
@@ -77,15 +77,15 @@ function offered(run: Run, steps: readonly Step[]): readonly Kind[] {
 const text = (form: FormData, name: string) => String(form.get(name) ?? "").trim();
 
 const why = () => (
-  <Field name="Why (kept with the run)">
+  <Field name="Reason (stored with the run)">
     <input name="reason" maxLength={1_024} />
   </Field>
 );
 
 const version = () => (
-  <Field name="With which version of the workflow">
+  <Field name="Version of the workflow">
     <select name="version">
-      <option value="same">The one that it ran with</option>
+      <option value="same">The version of this run</option>
       <option value="newest">The newest</option>
     </select>
   </Field>
@@ -103,7 +103,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     title: "Pause this run?",
     act: "Pause the run",
     willHappen:
-      "Nothing new is handed out until somebody resumes it. What agents have in hand goes on, and what they report counts.",
+      "No new task of the run is handed out until it is resumed. Agents finish the tasks that they have, and their results count.",
     fields: why,
     async onAct(run, form) {
       await scheduler.pauseRun({ ...refOf(run), reason: text(form, "reason") });
@@ -114,11 +114,12 @@ const actions: Readonly<Record<Kind, Action>> = {
     button: "Resume",
     title: "Resume this run?",
     act: "Resume the run",
-    willHappen: "What became ready meanwhile is handed out at once, and its clocks run on.",
+    willHappen:
+      "Tasks that became ready meanwhile are handed out at once, and the timeouts of the run continue.",
     fields: why,
     async onAct(run, form) {
       await scheduler.resumeRun({ ...refOf(run), reason: text(form, "reason") });
-      return { done: "The run goes on." };
+      return { done: "The run is resumed." };
     },
   },
   cancel: {
@@ -127,13 +128,13 @@ const actions: Readonly<Record<Kind, Action>> = {
     act: "Cancel the run",
     danger: true,
     willHappen:
-      "Agents that work for it are told to stop, and nothing new begins. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",
+      "Agents that work for the run are asked to stop, and no new step starts. Then completed steps are compensated in reverse order, or left as they are, as you choose. This cannot be undone.",
     fields: () => (
       <>
-        <Field name="What was done">
+        <Field name="Completed steps">
           <select name="undo">
-            <option value="compensate">is undone</option>
-            <option value="leave">stays</option>
+            <option value="compensate">compensate them</option>
+            <option value="leave">leave them as they are</option>
           </select>
         </Field>
         {why()}
@@ -150,12 +151,12 @@ const actions: Readonly<Record<Kind, Action>> = {
     title: "Retry this run?",
     act: "Retry the run",
     willHappen:
-      "A new run begins. It keeps what has succeeded in this one, and does again what has not. This run stays as it is.",
+      "A new run starts. It reuses the steps that succeeded in this run, and repeats the others. This run stays as it is.",
     fields: version,
     async onAct(run, form) {
       const request = { ...refOf(run), requestId: requestId(), version: versionOf(form) };
       const { runId } = await scheduler.retryRun(request);
-      return { done: "A new run has begun: this is it.", newRunId: runId };
+      return { done: "This is the new run.", newRunId: runId };
     },
   },
   rerun: {
@@ -163,12 +164,12 @@ const actions: Readonly<Record<Kind, Action>> = {
     title: "Run it again?",
     act: "Run it again",
     willHappen:
-      "A new run begins from the step that you choose, with all that comes after it; what comes before is kept. This run stays as it is, and so does what it did.",
+      "A new run starts at the step that you choose and repeats all steps after it; earlier steps are reused. This run and its effects stay as they are.",
     fields: (steps) => (
       <>
         <Field name="From">
           <select name="step">
-            <option value="">the start: nothing is kept</option>
+            <option value="">the start: no step is reused</option>
             {steps.map(({ id }) => (
               <option key={id} value={id}>
                 {id}
@@ -186,14 +187,14 @@ const actions: Readonly<Record<Kind, Action>> = {
         ...again,
         requestId: requestId(),
       });
-      return { done: "A new run has begun: this is it.", newRunId: runId };
+      return { done: "This is the new run.", newRunId: runId };
     },
   },
   signal: {
     button: "Send a signal…",
     title: "Send a signal?",
     act: "Send the signal",
-    willHappen: "The step that waits for it takes it as its output and succeeds.",
+    willHappen: "The step that waits for the signal succeeds, with the payload as its output.",
     fields: (steps) => (
       <>
         <Field name="Signal">
@@ -203,7 +204,7 @@ const actions: Readonly<Record<Kind, Action>> = {
             ))}
           </select>
         </Field>
-        <Field name="What it carries, as JSON (may be left empty)">
+        <Field name="Payload, as JSON (may be left empty)">
           <textarea name="payload" rows={4} />
         </Field>
       </>
@@ -224,11 +225,11 @@ const actions: Readonly<Record<Kind, Action>> = {
     title: "Approve or reject?",
     act: "Decide",
     willHappen:
-      "Your word counts for the step. With as many approvals as it needs it succeeds; one rejection and it fails.",
+      "Your decision is recorded for this step. The step succeeds once it has enough approvals; one rejection fails it.",
     fields: (steps, run) => <DecideFields {...{ run, steps }} />,
     async onAct(run, form) {
       await decide(run, form);
-      return { done: "The decision is kept." };
+      return { done: "The decision is recorded." };
     },
   },
 };

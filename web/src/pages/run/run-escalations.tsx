@@ -7,13 +7,13 @@ import { Foreign } from "../../parts/foreign.tsx";
 import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { lookFirst } from "../../words/escalation-words.ts";
+import { checkFirst } from "../../words/escalation-words.ts";
 
 export function RunEscalations({ of }: { readonly of: GetRunResponse }) {
   const open = of.escalations.filter(({ closedTime }) => closedTime === undefined);
   if (open.length === 0) return null;
   return (
-    <Panel title="Questions that wait for a person">
+    <Panel title="Open escalations">
       <ul className="questions">
         {open.map((one) => (
           <Question key={one.id} of={one} />
@@ -31,19 +31,19 @@ function Question({ of }: { readonly of: Escalation }) {
         <ForeignMessage text={of.message} />
       </p>
       <p className="dim">
-        <code>{of.reason}</code>, asked <Ago at={of.openedTime} />
+        <code>{of.reason}</code>, opened <Ago at={of.openedTime} />
         {of.claimedBy === "" ? null : (
           <>
-            , <Foreign text={of.claimedBy} /> looks after it
+            , <Foreign text={of.claimedBy} /> has claimed it
           </>
         )}
         {of.deadlineTime === undefined ? null : (
           <>
-            , answered by itself <Ago at={of.deadlineTime} />
+            , answered automatically <Ago at={of.deadlineTime} />
           </>
         )}
       </p>
-      <p className="dim">{lookFirst(of.reason)}</p>
+      <p className="dim">{checkFirst(of.reason)}</p>
       <ul className="answers">
         {of.answers.map((answer) => (
           <li key={answer}>

@@ -47,7 +47,7 @@ function shareOf({ items }: Step, reported: Progress | undefined): number | null
   return (items.begun - items.open) / items.total;
 }
 
-/** A step that takes unusually long says so first; that is the most important fact about it. */
+/** If a step takes unusually long, its note shows that first: it is the most important fact. */
 function noteOf(step: Step, reported: Progress | undefined): string {
   if (step.suspectTime !== undefined) return "unusually long";
   // The state of a partial success already shows the counts.
@@ -59,12 +59,12 @@ function noteOf(step: Step, reported: Progress | undefined): string {
 }
 
 const waitingFor: Readonly<Partial<Record<WaitingOn, string>>> = {
-  [WaitingOn.TIMER]: "for its time",
+  [WaitingOn.TIMER]: "for a timer",
   [WaitingOn.SIGNAL]: "for a signal",
-  [WaitingOn.APPROVAL]: "for people",
+  [WaitingOn.APPROVAL]: "for approval",
   [WaitingOn.CALLBACK]: "for a callback",
-  [WaitingOn.CHILD]: "for its run",
-  [WaitingOn.CHILD_END]: "for its run to end",
+  [WaitingOn.CHILD]: "for a child run",
+  [WaitingOn.CHILD_END]: "for a child run to end",
 };
 
 const kinds: Readonly<Partial<Record<StepKind, string>>> = {

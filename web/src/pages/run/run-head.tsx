@@ -40,17 +40,14 @@ export function RunHead({ run, steps }: { readonly run: Run; readonly steps: rea
                 {run.runId} <CopyButton text={run.runId} what="the id of the run" />
               </span>,
             ],
-            ["Accepted", <Ago key="at" at={run.createdTime} />],
-            ["Took", <Lasted key="took" from={run.createdTime} to={run.endedTime} />],
-            [
-              "Ends at the latest",
-              run.deadlineTime ? <Ago key="by" at={run.deadlineTime} /> : null,
-            ],
+            ["Started", <Ago key="at" at={run.createdTime} />],
+            ["Duration", <Lasted key="took" from={run.createdTime} to={run.endedTime} />],
+            ["Deadline", run.deadlineTime ? <Ago key="by" at={run.deadlineTime} /> : null],
             ["Priority", run.priority === 5 ? "" : String(run.priority)],
             ["Labels", labelWords(run)],
-            ["Does again", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
-            ["Begun by", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
-            ["Why it was cancelled", run.cancelReason],
+            ["Retry of", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
+            ["Parent run", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
+            ["Reason for cancelling", run.cancelReason],
           ]}
         />
       </div>

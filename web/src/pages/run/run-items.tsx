@@ -39,7 +39,7 @@ export function RunItems({ run, step, history }: RunItemsProps) {
       <Shown of={{ ...list.state, again: list.again }} what="the items">
         {() =>
           list.rows.length === 0 ? (
-            <p className="dim">No item has begun.</p>
+            <p className="dim">No item has started.</p>
           ) : (
             <DataTable
               name={`Items of ${step.id}`}
@@ -117,7 +117,7 @@ const PAGE = 200;
 const TO_OTHERS = "others ";
 const TO_URGENT = "urgent ";
 
-/** Two lists, one after the other: the prefix of a token says which list it continues. */
+/** Two lists, one after the other: the prefix of a token selects the list that it continues. */
 async function loadItems(
   run: Run,
   stepId: string,

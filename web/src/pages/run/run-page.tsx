@@ -71,7 +71,7 @@ function NoRun({ problem }: { readonly problem: Problem }) {
       title="There is no such run"
       wholePage
       text={problem.message}
-      next={{ href: "/runs", text: "Look for it among all runs" }}
+      next={{ href: "/runs", text: "Search all runs" }}
     />
   ) : (
     <ProblemState problem={problem} what="the run" wholePage />

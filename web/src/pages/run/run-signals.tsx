@@ -22,13 +22,13 @@ export function RunSignals(props: {
               <Foreign text={one.name} />
             </strong>
             <span>
-              came <Ago at={one.receivedTime} />
+              received <Ago at={one.receivedTime} />
             </span>
             <TakenBy of={one} steps={steps} />
             {one.payload === undefined ? null : (
               <details>
-                <summary>What it carries</summary>
-                <PayloadView of={one.payload} what="what the signal carries" />
+                <summary>Payload</summary>
+                <PayloadView of={one.payload} what="the payload of the signal" />
               </details>
             )}
           </li>
@@ -47,6 +47,6 @@ function TakenBy({ of, steps }: { readonly of: ReceivedSignal; readonly steps: r
   return isAwaited ? (
     <Badge tone="waiting" word="no step has taken it yet" />
   ) : (
-    <Badge tone="warning" word="no step takes it any more" />
+    <Badge tone="warning" word="no step can take it any more" />
   );
 }

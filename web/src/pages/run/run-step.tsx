@@ -30,7 +30,7 @@ export function RunStep(props: {
       }
     >
       <StepFacts of={step} />
-      <Shown of={history} what="what was tried">
+      <Shown of={history} what="the attempts">
         {(value) => (
           <>
             {step.kind === StepKind.MAP ? (

@@ -35,7 +35,7 @@ export function RunTimeline(props: TimelineProps) {
   const scale = { fromMs: from, toMs: Math.max(end, from + LEAST_MS) };
   const heartbeats = useMemo(() => heartbeatsOf(explained), [explained]);
   if (rows.length === 0)
-    return <EmptyState title="Nothing has been tried yet" text="Attempts appear here at once." />;
+    return <EmptyState title="No attempt yet" text="Attempts appear here as they start." />;
   return (
     <div className="timeline">
       <LeftOut of={of} />
@@ -79,8 +79,8 @@ function LeftOut({ of }: { readonly of: GetRunResponse }) {
   const what = cut.map((name) => `${numberWords(HISTORY_MAX)} ${name}`).join(" and ");
   return (
     <p className="note">
-      Only the newest {what} are shown; there may be older ones. All items of a map are listed when
-      you choose it.
+      Only the newest {what} are shown; there may be older ones. Select a map to list all of its
+      items.
     </p>
   );
 }
@@ -124,11 +124,11 @@ function Track(props: {
       ))}
       {heartbeatMs === null || !isOpen ? null : (
         <i
-          className="timeline-beat"
+          className="timeline-heartbeat"
           style={{ left: percent(heartbeatMs, scale) }}
           role="img"
-          aria-label={`last beat ${clockTime(heartbeatMs)}`}
-          title={`last beat ${clockTime(heartbeatMs)}`}
+          aria-label={`last heartbeat ${clockTime(heartbeatMs)}`}
+          title={`last heartbeat ${clockTime(heartbeatMs)}`}
         />
       )}
     </div>
@@ -140,11 +140,11 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
   const { tone, word } = outcomeStatus(of.outcome);
   const took = durationWords(Math.max(0, to - from));
-  const who = of.agentId === "" ? "" : ` with ${of.agentId}`;
+  const withAgent = of.agentId === "" ? "" : ` with ${of.agentId}`;
   const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
   const why = failure === "" ? "" : `: ${visibleText(failure)}`;
   const late = of.late ? ", too late" : "";
-  const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${who}: ${word} after ${took}${late}${why}`;
+  const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${withAgent}: ${word} after ${took}${late}${why}`;
   return (
     <b
       className="timeline-bar"
@@ -195,7 +195,7 @@ function Legend({ withItems }: { readonly withItems: boolean }) {
         <i className="timeline-gap" /> from when it was due until it acted
       </span>
       <span>
-        <i className="timeline-beat" /> last beat
+        <i className="timeline-heartbeat" /> last heartbeat
       </span>
       {withItems ? (
         <span>

@@ -22,7 +22,7 @@ export function RunWarnings(props: {
               {warning.stepId}
             </button>
             <div>
-              <p>The run went on after a failure:</p>
+              <p>The run continued after a failure:</p>
               <ForeignMessage text={failureWords(warning)} />
             </div>
           </li>

@@ -1,4 +1,4 @@
-// What a person can do about a wait, as links to the place where it is done. Actions on the run as
+// What a person can do about a wait, as links to where it is done. Actions on the run as
 // a whole are at the head of the page, and escalations are answered above.
 import { ActionKind, type PersonAction, type Wait } from "@drover/proto/drover/v1/explain_pb.ts";
 import type { ReactNode } from "react";
@@ -27,7 +27,7 @@ function wordsOf(action: PersonAction): ReactNode {
     case ActionKind.START_AGENT:
       return (
         <>
-          start an agent that asks {queue} for <code>{action.task}</code>
+          start an agent that polls {queue} for <code>{action.task}</code>
         </>
       );
     case ActionKind.RESUME_QUEUE:

@@ -21,11 +21,11 @@ export function StepFacts({ of: step }: { readonly of: Step }) {
         ["Queue", step.queue ? <Link href={`/queues/${step.queue}`}>{step.queue}</Link> : null],
         ["Attempt", step.attempt === 0 ? "" : String(step.attempt)],
         ["With", step.agentId],
-        ["Next by itself", step.nextTime ? <Ago at={step.nextTime} /> : null],
+        ["Next automatic action", step.nextTime ? <Ago at={step.nextTime} /> : null],
         ["Unusually long since", step.suspectTime ? <Ago at={step.suspectTime} /> : null],
         ["Fallback", step.strategy === 0 ? "" : String(step.strategy)],
         [
-          "Its run",
+          "Child run",
           step.childRunId ? <Link href={`/runs/${step.childRunId}`}>{step.childRunId}</Link> : null,
         ],
         ["Last error", step.error ? failureWords(step.error) : ""],
@@ -83,7 +83,7 @@ function AttemptLine({ of }: { readonly of: Attempt }) {
       <span>
         {of.agentId || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
         <Ago at={of.startedTime} />
-        {came === "" ? "" : `, came to ${came}`}
+        {came === "" ? "" : `, progress ${came}`}
         {of.late ? ", reported too late" : ""}
         {of.failure === undefined ? null : <ForeignMessage text={failureWords(of.failure)} />}
       </span>

@@ -28,7 +28,7 @@ export const bulkActs: readonly BulkAct[] = [
     name: "Retry",
     done: "retried",
     willHappen:
-      "For each run that failed or was cancelled a new one begins, which keeps what has succeeded and does again what has not.",
+      "For each run that failed or was cancelled, a new run starts. It reuses the steps that succeeded and repeats the others.",
   },
   {
     states: [RunState.RUNNING, RunState.ESCALATED],
@@ -36,14 +36,14 @@ export const bulkActs: readonly BulkAct[] = [
     name: "Pause",
     done: "paused",
     willHappen:
-      "Nothing new of these runs is handed out until somebody resumes them. What agents have in hand goes on.",
+      "No new task of these runs is handed out until they are resumed. Agents finish the tasks that they have.",
   },
   {
     states: [RunState.PAUSED],
     kind: BulkKind.RESUME,
     name: "Resume",
     done: "resumed",
-    willHappen: "What became ready in these runs meanwhile is handed out at once.",
+    willHappen: "Tasks of these runs that became ready meanwhile are handed out at once.",
   },
   {
     states: openStates,
@@ -51,7 +51,7 @@ export const bulkActs: readonly BulkAct[] = [
     name: "Cancel",
     done: "cancelled",
     willHappen:
-      "Agents that work for these runs are told to stop. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",
+      "Agents that work for these runs are asked to stop. Then completed steps are compensated in reverse order, or left as they are, as you choose. This cannot be undone.",
   },
 ];
 

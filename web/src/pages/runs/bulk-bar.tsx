@@ -40,11 +40,10 @@ interface BulkBarProps {
 
 export function BulkBar({ read, chosen, rows, onDone }: BulkBarProps) {
   const [act, setAct] = useState<BulkAct | null>(null);
-  const what =
-    chosen.size > 0 ? `${counted(chosen.size, "run")} chosen` : "All that pass the filter";
+  const what = chosen.size > 0 ? `${counted(chosen.size, "run")} selected` : "All matching runs";
   if (rows.length === 0) return null;
   if (chosen.size === 0 && read.words === "")
-    return <p className="bulk dim">Choose runs, or filter them, to act on many at once.</p>;
+    return <p className="bulk dim">Select or filter runs to act on many at once.</p>;
   return (
     <div className="bulk">
       <span className="dim">{what}:</span>
@@ -72,7 +71,7 @@ interface DialogProps {
 function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string> }) {
   const { act, chosen, rows, onDone, onClose } = props;
   const namespace = useNamespace();
-  const tell = useNotice();
+  const notify = useNotice();
   return (
     <ConfirmDialog
       title={`${act.name} ${counted(chosen.size, "run")}?`}
@@ -81,7 +80,7 @@ function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string
       onClose={onClose}
       onAct={async (form) => {
         const how = { undo: undoOf(form), reason: String(form.get("reason") ?? "") };
-        tell(tallyWords(await actOnChosen(namespace, [...chosen], act.kind, how), act));
+        notify(tallyWords(await actOnChosen(namespace, [...chosen], act.kind, how), act));
         onDone();
       }}
     >
@@ -94,7 +93,7 @@ function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string
 function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFilter }) {
   const { act, read, onDone, onClose } = props;
   const namespace = useNamespace();
-  const tell = useNotice();
+  const notify = useNotice();
   const [requestId] = useState(() => `dashboard-${crypto.randomUUID()}`);
   const asking = useCall(`count ${requestId}`, async (signal) => {
     const [count, runs] = await Promise.all([
@@ -109,7 +108,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
   const possible = count !== null && count > 0 && count <= BULK_MAX;
   return (
     <ConfirmDialog
-      title={`${act.name} all that pass the filter?`}
+      title={`${act.name} all matching runs?`}
       act={`${act.name} ${many}`}
       danger={act.kind === BulkKind.CANCEL}
       disabled={!possible}
@@ -118,7 +117,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
         const how = { undo: undoOf(form), reason: String(form.get("reason") ?? "") };
         const request = { namespace, filter: read.filter, kind: act.kind, requestId };
         const tally = await actOnFiltered({ ...request, ...how, expectedCount: count ?? 0 });
-        tell(tallyWords(tally, act));
+        notify(tallyWords(tally, act));
         onDone();
       }}
     >
@@ -138,10 +137,10 @@ const FIRST_RUNS = 5;
 
 function countWords(count: number | null, act: BulkAct): string {
   if (count === null) return "Counting…";
-  if (count === 0) return `No run of this filter can be ${act.done}.`;
+  if (count === 0) return `No matching run can be ${act.done}.`;
   if (count > BULK_MAX)
-    return `These are more than ${numberWords(BULK_MAX)} runs: make the filter narrower.`;
-  return `This is about ${counted(count, "run")}, as counted just now. If there are more or fewer by then, nothing is done.`;
+    return `More than ${numberWords(BULK_MAX)} runs match: make the filter narrower.`;
+  return `${counted(count, "run")} counted just now. If the number changes before you confirm, nothing happens.`;
 }
 
 /** In the order of the action; the page may have loaded other runs. */
@@ -187,14 +186,14 @@ function WhatWillHappen({ act }: { readonly act: BulkAct }) {
         <strong>What will happen:</strong> {act.willHappen}
       </p>
       {act.kind === BulkKind.CANCEL ? (
-        <Field name="What was done">
+        <Field name="Completed steps">
           <select name="undo">
-            <option value="compensate">is undone</option>
-            <option value="leave">stays</option>
+            <option value="compensate">compensate them</option>
+            <option value="leave">leave them as they are</option>
           </select>
         </Field>
       ) : null}
-      <Field name="Why (kept with the runs)">
+      <Field name="Reason (stored with the runs)">
         <input name="reason" maxLength={1_024} />
       </Field>
     </>
@@ -206,6 +205,7 @@ function undoOf(form: FormData): Undo {
 }
 
 function tallyWords({ done, left }: Tally, act: BulkAct): string {
-  const rest = left === 0 ? "" : ` ${counted(left, "run")} could not be, and stayed as they were.`;
+  const rest =
+    left === 0 ? "" : ` ${counted(left, "run")} could not be ${act.done}, and did not change.`;
   return `${counted(done, "run")} ${act.done}.${rest}`;
 }

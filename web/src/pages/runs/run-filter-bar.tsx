@@ -28,7 +28,7 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
         onChange={({ target }) => set("state", target.value)}
       >
         <option value="">Any state</option>
-        <option value={OPEN}>All that are open</option>
+        <option value={OPEN}>All open states</option>
         {single.map((state) => (
           <option key={state} value={stateName(state)}>
             {runStatus(state).word}
@@ -37,12 +37,12 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
       </select>
       <WorkflowChoice value={search.get("workflow") ?? ""} onChoose={(v) => set("workflow", v)} />
       <select
-        aria-label="Accepted"
+        aria-label="Started"
         aria-invalid={problems.has("since")}
         value={search.get("since") ?? ""}
         onChange={({ target }) => set("since", target.value)}
       >
-        <option value="">At any time</option>
+        <option value="">Any time</option>
         {Object.entries(spans).map(([name, { words }]) => (
           <option key={name} value={name}>
             {words}

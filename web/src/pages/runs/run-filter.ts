@@ -71,7 +71,8 @@ export function readFilter(search: URLSearchParams): ReadFilter {
   const states = groups[state] ?? (named === undefined ? [] : [named]);
   if (state !== "" && states.length === 0) problems.set("state", `there is no state "${state}"`);
   const span = spans[since];
-  if (since !== "" && span === undefined) problems.set("since", `there is no time "${since}"`);
+  if (since !== "" && span === undefined)
+    problems.set("since", `there is no time range "${since}"`);
   if (order !== "" && order !== "oldest") problems.set("order", `there is no order "${order}"`);
   const labels = labelsOf(search.get("labels") ?? "", problems);
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
@@ -85,7 +86,7 @@ export function readFilter(search: URLSearchParams): ReadFilter {
     ...(state === OPEN ? ["open"] : named === undefined ? [] : [`state ${runStatus(named).word}`]),
     ...(workflow === "" ? [] : [`workflow ${workflow}`]),
     ...Object.entries(labels).map(([name, value]) => `label ${name}=${value}`),
-    ...(span === undefined ? [] : [`accepted ${span.words}`]),
+    ...(span === undefined ? [] : [`started ${span.words}`]),
   ].join(", ");
   const runOrder = order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC;
   return { filter, order: runOrder, problems, words };
@@ -96,12 +97,12 @@ function labelsOf(text: string, problems: Map<FilterField, string>): Record<stri
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
   const pairs = parts.map((part) => {
     const at = part.indexOf("=");
-    if (at < 1) problems.set("labels", `"${part}" is no label: write name=value`);
+    if (at < 1) problems.set("labels", `"${part}" is not a label: write name=value`);
     return [part.slice(0, at), part.slice(at + 1)] as const;
   });
   const names = pairs.map(([name]) => name);
-  const twice = names.find((name, place) => names.indexOf(name) < place);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined && !problems.has("labels"))
-    problems.set("labels", `the label "${twice}" is there twice: a run has one value of it`);
+    problems.set("labels", `the label "${twice}" is given twice: a run has one value for it`);
   return Object.fromEntries(pairs);
 }

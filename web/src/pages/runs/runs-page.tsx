@@ -34,15 +34,15 @@ const columns: readonly Column<Run>[] = [
   },
   { title: "State", width: "12.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
   {
-    title: "Why",
+    title: "Reason",
     width: "minmax(8rem, 1fr)",
     cell: (run) => <span className="dim">{reasonWords(run.reason)}</span>,
   },
   { title: "Workflow", width: "minmax(9rem, 1fr)", cell: workflowWords },
   { title: "Labels", width: "minmax(6rem, 1fr)", cell: (run) => labelWords(run) },
-  { title: "Accepted", width: "6.5rem", cell: (run) => <Ago at={run.createdTime} /> },
+  { title: "Started", width: "6.5rem", cell: (run) => <Ago at={run.createdTime} /> },
   {
-    title: "Took",
+    title: "Duration",
     width: "6rem",
     align: "end",
     cell: (run) => <Lasted from={run.createdTime} to={run.endedTime} />,
@@ -65,7 +65,7 @@ export function RunsPage() {
       <RunFilterBar problems={read.problems} />
       <EmptyState
         title="No run is shown"
-        text="A part of the filter cannot be read. Correct it, or look at all runs."
+        text="A part of the filter cannot be read. Correct it, or show all runs."
         next={{ href: "/runs", text: "Show all runs" }}
       />
     </>
@@ -148,8 +148,8 @@ function useRefreshed(namespace: string, again: (() => void) | null): void {
 function NoRuns({ filtered }: { readonly filtered: boolean }) {
   return filtered ? (
     <EmptyState
-      title="No run passes this filter"
-      text="Take something out of it, or look at all of them."
+      title="No run matches this filter"
+      text="Remove a part of the filter, or show all runs."
       next={{ href: "/runs", text: "Show all runs" }}
     />
   ) : (

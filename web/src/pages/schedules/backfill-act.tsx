@@ -35,7 +35,7 @@ export function BackfillAct(props: BackfillProps) {
 
 function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose: () => void }) {
   const namespace = useNamespace();
-  const tell = useNotice();
+  const notify = useNotice();
   const [openedMs] = useState(() => Date.now());
   const [from, setFrom] = useState(() => fieldTime(openedMs - DAY_MS));
   const [to, setTo] = useState(() => fieldTime(openedMs));
@@ -51,28 +51,28 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
     startTime: timestampFromMs(fromMs ?? 0),
     endTime: timestampFromMs(toMs ?? 0),
   };
-  const look = useCall(
+  const preview = useCall(
     isSpan ? `backfill ${namespace} ${name} ${fromMs} ${toMs}` : null,
     (signal) => scheduler.backfillSchedule({ ...asked, dryRun: true }, { signal }),
   );
   return (
     <ConfirmDialog
-      title={`Begin the missed runs of ${name}?`}
-      act="Begin them"
-      disabled={look.kind !== "loaded" || look.value.count === 0}
+      title={`Start the missed runs of ${name}?`}
+      act="Start them"
+      disabled={preview.kind !== "loaded" || preview.value.count === 0}
       onClose={onClose}
       onAct={async () => {
-        const { occurrences, begun } = await backfill(asked);
-        tell(`${counted(begun, "run")} begun for ${counted(occurrences, "time")}.`);
+        const { occurrences, started } = await backfill(asked);
+        notify(`${counted(started, "run")} started for ${counted(occurrences, "time")}.`);
         again();
       }}
     >
-      <p>Each time of the schedule in this range that has no run yet gets one, the oldest first.</p>
+      <p>Starts a run for each time of the schedule in this range that has none, oldest first.</p>
       <div className="beside">
         <TimeField name="From" value={from} onChange={setFrom} />
-        <TimeField name="To, not later than now" value={to} onChange={setTo} />
+        <TimeField name="To (not in the future)" value={to} onChange={setTo} />
       </div>
-      <Field name="So many of them at a time">
+      <Field name="Most runs at a time">
         <input
           type="number"
           min={1}
@@ -83,9 +83,11 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
         />
       </Field>
       <div role="status">
-        {look.kind === "loaded" ? <p className="told">{whatWouldBegin(look.value)}</p> : null}
-        {look.kind === "failed" ? <ProblemText problem={look.problem} /> : null}
-        {isSpan ? null : <p>The first time must be before the last.</p>}
+        {preview.kind === "loaded" ? (
+          <p className="message">{whatWouldStart(preview.value)}</p>
+        ) : null}
+        {preview.kind === "failed" ? <ProblemText problem={preview.problem} /> : null}
+        {isSpan ? null : <p>“From” must be before “To”.</p>}
       </div>
     </ConfirmDialog>
   );
@@ -111,14 +113,14 @@ function TimeField({ name, value, onChange }: TimeFieldProps) {
 }
 
 /**
- * `12 times: 9 runs would begin, 3 have one already`; for a long range only the count is known.
+ * `12 times: 9 runs would start, 3 have one already`; for a long range only the count is known.
  */
-function whatWouldBegin({ count, occurrences, nextStartTime }: BackfillScheduleResponse): string {
+function whatWouldStart({ count, occurrences, nextStartTime }: BackfillScheduleResponse): string {
   if (count === 0) return "No time of the schedule is in this range.";
   const had = occurrences.filter(({ runId, created }) => runId !== "" && !created).length;
   if (nextStartTime) return `${counted(count, "time")}, each of which gets a run if it has none.`;
   const left = counted(count - had, "run");
-  return `${counted(count, "time")}: ${left} would begin, ${had} have one already.`;
+  return `${counted(count, "time")}: ${left} would start, ${had} have one already.`;
 }
 
 interface Asked {
@@ -130,9 +132,9 @@ interface Asked {
 }
 
 /** Page by page. */
-async function backfill(asked: Asked): Promise<{ occurrences: number; begun: number }> {
+async function backfill(asked: Asked): Promise<{ occurrences: number; started: number }> {
   let occurrences = 0;
-  let begun = 0;
+  let started = 0;
   let startTime: Timestamp | undefined = asked.startTime;
   while (startTime) {
     const page: BackfillScheduleResponse = await scheduler.backfillSchedule({
@@ -140,8 +142,8 @@ async function backfill(asked: Asked): Promise<{ occurrences: number; begun: num
       startTime,
     });
     occurrences += page.occurrences.length;
-    begun += page.occurrences.filter(({ created }) => created).length;
+    started += page.occurrences.filter(({ created }) => created).length;
     startTime = page.nextStartTime;
   }
-  return { occurrences, begun };
+  return { occurrences, started };
 }

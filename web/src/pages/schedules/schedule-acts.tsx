@@ -20,14 +20,14 @@ export function PauseAct({ schedule, again }: ScheduleActProps) {
       <Act
         name="Resume"
         title={`Resume schedule ${name}?`}
-        look="main"
+        variant="main"
         done={again}
         onAct={async () => {
           await scheduler.resumeSchedule({ namespace, name });
-          return `Schedule ${name} goes on.`;
+          return `Schedule ${name} is resumed.`;
         }}
       >
-        <p>It goes on with its next time. Those that it has missed get a run by a backfill.</p>
+        <p>The schedule continues with its next time. A backfill starts runs for missed times.</p>
       </Act>
     );
   return (
@@ -40,7 +40,7 @@ export function PauseAct({ schedule, again }: ScheduleActProps) {
         return `Schedule ${name} is paused.`;
       }}
     >
-      <p>No run begins by it until somebody resumes it. Runs that it has begun go on.</p>
+      <p>The schedule starts no run until it is resumed. Runs that it has started continue.</p>
       <WhyField />
     </Act>
   );
@@ -53,20 +53,20 @@ export function TriggerAct({ schedule, again }: ScheduleActProps) {
   const requestId = useRef("");
   return (
     <Act
-      name="Begin a run now"
-      title={`Begin a run of ${name} now?`}
-      act="Begin a run"
+      name="Start a run now"
+      title={`Start a run of ${name} now?`}
+      act="Start a run"
       done={again}
       onAct={async () => {
         requestId.current ||= `web-${crypto.randomUUID()}`;
         const asked = { namespace, name, requestId: requestId.current };
         const { runId } = await scheduler.triggerSchedule(asked);
         requestId.current = "";
-        return `Run ${runId} has begun.`;
+        return `Run ${runId} has started.`;
       }}
     >
       <p>
-        A run of {spec?.workflow} starts, as at a time of the schedule. If one is under way:{" "}
+        A run of {spec?.workflow} starts now. If another run is still open:{" "}
         {overlapWords(spec?.overlap ?? 0)}.
       </p>
     </Act>

@@ -72,7 +72,7 @@ function Seen({ schedule, again }: SeenProps) {
       <Panel title="Last occurrences">
         {last.length === 0 ? (
           <EmptyState
-            title="None has come yet"
+            title="No occurrence yet"
             text="Each occurrence is listed here once its time has come."
           />
         ) : (
@@ -103,16 +103,13 @@ function Settings({ schedule }: Pick<SeenProps, "schedule">) {
               {spec?.workflow} {spec?.version ? `v${spec.version}` : ""}
             </Link>,
           ],
-          ["If a run is under way", overlapWords(spec?.overlap ?? 0)],
-          ["Begins late by at most", <Length key="late" of={spec?.catchUp} />],
-          [
-            "Begins later by up to",
-            isNone(spec?.jitter) ? null : <Length key="j" of={spec?.jitter} />,
-          ],
+          ["Overlap", overlapWords(spec?.overlap ?? 0)],
+          ["Catch-up window", <Length key="late" of={spec?.catchUp} />],
+          ["Jitter, at most", isNone(spec?.jitter) ? null : <Length key="j" of={spec?.jitter} />],
           ["Labels", labels.join(" ")],
-          ["Tells", spec?.notifyHook],
+          ["Notifies", spec?.notifyHook],
           ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
-          ["Because", pause?.reason],
+          ["Reason", pause?.reason],
           ["Created", <Ago key="made" at={schedule.createdTime} />],
           ["Changed", isChanged ? <Ago key="changed" at={schedule.changedTime} /> : null],
         ]}
@@ -129,7 +126,9 @@ function NextTimes({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
   return (
     <Panel title="Next times">
       {next.length === 0 ? (
-        <p className="dim">{pause ? "None while it is paused." : "None comes any more."}</p>
+        <p className="dim">
+          {pause ? "None while it is paused." : "The schedule has no further time."}
+        </p>
       ) : (
         <ol className="times">
           {next.map(({ time, nominalTime }) => (
@@ -173,9 +172,9 @@ const occurrenceColumns: readonly Column<Occurrence>[] = [
     width: "9rem",
     cell: ({ runId, runState }) => (runId === "" ? "–" : <Badge {...runStatus(runState)} />),
   },
-  { title: "Begun by", width: "7rem", cell: ({ cause }) => causeWords(cause) },
+  { title: "Triggered by", width: "7rem", cell: ({ cause }) => causeWords(cause) },
   {
-    title: "Why none",
+    title: "Reason",
     width: "minmax(7rem, 1.3fr)",
     cell: ({ message }) => (message === "" ? "–" : <span title={message}>{message}</span>),
   },

@@ -64,7 +64,7 @@ function ScheduleList() {
           list.rows.length === 0 ? (
             <EmptyState
               title="No schedule"
-              text="Make one with drover schedule create NAME WORKFLOW."
+              text="Create one with drover schedule create NAME WORKFLOW."
             />
           ) : (
             <DataTable

@@ -15,11 +15,11 @@ const EVERY_MS = 5_000;
 const columns: readonly Column<HandOver>[] = [
   { title: "Partition", width: "6rem", align: "end", cell: ({ partition }) => partition },
   { title: "Taken", width: "8rem", cell: ({ takenTime }) => <Ago at={takenTime} /> },
-  { title: "By the server at", width: "minmax(9rem, 1fr)", cell: ({ address }) => address || "–" },
-  { title: "Because", width: "minmax(10rem, 1fr)", cell: ({ reason }) => handOverWords(reason) },
+  { title: "Supervisor", width: "minmax(9rem, 1fr)", cell: ({ address }) => address || "–" },
+  { title: "Reason", width: "minmax(10rem, 1fr)", cell: ({ reason }) => handOverWords(reason) },
   { title: "Left", width: "8rem", cell: ({ leftTime }) => <Ago at={leftTime} /> },
   {
-    title: "Had it for",
+    title: "Owned for",
     width: "7rem",
     align: "end",
     cell: ({ takenTime, leftTime }) => <Lasted from={takenTime} to={leftTime} />,
@@ -43,7 +43,7 @@ export function HandOverList({ partition }: { readonly partition: number | null 
       title={partition === null ? "Hand-overs" : `Hand-overs of partition ${partition}`}
       beside={
         <div className="acts">
-          {partition === null ? null : <Link href="/supervisors">Of all partitions</Link>}
+          {partition === null ? null : <Link href="/supervisors">All partitions</Link>}
           <label className="inline-field">
             <span>Partition</span>
             <input
@@ -63,7 +63,7 @@ export function HandOverList({ partition }: { readonly partition: number | null 
       <Shown of={{ ...list.state, again: list.again }} what="the hand-overs">
         {() =>
           list.rows.length === 0 ? (
-            <EmptyState title="Nobody has had it yet" />
+            <EmptyState title="No owner yet" />
           ) : (
             <DataTable
               name="Hand-overs"

@@ -50,8 +50,8 @@ export function PartitionList() {
               <PartitionField partitions={partitions} />
               <p className="note" role="status">
                 {late.length === 0
-                  ? `All ${counted(partitions.length, "partition")} are watched, and none is late.`
-                  : `${counted(late.length, "partition")} of ${partitions.length} are late, or nobody watches them.`}
+                  ? `All ${counted(partitions.length, "partition")} have a supervisor, and none is late.`
+                  : `${counted(late.length, "partition")} of ${partitions.length} are late or have no supervisor.`}
               </p>
               {shown.length === 0 ? null : (
                 <DataTable
@@ -83,14 +83,14 @@ function PartitionField({ partitions }: { readonly partitions: readonly Partitio
       <div
         className="partitions"
         role="img"
-        aria-label={`${watched} of ${counted(partitions.length, "partition")} are watched`}
+        aria-label={`${watched} of ${counted(partitions.length, "partition")} have a supervisor`}
       >
         {partitions.map((one) => (
           <span
             key={one.partition}
             data-tone={partitionStatus(one).tone}
             data-owner={owners.indexOf(one.supervisor) % SHADES}
-            title={`${one.partition}: ${one.watched ? one.address : "nobody"}`}
+            title={`${one.partition}: ${one.watched ? one.address : "no supervisor"}`}
           />
         ))}
       </div>
@@ -120,7 +120,7 @@ function Legend({ owners, partitions }: LegendProps) {
       {alone === 0 ? null : (
         <li>
           <span data-tone="bad" />
-          nobody: {alone}
+          no supervisor: {alone}
         </li>
       )}
     </ul>
@@ -136,9 +136,9 @@ const columns: readonly Column<Partition>[] = [
   },
   { title: "State", width: "9.5rem", cell: (one) => <Badge {...partitionStatus(one)} /> },
   {
-    title: "Watched by",
+    title: "Supervisor",
     width: "minmax(9rem, 1fr)",
-    cell: ({ watched, address }) => (watched ? address : "nobody"),
+    cell: ({ watched, address }) => (watched ? address : "no supervisor"),
   },
   { title: "Late by", width: "7rem", align: "end", cell: ({ lag }) => <Length of={lag} /> },
   { title: "Taken", width: "8rem", cell: ({ takenTime }) => <Ago at={takenTime} /> },

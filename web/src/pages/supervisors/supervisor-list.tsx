@@ -13,7 +13,7 @@ import { supervisorStatus } from "../../words/partition-words.ts";
 const EVERY_MS = 2_000;
 
 const columns: readonly Column<Supervisor>[] = [
-  { title: "At", width: "minmax(9rem, 1fr)", cell: ({ address }) => address },
+  { title: "Address", width: "minmax(9rem, 1fr)", cell: ({ address }) => address },
   { title: "State", width: "8rem", cell: (one) => <Badge {...supervisorStatus(one)} /> },
   {
     title: "Partitions",
@@ -24,7 +24,7 @@ const columns: readonly Column<Supervisor>[] = [
   { title: "Since", width: "8rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
   { title: "Last seen", width: "8rem", cell: ({ lastSeenTime }) => <Ago at={lastSeenTime} /> },
   {
-    title: "Supervisor",
+    title: "Id",
     width: "minmax(10rem, 1.6fr)",
     cell: ({ id }) => <code title={id}>{id}</code>,
   },
@@ -37,13 +37,13 @@ export function SupervisorList() {
     { everyMs: EVERY_MS },
   );
   return (
-    <Panel title="Who watches">
+    <Panel title="Supervisors">
       <Shown of={seen} what="the supervisors">
         {(supervisors) =>
           supervisors.length === 0 ? (
             <EmptyState
-              title="Nobody watches"
-              text="Agents still get tasks, but nothing that does not happen is noticed. Start a server, or drover supervisor."
+              title="No supervisor"
+              text="Agents still get tasks, but timeouts and lost agents are not detected. Start a server, or drover supervisor."
             />
           ) : (
             <DataTable

@@ -14,11 +14,11 @@ interface StepTableProps {
 export function StepTable({ steps, durations }: StepTableProps) {
   const of = (step: StepDefinition) => durations.find(({ stepId }) => stepId === step.id);
   return (
-    <Panel title="What they do, and how long they take">
+    <Panel title="Steps and durations">
       <DataTable name="Steps" columns={columns(of)} rows={steps} keyOf={({ id }) => id} />
       <p className="note">
-        Durations are those of attempts that ended well, learned as they end. An attempt that takes
-        longer than “suspect after” is marked as slow.
+        Durations are learned from successful attempts. An attempt that takes longer than “suspect
+        after” is marked as slow.
       </p>
     </Panel>
   );
@@ -29,7 +29,7 @@ type DurationsOf = (step: StepDefinition) => StepDurations | undefined;
 const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
   { title: "Step", width: "minmax(8rem, 1fr)", cell: ({ id }) => id },
   {
-    title: "Does",
+    title: "Kind",
     width: "minmax(9rem, 1.2fr)",
     cell: (step) => <span title={stepDoes(step)}>{stepDoes(step)}</span>,
   },
@@ -39,7 +39,7 @@ const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
     cell: ({ needs }) => <span title={needs.join(", ")}>{needs.join(", ") || "–"}</span>,
   },
   {
-    title: "Of note",
+    title: "Notes",
     width: "minmax(8rem, 1.3fr)",
     cell: (step) => <span title={stepNotes(step)}>{stepNotes(step) || "–"}</span>,
   },
@@ -50,19 +50,19 @@ const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
     cell: (step) => numberWords(of(step)?.samples ?? 0),
   },
   {
-    title: "50 % take",
+    title: "p50",
     width: "5rem",
     align: "end",
     cell: (step) => <Length of={of(step)?.p50} />,
   },
   {
-    title: "90 % take",
+    title: "p90",
     width: "5rem",
     align: "end",
     cell: (step) => <Length of={of(step)?.p90} />,
   },
   {
-    title: "99 % take",
+    title: "p99",
     width: "5rem",
     align: "end",
     cell: (step) => <Length of={of(step)?.p99} />,

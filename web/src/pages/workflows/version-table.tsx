@@ -44,7 +44,7 @@ const columns = (workflow: Workflow, again: () => void): readonly Column<Workflo
     cell: ({ createdTime }) => <Ago at={createdTime} />,
   },
   {
-    title: "Open runs that need it",
+    title: "Open runs",
     width: "12rem",
     align: "end",
     cell: ({ openRuns }) => numberWords(openRuns),
@@ -77,7 +77,7 @@ function DefaultAct({ workflow, version, again }: DefaultActProps) {
       name="Make default"
       label={`Make default: v${version}`}
       title={`Make v${version} the default of ${name}?`}
-      look="quiet"
+      variant="quiet"
       done={again}
       onAct={async () => {
         await scheduler.setDefaultVersion({ namespace, name, version });
@@ -85,8 +85,8 @@ function DefaultAct({ workflow, version, again }: DefaultActProps) {
       }}
     >
       <p>
-        Runs that begin without a version take v{version} from now on, and no longer v
-        {defaultVersion}. Runs that have begun keep the version that they began with.
+        Runs that are started without a version use v{version} from now on, instead of v
+        {defaultVersion}. Open runs keep their version.
       </p>
     </Act>
   );

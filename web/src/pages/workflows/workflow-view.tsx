@@ -75,7 +75,7 @@ function Seen({ seen, workflow, again }: SeenProps) {
           </>
         }
       >
-        <Link href={`/runs?workflow=${name}`}>Its runs</Link>
+        <Link href={`/runs?workflow=${name}`}>Runs</Link>
         <PauseAct workflow={workflow} again={again} />
       </PageHead>
       <Panel title={counted(steps.length, "step")}>
@@ -84,11 +84,11 @@ function Seen({ seen, workflow, again }: SeenProps) {
             ["Registered", <Ago key="created" at={workflow.createdTime} />],
             ["Default version", `v${defaultVersion}`],
             [
-              "Time for a run",
+              "Timeout of a run",
               definition?.timeout ? <Length key="t" of={definition.timeout} /> : null,
             ],
             ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
-            ["Because", pause?.reason],
+            ["Reason", pause?.reason],
           ]}
         />
         <DefinitionGraph steps={steps} />
@@ -96,8 +96,8 @@ function Seen({ seen, workflow, again }: SeenProps) {
       <StepTable steps={steps} durations={seen.durations} />
       <VersionTable workflow={workflow} versions={seen.versions} again={again} />
       {definition?.inputSchema === undefined ? null : (
-        <Panel title="What its input must be">
-          <PayloadView of={definition.inputSchema} what="the schema of its input" />
+        <Panel title="Input schema">
+          <PayloadView of={definition.inputSchema} what="the input schema" />
         </Panel>
       )}
     </>
@@ -127,14 +127,14 @@ function PauseAct({ workflow, again }: Omit<SeenProps, "seen">) {
       <Act
         name="Resume"
         title={`Resume workflow ${name}?`}
-        look="main"
+        variant="main"
         done={again}
         onAct={async () => {
           await operator.resumeWorkflow({ namespace, workflow: name });
-          return `Workflow ${name} goes on.`;
+          return `Workflow ${name} is resumed.`;
         }}
       >
-        <p>What waits of its runs is handed out at once.</p>
+        <p>Waiting tasks of its runs are handed out at once.</p>
       </Act>
     );
   return (
@@ -149,8 +149,8 @@ function PauseAct({ workflow, again }: Omit<SeenProps, "seen">) {
       }}
     >
       <p>
-        No task of its runs is handed out, in all its versions, also of runs that begin later. What
-        agents have goes on, and so do signals, timers and the times of steps and runs.
+        No task of its runs is handed out, in all versions, including runs that start later. Agents
+        finish the tasks that they have. Signals, timers and timeouts continue.
       </p>
       <WhyField />
     </Act>

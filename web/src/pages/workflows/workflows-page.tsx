@@ -82,7 +82,7 @@ const columns = (isPaused: (name: string) => boolean): readonly Column<WorkflowS
     title: "State",
     width: "9rem",
     cell: ({ name }) =>
-      isPaused(name) ? <Badge tone="paused" word="paused" /> : <Badge tone="ok" word="open" />,
+      isPaused(name) ? <Badge tone="paused" word="paused" /> : <Badge tone="ok" word="active" />,
   },
   {
     title: "Default version",
