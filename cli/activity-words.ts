@@ -11,11 +11,11 @@ export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "m
   return `${statesWords(open) || "none"}${moreRuns ? ", and more" : ""}`;
 }
 
-/** `1019 accepted; 1000 completed, 18 failed` */
+/** `1019 started; 1000 completed, 18 failed` */
 export function latelyWords({ minutes, states }: Activity): string {
   const accepted = minutes.reduce((sum, minute) => sum + minute.accepted, 0);
   const ended = states.filter(({ state }) => isFinal(state));
-  return `${accepted} accepted; ${statesWords(ended) || "none ended"}`;
+  return `${accepted} started; ${statesWords(ended) || "none ended"}`;
 }
 
 /** `send-mail: 18 failed, 1 cancelled; order: 2 compensated` */
@@ -41,5 +41,5 @@ export function lateWords({ detectTypical, detectSlow, detectSampled }: Activity
   if (!detectTypical || !detectSlow) return "";
   const half = durationWords(durationMs(detectTypical));
   const most = durationWords(durationMs(detectSlow));
-  return `of the last ${detectSampled} but for retries, half were late by at most ${half}, 95 of 100 by at most ${most}`;
+  return `of the last ${detectSampled} without retries: lateness p50 ${half}, p95 ${most}`;
 }

@@ -15,8 +15,8 @@ export interface LoadOptions {
   readonly token?: string | undefined;
   /** Runs that are in progress at once. */
   readonly concurrency: number;
-  /** Whether another run should start, after `begun` runs and `elapsedMs`. */
-  readonly goesOn: (begun: number, elapsedMs: number) => boolean;
+  /** Whether another run should start, after `started` runs and `elapsedMs`. */
+  readonly continues: (started: number, elapsedMs: number) => boolean;
   readonly onRun: (ended: number) => void;
   /** After its abort no run starts, and open runs are cancelled. */
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ const workflow = {
 };
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { address, namespace, concurrency, goesOn, onRun, signal } = options;
+  const { address, namespace, concurrency, continues, onRun, signal } = options;
   const shown = options.token === undefined ? {} : { token: options.token };
   const times = createTimes();
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -71,14 +71,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   });
   const client = createClient({ address, namespace, ...shown });
   const startedMs = performance.now();
-  let begun = 0;
+  let started = 0;
   let ended = 0;
   let completed = 0;
   let firstError = "";
-  const next = () => !signal.aborted && goesOn(begun, performance.now() - startedMs);
+  const next = () => !signal.aborted && continues(started, performance.now() - startedMs);
   const work = async () => {
     while (next()) {
-      const no = begun++;
+      const no = started++;
       const end = await oneRun(client, times, no, signal).catch(errorMessage);
       if (signal.aborted) return;
       if (end === "COMPLETED") completed += 1;

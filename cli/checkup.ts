@@ -34,7 +34,7 @@ export interface Facts {
   readonly cluster: GetClusterInfoResponse;
   /** How long a call took that queries the database. */
   readonly callMs: number;
-  /** This machine's clock minus the server's; null: the server did not tell its time. */
+  /** This machine's clock minus the server's; null: the server did not report its time. */
   readonly clientAheadMs: number | null;
   /** The server's answer at /healthz. */
   readonly health: Health;
@@ -57,7 +57,7 @@ export interface Health {
 /** A slower call waits for a database connection, or for the database itself. */
 const slowCallMs = 500;
 const databaseClockMs = 1_000;
-/** The server tells its time in whole seconds. */
+/** The server reports its time in whole seconds. */
 const clientClockMs = 5_000;
 
 export function findingsOf(facts: Facts): readonly Finding[] {
@@ -93,12 +93,12 @@ function fail(check: string, saw: string, next: string): Finding {
 }
 
 function connection({ address, callMs, namespace }: Facts): Finding {
-  const saw = `${clean(address)} answers for ${clean(namespace)}, with its database in ${durationWords(callMs)}`;
+  const saw = `${clean(address)} answers for ${clean(namespace)}; a call with a database query took ${durationWords(callMs)}`;
   if (callMs <= slowCallMs) return ok("connection", saw);
   return warn(
     "connection",
-    `${saw}: it waits for the database, or for a connection to it`,
-    "look at the load of PostgreSQL, and at what other programs do there",
+    `${saw}, which is slow: the call waited for the database or for a connection to it`,
+    "check the load of PostgreSQL, and the other programs that use it",
   );
 }
 
@@ -136,37 +136,42 @@ function databaseClock({ cluster }: Facts): Finding {
     ? ok("server clock", saw)
     : warn(
         "server clock",
-        `${saw}; what is due goes by the database's`,
+        `${saw}; due times use the database's clock`,
         "run NTP on both machines",
       );
 }
 
 function clientClock({ clientAheadMs: ms }: Facts): Finding {
-  if (ms === null) return warn("this clock", "the server did not say its time", "ask it directly");
-  if (Math.abs(ms) <= clientClockMs) return ok("this clock", "as the server's, within seconds");
+  if (ms === null)
+    return warn(
+      "this clock",
+      "the server did not report its time",
+      "call the server directly, without a proxy",
+    );
+  if (Math.abs(ms) <= clientClockMs) return ok("this clock", "within seconds of the server's");
   const way = ms > 0 ? "ahead of" : "behind";
   return warn(
     "this clock",
-    `${durationWords(Math.abs(ms))} ${way} the server's, so that --in means another moment`,
-    "run NTP on this machine, or say --start-at",
+    `${durationWords(Math.abs(ms))} ${way} the server's, so --in means another time`,
+    "run NTP on this machine, or use --start-at",
   );
 }
 
 function health({ health: { status, reasons } }: Facts): Finding {
-  if (status === "ok") return ok("health", "the server says that it is well");
+  if (status === "ok") return ok("health", "the server reports that it is healthy");
   const saw = reasons.length > 0 ? reasons.map(clean).join("; ") : clean(status);
-  return fail(
-    "health",
-    `the server says ${clean(status)}: ${saw}`,
-    "docs/RUNBOOKS.md has what to do",
-  );
+  return fail("health", `the server reports ${clean(status)}: ${saw}`, "see docs/RUNBOOKS.md");
 }
 
 function supervisors({ supervisors: all }: Facts): Finding {
   const alive = all.filter((one) => one.alive);
-  const saw = `${counted(alive.length, "process", "processes")} of ${all.length} watch`;
+  const saw = `${counted(alive.length, "process", "processes")} of ${all.length} supervise`;
   if (alive.length === 0)
-    return fail("supervisors", "nobody watches", "drover supervisor, or drover server, starts one");
+    return fail(
+      "supervisors",
+      "no supervisor is running",
+      "drover supervisor, or drover server, starts one",
+    );
   if (alive.length < all.length)
     return warn("supervisors", `${saw}; the others are silent`, "drover supervisor list");
   return ok("supervisors", saw);
@@ -174,7 +179,9 @@ function supervisors({ supervisors: all }: Facts): Finding {
 
 function partitions({ overview: { lateRegions: late } }: Facts): readonly Finding[] {
   if (late.length === 0)
-    return [ok("partitions", "each of a region in use is watched, and none is overdue")];
+    return [
+      ok("partitions", "each partition of a region in use has a supervisor, and none is overdue"),
+    ];
   return late.flatMap((one) => {
     const where = `${counted(one.overdue, "partition")} of region "${clean(one.region)}"`;
     return [
@@ -189,12 +196,12 @@ function partitions({ overview: { lateRegions: late } }: Facts): readonly Findin
 }
 
 function agents({ overview: { unservedTasks }, again }: Facts): readonly Finding[] {
-  if (unservedTasks.length === 0) return [ok("agents", "every task that waits is asked for")];
+  if (unservedTasks.length === 0) return [ok("agents", "an agent polls for every waiting task")];
   return unservedTasks.map(({ queue, task, agentVersion }) => {
-    const who = agentVersion === "" ? "agent" : `agent of version "${clean(agentVersion)}"`;
+    const agent = agentVersion === "" ? "agent" : `agent of version "${clean(agentVersion)}"`;
     return warn(
       "agents",
-      `no ${who} asks for task "${clean(task)}" of queue "${clean(queue)}"`,
+      `no ${agent} polls queue "${clean(queue)}" for task "${clean(task)}"`,
       `start one that polls queue ${clean(queue)} for ${clean(task)}; then drover queue show ${clean(queue)}${again}`,
     );
   });
@@ -225,7 +232,7 @@ function pauses({ namespace, overview, again }: Facts): readonly Finding[] {
 }
 
 function cordons({ overview, again }: Facts): readonly Finding[] {
-  if (overview.cordons.length === 0) return [ok("cordons", "no agent is kept from work")];
+  if (overview.cordons.length === 0) return [ok("cordons", "no agent is cordoned")];
   return overview.cordons.map((cordon) =>
     warn("cordons", cordonWords(cordon), `${uncordonCommand(cordon)}${again}`),
   );
@@ -234,8 +241,8 @@ function cordons({ overview, again }: Facts): readonly Finding[] {
 function circuits({ overview: { openCircuits }, again }: Facts): readonly Finding[] {
   if (openCircuits.length === 0) return [ok("circuits", "all are closed")];
   return openCircuits.map(({ queue, task, agentId, saw, setBy }) => {
-    const of = agentId === "" ? "" : ` of agent ${clean(agentId)}`;
-    const why = setBy === "" ? clean(saw) : `${clean(setBy)} has opened it`;
+    const of = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
+    const why = setBy === "" ? clean(saw) : `opened by ${clean(setBy)}`;
     const next = [
       "drover queue circuit",
       setBy === "" ? "close" : "release",
@@ -249,36 +256,36 @@ function circuits({ overview: { openCircuits }, again }: Facts): readonly Findin
       "circuits",
       `the circuit of task "${clean(task)}" of queue "${clean(queue)}"${of} is open: ${why}`,
       setBy === ""
-        ? `mend what fails, and it closes by itself; at once: ${next.join(" ")}${again}`
+        ? `fix the cause: the circuit closes after a successful probe; or close it now: ${next.join(" ")}${again}`
         : `${next.join(" ")}${again}`,
     );
   });
 }
 
 function escalations({ overview: { openEscalations: open }, again }: Facts): Finding {
-  if (open === 0) return ok("escalations", "nothing waits for a person");
+  if (open === 0) return ok("escalations", "none is open");
   return warn(
     "escalations",
-    `${open} ${open === 1 ? "waits" : "wait"} for a person`,
+    `${open} ${open === 1 ? "is" : "are"} open`,
     `drover escalation list${again}`,
   );
 }
 
-/** Whether people are notified of an escalation. */
+/** Whether escalations are sent to people. */
 function notification({ hooks, undelivered }: Facts): Finding {
   const { givenUp, failing, error } = undelivered;
   const hooked = hooks.filter(({ events }) => events.includes("escalation-opened"));
   if (hooked.length === 0)
     return warn(
       "notification",
-      "no hook hears of escalations, so that nobody is told of them",
+      "no hook has the event escalation-opened, so escalations are not sent to anyone",
       "drover hook put NAME URL --event escalation-opened --new-secret",
     );
-  const saw = `${hooked.map(({ name }) => clean(name)).join(", ")} ${hooked.length === 1 ? "hears" : "hear"} of escalations`;
+  const saw = `${hooked.map(({ name }) => clean(name)).join(", ")} ${hooked.length === 1 ? "is" : "are"} notified of escalations`;
   if (givenUp + failing === 0) return ok("notification", saw);
   return warn(
     "notification",
-    `${saw}; ${givenUp} webhooks were given up, ${failing} are tried again${error === "" ? "" : `: ${clean(error)}`}`,
+    `${saw}; ${givenUp} webhooks were given up, ${failing} are being retried${error === "" ? "" : `: ${clean(error)}`}`,
     "drover hook deliveries",
   );
 }

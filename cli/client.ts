@@ -59,14 +59,14 @@ export function createConnection(
 function checkToken(token: string, baseUrl: string): void {
   if (!/^drover_[\w-]{43}$/.test(token))
     throw usageFailure(
-      "what --token or DROVER_TOKEN says is no API token: drover_ and 43 characters",
+      "the value of --token or DROVER_TOKEN is not an API token: drover_ and 43 characters",
       "drover token create NAME --role ROLE --by ME prints one",
     );
   const { protocol, hostname, host } = new URL(baseUrl);
   if (protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
   throw usageFailure(
-    `a token would go to ${host} in plain text, for all to read`,
-    `--address https://${host}, where a proxy ends TLS in front of the server`,
+    `the token would be sent to ${host} unencrypted`,
+    `--address https://${host}, with a proxy that terminates TLS in front of the server`,
   );
 }
 
@@ -81,7 +81,7 @@ export function baseUrlOf(address: string): string {
   const text = /^https?:\/\//.test(address) ? address : `http://${address}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.hostname === "" || url.pathname !== "/" || url.search || url.username)
-    throw usageFailure(`"${address}" is no address of a server`, "--address 127.0.0.1:7420");
+    throw usageFailure(`"${address}" is not an address of a server`, "--address 127.0.0.1:7420");
   return url.origin;
 }
 

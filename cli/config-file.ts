@@ -17,19 +17,19 @@ import { defaultConfigFile, type GlobalOptions } from "./global-options.ts";
 import { clean } from "./words.ts";
 
 const variablePrefix = "DROVER_";
-/** Environment variables of Drover that are no settings. */
+/** Environment variables of Drover that are not settings. */
 const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE"];
 
 /** By name, as `slow-factor`: every option of the program that can be set in the environment. */
 export function settingsOfProgram(program: Command): ReadonlyMap<string, Option> {
   const found = new Map<string, Option>();
-  const look = (command: Command) => {
+  const collect = (command: Command) => {
     for (const option of command.options)
       if (option.envVar !== undefined && option.long && option.attributeName() !== "config")
         found.set(option.long.slice(2), found.get(option.long.slice(2)) ?? option);
-    for (const child of command.commands) look(child);
+    for (const child of command.commands) collect(child);
   };
-  look(program);
+  collect(program);
   return found;
 }
 
@@ -81,19 +81,19 @@ export function readConfig(named: string | undefined, program: Command): Config 
   const lines = new LineCounter();
   const document = parseDocument(textOf(file), { lineCounter: lines });
   const [problem] = document.errors;
-  if (problem) throw refusal(file, problem.message.split("\n")[0] ?? "is no YAML");
+  if (problem) throw refusal(file, problem.message.split("\n")[0] ?? "is not YAML");
   const values = new Map<string, string>();
   if (document.contents === null) return { file, values };
   if (!isMap(document.contents))
-    throw refusal(file, "it must be settings, as `address: HOST:PORT`");
+    throw refusal(file, "it must contain settings, as `address: HOST:PORT`");
   for (const { key, value } of document.contents.items) {
     const name = isScalar(key) ? String(key.value) : "";
     const line = isScalar(key) && key.range ? lines.linePos(key.range[0]).line : 1;
-    const place = `${file}:${line}`;
+    const position = `${file}:${line}`;
     if (!known.includes(name))
-      throw refusal(place, `there is no setting "${clean(name)}": ${suggestion(name, known)}`);
+      throw refusal(position, `there is no setting "${clean(name)}": ${suggestion(name, known)}`);
     if (!isScalar(value) || value.value === null)
-      throw refusal(place, `${name} must be one text or number`);
+      throw refusal(position, `${name} must be one text or number`);
     values.set(name, String(value.value));
   }
   return { file, values };
@@ -104,14 +104,14 @@ function textOf(file: string): string {
     return readFileSync(file, "utf8");
   } catch (error) {
     const why = clean(errorMessage(error));
-    throw usageFailure(`cannot read the settings: ${why}`, "--config FILE names another");
+    throw usageFailure(`cannot read the settings: ${why}`, "--config FILE names another file");
   }
 }
 
-function refusal(place: string, message: string): CliFailure {
+function refusal(position: string, message: string): CliFailure {
   return usageFailure(
-    `${clean(place)}: ${message}`,
-    "correct the file; drover config show lists the settings; --config FILE names another",
+    `${clean(position)}: ${message}`,
+    "correct the file; drover config show lists the settings; --config FILE names another file",
   );
 }
 
@@ -124,5 +124,5 @@ export function unknownVariables(
   const all = [...known, "DROVER_CONFIG", ...otherVariables];
   return Object.keys(environment)
     .filter((name) => name.startsWith(variablePrefix) && !all.includes(name))
-    .map((name) => `${clean(name)} is no setting: ${suggestion(name, all)}`);
+    .map((name) => `${clean(name)} is not a setting: ${suggestion(name, all)}`);
 }

@@ -1,13 +1,13 @@
-/** A cordon in words: which agents get no new tasks, who set it and why, and how to remove it. */
+/** A cordon in words: the agents that get no new tasks, the person, the reason, and how to remove it. */
 import type { Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { clean } from "./words.ts";
 
-/** `agents of version "2.0" get nothing new, said ada: it leaks` */
+/** `agents of version "2.0" are cordoned by ada: it leaks` */
 export function cordonWords({ of, cordonedBy, why }: Cordon): string {
   const name = clean(of.value ?? "");
-  const whom = of.case === "version" ? `agents of version "${name}" get` : `agent "${name}" gets`;
+  const agents = of.case === "version" ? `agents of version "${name}" are` : `agent "${name}" is`;
   const because = why === "" ? "" : `: ${clean(why)}`;
-  return `${whom} nothing new, said ${clean(cordonedBy)}${because}`;
+  return `${agents} cordoned by ${clean(cordonedBy)}${because}`;
 }
 
 export function uncordonCommand({ of }: Cordon): string {

@@ -28,7 +28,7 @@ type Connection =
 
 export function addDatabaseOptions(command: Command): Command {
   return addConnectionOptions(command).addOption(
-    new Option("--database-schema <name>", "the schema of the database that all of Drover is in")
+    new Option("--database-schema <name>", "the database schema of all tables of Drover")
       .env("DROVER_DATABASE_SCHEMA")
       .argParser(parseSchema)
       .default(DATABASE_SCHEMA),
@@ -45,11 +45,11 @@ export function addConnectionOptions(command: Command): Command {
     .addOption(
       new Option(
         "--direct-database <url>",
-        "the same PostgreSQL without the transaction pooler that --database-url leads through",
+        "the same PostgreSQL without the transaction pooler of --database-url",
       ).env("DROVER_DIRECT_URL"),
     )
     .addOption(
-      new Option("--data-dir <folder>", "where the embedded PostgreSQL keeps its data")
+      new Option("--data-dir <folder>", "the data folder of the embedded PostgreSQL")
         .env("DROVER_DATA_DIR")
         .default("./.drover"),
     );

@@ -4,13 +4,13 @@ import { clean, statedName, timeWords } from "./words.ts";
 
 /** The effect of each answer, in the order in which they are offered. */
 export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
-  retry: "try it anew",
-  "retry-changed": "try it anew, with --payload as its whole input",
-  succeed: "it is done, with --payload as its output",
-  skip: "go on as if it were not needed",
-  compensate: "undo the run",
-  fail: "the run fails, and what was done stays",
-  acknowledge: "it is known, and nothing is to be done",
+  retry: "try again with the same input",
+  "retry-changed": "try again, with --payload as its complete input",
+  succeed: "continue, with --payload as its output",
+  skip: "continue as if it were not needed",
+  compensate: "stop, and compensate completed steps in reverse order",
+  fail: "the run fails, and its effects remain",
+  acknowledge: "close it; nothing else happens",
 });
 
 /** As `drover escalation show` takes it: the run and the number of the escalation in it. */
@@ -29,7 +29,7 @@ export function resolveCommand(escalation: Pick<Escalation, "runId" | "id" | "an
   return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
 }
 
-/** Who has claimed it, and when; empty: it is not claimed. */
+/** The person who has claimed it, and when; empty: it is not claimed. */
 export function claimedWords({ claimedBy, claimedTime }: Escalation): string {
   return claimedBy === "" ? "" : `${timeWords(claimedTime)}: ${statedName(claimedBy, false)}`;
 }
@@ -40,8 +40,8 @@ export function closedWords({ closedTime, closedBy, answer }: Escalation): strin
   return `${timeWords(closedTime)}: ${answer ? answerWords(answer) : clean(closedBy)}`;
 }
 
-/** `skip, said ada (not verified): the hotel is not needed` */
+/** `skip, by ada (not verified): the hotel is not needed` */
 function answerWords({ answer, by, byVerified, why }: EscalationAnswer): string {
   const reason = why === "" ? "" : `: ${clean(why)}`;
-  return `${clean(answer)}, said ${statedName(by, byVerified)}${reason}`;
+  return `${clean(answer)}, by ${statedName(by, byVerified)}${reason}`;
 }

@@ -65,9 +65,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run graph": ["drover run graph key:order-17 --out order-17.svg"],
   "run watch": ["drover run watch key:order-17", "drover run watch --key order-17 -o jsonl"],
   "run signal": [`drover run signal key:order-17 paid --payload '{"euros":120}' --id payment-9`],
-  "run decide": [
-    'drover run decide key:order-17 release --approve --as ada --comment "looks fine"',
-  ],
+  "run decide": ['drover run decide key:order-17 release --approve --as ada --comment "checked"'],
   "run pause": ['drover run pause key:order-17 --reason "the customer called"'],
   "run resume": ["drover run resume key:order-17"],
   "run cancel": ["drover run cancel key:order-17", "drover run cancel key:order-17 --leave"],

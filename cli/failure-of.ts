@@ -42,7 +42,7 @@ function ofDatabase(error: unknown): CliFailure | null {
   if (why === undefined && !/^(28|3D)/.test(code)) return null;
   return new CliFailure(`cannot use the database: ${why ?? clean(error.message)}`, {
     code: exitCodes.unreachable,
-    next: "correct DATABASE_URL or start that PostgreSQL; drover dev brings one of its own",
+    next: "correct DATABASE_URL or start that PostgreSQL; drover dev starts an embedded one",
   });
 }
 
@@ -50,34 +50,35 @@ const nextByReason: Readonly<Record<string, string>> = {
   RUN_NOT_FOUND: "drover run list",
   WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
   TOKEN_REQUIRED:
-    "--token or DROVER_TOKEN shows one; drover token create --in-database makes the first",
-  NOT_ALLOWED: "show another one by --token or DROVER_TOKEN; drover token list tells what each may",
+    "pass one by --token or DROVER_TOKEN; drover token create --in-database creates the first",
+  NOT_ALLOWED:
+    "pass another one by --token or DROVER_TOKEN; drover token list shows the role of each",
   TOKEN_NOT_FOUND: "drover token list --all-namespaces --ended",
-  NAMESPACE_NOT_FOUND: "drover namespace list; drover namespace create NAME makes one",
-  NAMESPACE_EXISTS: "drover namespace list says where it is; take another name",
-  NAMESPACE_LIMIT: "drover namespace show says what it may take; try again in a moment",
-  RUN_STATE: "drover run show RUN says where the run stands",
+  NAMESPACE_NOT_FOUND: "drover namespace list; drover namespace create NAME creates one",
+  NAMESPACE_EXISTS: "drover namespace list shows its region; choose another name",
+  NAMESPACE_LIMIT: "drover namespace show prints its limits; try again in a few seconds",
+  RUN_STATE: "drover run show RUN prints the state of the run",
   STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
-  DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",
-  SIGNAL_UNKNOWN: "drover run why RUN says which signal it waits for",
-  SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
+  DECISION_REFUSED: "drover run show RUN prints the decisions, and what the step waits for",
+  SIGNAL_UNKNOWN: "drover run why RUN prints the signal that it waits for",
+  SIGNAL_LIMIT: "drover run show RUN lists its signals",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",
   AGENT_NOT_FOUND: "drover agent list",
-  HOOK_NOT_FOUND: "drover hook list; drover hook put NAME URL --new-secret makes one",
+  HOOK_NOT_FOUND: "drover hook list; drover hook put NAME URL --new-secret creates one",
   TRIGGER_NOT_FOUND: "drover trigger list",
-  MAPPING_FAILED: "drover trigger try NAME --body '{...}' shows what it makes of another body",
+  MAPPING_FAILED: "drover trigger try NAME --body '{...}' shows the result for another body",
   COUNT_MISMATCH: "count again with --dry-run",
-  ESCALATION_CLAIMED: "ask, or take it with --anyway",
+  ESCALATION_CLAIMED: "ask that person, or take over with --anyway",
   ESCALATION_NOT_FOUND: "drover escalation list",
-  ESCALATION_CLOSED: "drover escalation show RUN/N says how it was closed",
-  ANSWER_NOT_ALLOWED: "drover escalation show RUN/N says which answers it takes now",
-  INVALID_DEFINITION: "correct the text; drover workflow check FILE tells without a server",
+  ESCALATION_CLOSED: "drover escalation show RUN/N prints how it was closed",
+  ANSWER_NOT_ALLOWED: "drover escalation show RUN/N lists the answers that it accepts now",
+  INVALID_DEFINITION: "correct the text; drover workflow check FILE checks it without a server",
   NOT_SUPPORTED: "leave it out, or use a newer server",
-  PAYLOAD_TOO_LARGE: "keep the data in object storage and send its address",
-  OVERLOADED: "try again in a moment",
-  STORE_UNAVAILABLE: "try again in a moment; the server goes on when its database is back",
-  DRAINING: "try again in a moment, or name another server with --address",
-  INTERNAL: "look at the server's log, and report it with this message",
+  PAYLOAD_TOO_LARGE: "store the data in object storage and send its address",
+  OVERLOADED: "try again in a few seconds",
+  STORE_UNAVAILABLE: "try again in a few seconds; the server continues when its database is back",
+  DRAINING: "try again in a few seconds, or name another server with --address",
+  INTERNAL: "check the server's log, and report it with this message",
 };
 
 /**
@@ -95,7 +96,7 @@ function ofCall(error: ConnectError, address: string): CliFailure {
   const next =
     info.reason === "KEY_REUSED" && earlier !== undefined
       ? `drover run show ${clean(earlier)}, or use another --key`
-      : (nextByReason[info.reason] ?? "correct the request; --help tells what is allowed");
+      : (nextByReason[info.reason] ?? "correct the request; --help lists what is allowed");
   return new CliFailure(clean(error.rawMessage), { code: exitOf(error.code), next, fields });
 }
 
@@ -123,13 +124,13 @@ function ofTransport(error: ConnectError, address: string): CliFailure {
       return unreachable(`${address} did not answer in time`);
     default:
       return unreachable(
-        `what answers at ${address} is no Drover server, or something stands between: ${clean(error.message)}`,
+        `the answer of ${address} is not from a Drover server, or a proxy changed it: ${clean(error.message)}`,
       );
   }
 }
 
 const systemErrors: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there",
+  ECONNREFUSED: "no process listens there",
   ENOTFOUND: "no machine has that name",
   ECONNRESET: "the connection broke",
 };

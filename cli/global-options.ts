@@ -28,12 +28,12 @@ export function addGlobalOptions(program: Command): void {
         .default(defaultAddress),
     )
     .addOption(
-      new Option("--namespace <name>", "the namespace to work in")
+      new Option("--namespace <name>", "the namespace of the command")
         .env("DROVER_NAMESPACE")
         .default(defaultNamespace),
     )
     .addOption(
-      new Option("--token <token>", "the API token to show, where the server requires one").env(
+      new Option("--token <token>", "the API token, if the server requires one").env(
         "DROVER_TOKEN",
       ),
     )
@@ -44,9 +44,10 @@ export function addGlobalOptions(program: Command): void {
         .default("table"),
     )
     .addOption(
-      new Option("--config <file>", "settings in YAML; by default drover.yaml, if it is here").env(
-        "DROVER_CONFIG",
-      ),
+      new Option(
+        "--config <file>",
+        "settings in YAML; by default drover.yaml in the current folder",
+      ).env("DROVER_CONFIG"),
     )
-    .option("--no-color", "no colours, also on a terminal; as NO_COLOR in the environment");
+    .option("--no-color", "no colours, even on a terminal; as NO_COLOR in the environment");
 }

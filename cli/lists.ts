@@ -62,5 +62,5 @@ export function noteMore(
   output: Output,
 ): void {
   if (nextPageToken !== "")
-    output.note(`there are more\n  next: --limit ${Math.min(limit * 10, limitMax)}`);
+    output.note(`more exist\n  next: --limit ${Math.min(limit * 10, limitMax)}`);
 }

@@ -24,13 +24,13 @@ export const NOUNS: readonly Noun[] = [
   {
     name: "init",
     more: "[options] <folder>",
-    description: "write a small project: a workflow, and an agent that performs it",
+    description: "create a small project: a workflow and an agent",
     load: async () => (await import("./verbs/init.ts")).addInit,
   },
   {
     name: "dev",
     more: "[options]",
-    description: "start a server with an embedded PostgreSQL, for your own work",
+    description: "start a server with an embedded PostgreSQL, for development",
     load: async () => (await import("./verbs/dev.ts")).addDev,
   },
   {
@@ -42,26 +42,26 @@ export const NOUNS: readonly Noun[] = [
   {
     name: "supervisor",
     more: "[options]",
-    description: "watch what does not happen, for servers that run with --supervisor none",
+    description: "run a supervisor process (for servers started with --supervisor none)",
     load: async () => (await import("./verbs/supervisor.ts")).addSupervisor,
   },
   {
     name: "migrate",
     more: "[options]",
-    description: "bring the database to the schema of this version",
+    description: "migrate the database to the schema of this version",
     load: async () => (await import("./verbs/migrate.ts")).addMigrate,
   },
   {
     name: "status",
     more: "[options]",
-    description: "what needs a person in the namespace, and what runs here",
+    description: "show what needs attention, and the health of the server",
     load: async () => (await import("./verbs/status.ts")).addStatus,
   },
   {
     name: "doctor",
     more: "",
     description:
-      "look at connection, versions, clocks, agents, partitions and what waits, and say what to do",
+      "check connection, versions, clocks, agents and partitions, and suggest what to do",
     async load() {
       const { addDoctor } = await import("./verbs/doctor.ts");
       return (program, ended, version) => addDoctor(program, version, ended);
@@ -70,7 +70,7 @@ export const NOUNS: readonly Noun[] = [
   {
     name: "bench",
     more: "[options]",
-    description: "measure a running server by runs that do nothing, in the namespace drover-bench",
+    description: "measure a running server with empty runs, in the namespace drover-bench",
     load: async () => (await import("./verbs/bench.ts")).addBench,
   },
   {
@@ -85,12 +85,12 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "run",
-    description: "runs: start, follow, steer and stop them",
+    description: "start, watch and control runs",
     load: async () => (await import("./verbs/run.ts")).addRunVerbs,
   },
   {
     name: "escalation",
-    description: "questions to people",
+    description: "escalations: list, claim, answer",
     load: async () => (await import("./verbs/escalation.ts")).addEscalationVerbs,
   },
   {
@@ -100,7 +100,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "queue",
-    description: "queues: what waits, pause, resume",
+    description: "queues: tasks, limits, pins, circuits, pause",
     async load() {
       const [{ addQueueVerbs }, { addCircuitVerbs }] = await Promise.all([
         import("./verbs/queue.ts"),
@@ -114,12 +114,12 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "schedule",
-    description: "runs by the calendar",
+    description: "cron schedules: start runs at set times",
     load: async () => (await import("./verbs/schedule.ts")).addScheduleVerbs,
   },
   {
     name: "agent",
-    description: "agents: who performs tasks, cordon",
+    description: "agents: list, show, cordon",
     async load() {
       const [{ addAgentVerbs }, { addCordonVerbs }] = await Promise.all([
         import("./verbs/agent.ts"),
@@ -133,39 +133,39 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "intervention",
-    description: "what supervisors did, and why",
+    description: "interventions: what supervisors did, and why",
     load: async () => (await import("./verbs/intervention.ts")).addInterventionVerbs,
   },
   {
     name: "partition",
-    description: "who watches which runs, and who did",
+    description: "partitions: their supervisors, now and before",
     load: async () => (await import("./verbs/partition.ts")).addPartitionVerbs,
   },
   {
     name: "hook",
-    description: "webhooks: who is told of what",
+    description: "webhooks: receivers, events, deliveries",
     load: async () => (await import("./verbs/hook.ts")).addHookVerbs,
   },
   {
     name: "trigger",
-    description: "triggers: what sets off runs by itself",
+    description: "triggers: start or continue runs on events",
     load: async () => (await import("./verbs/trigger.ts")).addTriggerVerbs,
   },
   {
     name: "token",
-    description: "API tokens: who may call",
+    description: "API tokens: create, list, revoke",
     load: async () => (await import("./verbs/token.ts")).addTokenVerbs,
   },
   {
     name: "completion",
     more: "<shell>",
-    description: "print the script by which a shell completes nouns, verbs, flags and names",
+    description: "print the completion script of a shell",
     load: async () => (await import("./verbs/completion.ts")).addCompletion,
   },
   {
     name: "config",
     more: "",
-    description: "settings: what holds, and where it comes from",
+    description: "settings: effective values and their sources",
     load: async () => (await import("./verbs/config.ts")).addConfigVerbs,
   },
 ];

@@ -13,10 +13,10 @@ import { addGlobalOptions, defaultConfigFile, type GlobalOptions } from "./globa
 import { NOUNS, needsAll } from "./nouns.ts";
 
 const moreHelp = `
-Begin with:
+Start with:
   drover init hello --lang typescript      a workflow and an agent (or: go, python)
-  drover dev                               a server with a database of its own, in ./.drover
-  drover workflow test .                   play the scenarios that are here, without a server
+  drover dev                               a server with an embedded database, in ./.drover
+  drover workflow test .                   run the scenarios of this folder, without a server
   drover workflow apply book-holiday.yaml  register a workflow
   drover run start book-holiday --watch    start a run and follow it
 

@@ -2,12 +2,12 @@
 import type { LateRegion } from "@drover/proto/drover/v1/overview_pb.ts";
 import { clean, counted } from "./words.ts";
 
-/** `nobody watches region "eu" (256 partitions)`, or `3 of 256 partitions of region "eu"` */
+/** `no supervisor for region "eu" (256 partitions)`, or `for 3 of 256 partitions of region "eu"` */
 export function unwatchedWords({ region, unwatched, partitions }: LateRegion): string {
   const name = `region "${clean(region)}"`;
   return unwatched === partitions
-    ? `nobody watches ${name} (${counted(partitions, "partition")})`
-    : `nobody watches ${unwatched} of ${counted(partitions, "partition")} of ${name}`;
+    ? `no supervisor for ${name} (${counted(partitions, "partition")})`
+    : `no supervisor for ${unwatched} of ${counted(partitions, "partition")} of ${name}`;
 }
 
 export function supervisorCommand({ region }: Pick<LateRegion, "region">): string {

@@ -27,7 +27,7 @@ export function printAttempts(attempts: readonly Attempt[], texts: Texts, output
     "ATTEMPT",
     "AGENT",
     "TOOK",
-    "CAME TO",
+    "PROGRESS",
     "OUTCOME",
     "WHY",
   ];
@@ -53,7 +53,7 @@ function whoEnded({ agentId, source }: Attempt): string {
 }
 
 function outcomeWords({ outcome, late, endedTime }: Attempt): string {
-  if (endedTime === undefined) return "in hand";
+  if (endedTime === undefined) return "in progress";
   return `${phrase(OutcomeKindSchema, outcome)}${late ? ", too late" : ""}`;
 }
 
@@ -67,7 +67,7 @@ export function printWarnings(warnings: readonly RunWarning[], output: Output): 
 }
 
 export function printInterventions(interventions: readonly Intervention[], output: Output): void {
-  const headers = ["ACTED", "STEP", "RULE", "SAW", "NOTICED AFTER", "DID", "BY"];
+  const headers = ["TIME", "STEP", "RULE", "OBSERVED", "LATENESS", "ACTION", "BY"];
   const rows = interventions.map((intervention) => [
     timeWords(intervention.actedTime),
     clean(intervention.stepId) || "the run",
@@ -94,10 +94,10 @@ export function printSignals(
     timeWords(signal.receivedTime),
     clean(signal.name),
     clean(signal.signalId),
-    clean(signal.takenBy) || "nobody",
+    clean(signal.takenBy) || "-",
     texts.text(wholePayload(signal.payload)),
   ]);
-  printTable(output, ["CAME", "SIGNAL", "ID", "TAKEN BY", "PAYLOAD"], rows);
+  printTable(output, ["RECEIVED", "SIGNAL", "ID", "TAKEN BY", "PAYLOAD"], rows);
 }
 
 export function printDecisions(decisions: readonly Decision[], texts: Texts, output: Output): void {
@@ -109,7 +109,7 @@ export function printDecisions(decisions: readonly Decision[], texts: Texts, out
     texts.text(clean(decision.comment)),
     texts.text(wholePayload(decision.form)),
   ]);
-  printTable(output, ["DECIDED", "STEP", "APPROVER", "VERDICT", "COMMENT", "FORM"], rows);
+  printTable(output, ["DECIDED", "STEP", "APPROVER", "DECISION", "COMMENT", "FORM"], rows);
 }
 
 export function printSettings(

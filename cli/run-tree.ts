@@ -172,7 +172,7 @@ function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
 
 /**
  * The most informative rows, in their order: steps that move or failed first, then other ended
- * steps, then steps that have not begun or were skipped.
+ * steps, then steps that have not started or were skipped.
  */
 function mostInformative(rows: readonly Row[], count: number): readonly Row[] {
   const dull = ({ step: { state } }: Row) =>

@@ -97,26 +97,26 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
 
 /**
  * How a step is tried or what it waits for; each part may be absent: `fallback 1`, `for the signal
- * paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
+ * paid until 2026-02-07 12:00:00Z`, `2 verifies without a result`, `1 approval`.
  */
 export function mannerWords(step: Step): readonly string[] {
   const { strategy, verifies, approvals, suspectTime } = step;
   return [
     strategy > 0 ? `fallback ${strategy}` : "",
     waitingWords(step),
-    step.kind === StepKind.MAP && step.task !== "" ? "its gate looks" : "",
+    step.kind === StepKind.MAP && step.task !== "" ? "its gate is being checked" : "",
     itemWords(step),
-    verifies > 0 ? `${counted(verifies, "verify", "verifies")} could not tell` : "",
+    verifies > 0 ? `${counted(verifies, "verify", "verifies")} without a result` : "",
     approvals > 0 ? counted(approvals, "approval") : "",
     suspectTime ? `suspect since ${timeOfDay(suspectTime)}` : "",
   ].filter((text) => text !== "");
 }
 
-/** `12 of 40 items have ended, 1 failed` */
+/** `12 of 40 items ended, 1 failed` */
 function itemWords({ items }: Step): string {
   if (!items) return "";
   const failed = items.failed > 0 ? `, ${items.failed} failed` : "";
-  return `${items.begun - items.open} of ${items.total} items have ended${failed}`;
+  return `${items.begun - items.open} of ${items.total} items ended${failed}`;
 }
 
 /** The child run is always named: what it did is recorded in its own run. */
@@ -139,7 +139,7 @@ function waitedFor({ waitingOn, signalName }: Step): string {
     case WaitingOn.SIGNAL:
       return signalName === "" ? "for a signal" : `for the signal ${clean(signalName)}`;
     case WaitingOn.APPROVAL:
-      return "for people";
+      return "for approval";
     case WaitingOn.CALLBACK:
       return "for a callback";
     // The number of ended items is shown separately.
@@ -150,20 +150,20 @@ function waitedFor({ waitingOn, signalName }: Step): string {
   }
 }
 
-/** Empty while there is nothing to undo. */
+/** Empty while there is nothing to compensate. */
 export function undoWords(step: Step): string {
   switch (step.undoState) {
     case UndoState.UNSPECIFIED:
     case UndoState.NONE:
       return "";
     case UndoState.PENDING:
-      return "to be undone";
+      return "to be compensated";
     case UndoState.ACTIVE:
-      return "being undone";
+      return "compensating";
     case UndoState.DONE:
-      return "undone";
+      return "compensated";
     case UndoState.FAILED:
-      return "not undone";
+      return "compensation failed";
     default:
       return phrase(UndoStateSchema, step.undoState);
   }

@@ -31,8 +31,8 @@ export function scenarioFilesOf(path: string): readonly string[] {
     });
     if (found.length > 0) return found.sort().map((one) => (path === "." ? one : join(path, one)));
     throw usageFailure(
-      `below ${path} there are no scenarios: a file of them is called NAME.scenarios.yaml`,
-      "write one beside your workflow, as docs/TESTING.md shows",
+      `${path} contains no scenarios: a scenario file is called NAME.scenarios.yaml`,
+      "write one next to your workflow, as docs/TESTING.md shows",
     );
   }
   if (isScenarioFile.test(path)) return [path];
@@ -42,7 +42,7 @@ export function scenarioFilesOf(path: string): readonly string[] {
   const first = beside[0] ?? "";
   if (!readFileSync(path, "utf8").includes("scenarios:"))
     throw usageFailure(
-      `${path} is no file of scenarios, and there is no ${first} beside it`,
+      `${path} is not a scenario file, and there is no ${first} next to it`,
       `write ${first}, as docs/TESTING.md shows`,
     );
   return [path];
@@ -97,7 +97,7 @@ function loadWorkflow(
   const found = join(dirname(path), name);
   if (!existsSync(found)) {
     const { line, column } = locate(field);
-    const message = `there is no file ${found}: it is looked for beside ${path} (line ${line}, column ${column})`;
+    const message = `there is no file ${found}: its path is relative to ${path} (line ${line}, column ${column})`;
     throw textRefusal(path, [{ path: field, message }], exitCodes.usage, `correct ${path}`);
   }
   const text = readText(found);

@@ -77,9 +77,13 @@ export function printSchedule(schedule: Schedule, output: Output): void {
   if (next.length > 0) {
     output.line("");
     const rows = next.map((one) => [timeWords(one.time), clean(one.nominalTime)]);
-    printTable(output, ["NEXT", "MOMENT"], rows);
+    printTable(output, ["NEXT", "NOMINAL TIME"], rows);
   }
   if (last.length === 0) return;
   output.line("");
-  printTable(output, ["LAST", "OUTCOME", "RUN", "STATE", "MOMENT", "WHY"], occurrenceRows(last));
+  printTable(
+    output,
+    ["LAST", "OUTCOME", "RUN", "STATE", "NOMINAL TIME", "REASON"],
+    occurrenceRows(last),
+  );
 }

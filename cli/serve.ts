@@ -92,7 +92,7 @@ export async function supervise(
   });
   const what = options.region === undefined ? "all regions" : `the region ${options.region}`;
   output.line(`database    ${whereOf(database)}`);
-  output.line(`supervisor  watches ${what}${options.standby ? " when nobody else does" : ""}`);
+  output.line(`supervisor  of ${what}${options.standby ? ", on standby" : ""}`);
   if (supervisor.address !== null)
     output.line(`pages       http://${supervisor.address}/healthz, /readyz, /partitions`);
   return untilSignal(signals, supervisor, "handing partitions back", output);
@@ -123,7 +123,7 @@ function isAddressInUse(error: unknown): boolean {
 }
 
 function addressInUse(address: string): CliFailure {
-  return new CliFailure(`something listens at ${address} already`, {
+  return new CliFailure(`a process already listens at ${address}`, {
     code: exitCodes.failed,
     next: "if it is Drover, use it: drover run list; else choose another --address",
   });

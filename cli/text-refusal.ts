@@ -2,7 +2,7 @@
 import type { FieldProblem } from "@drover/server/errors.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 
-const placeAtEnd = / \(line (\d+), column (\d+)\)$/;
+const positionAtEnd = / \(line (\d+), column (\d+)\)$/;
 
 export function textRefusal(
   file: string,
@@ -17,8 +17,8 @@ export function textRefusal(
 
 /** The path becomes `file:line:column`, and the message begins with the path of the field. */
 export function placedInFile(file: string, { path, message }: FieldProblem): FieldProblem {
-  const place = placeAtEnd.exec(message);
-  const plain = message.replace(placeAtEnd, "");
-  const where = place ? `${file}:${place[1]}:${place[2]}` : file;
+  const position = positionAtEnd.exec(message);
+  const plain = message.replace(positionAtEnd, "");
+  const where = position ? `${file}:${position[1]}:${position[2]}` : file;
   return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
 }

@@ -47,7 +47,7 @@ function endpointOf(env: Environment): string | undefined {
 function receiverOf(given: string, env: Environment): Pick<TraceConfig, "url" | "protocol"> {
   const receiver = traceReceiver(given);
   if (!receiver)
-    throw new CliFailure(`"${given}" is no receiver of traces`, {
+    throw new CliFailure(`"${given}" is not a receiver of traces`, {
       code: exitCodes.usage,
       next: "write http://HOST:4318 for OTLP over HTTP, grpc://HOST:4317 for OTLP over gRPC",
     });

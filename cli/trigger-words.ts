@@ -20,7 +20,7 @@ export function sourceWords({ source }: TriggerDefinition): string {
   if (auth?.case === "hmac") return clean(`POST, signed in ${auth.value.header}`);
   return auth?.case === "bearer"
     ? "POST, with a bearer token"
-    : "something newer than this program";
+    : "unknown to this version of drover";
 }
 
 /** The action: `schedule deploy`, `signal paid`, `complete a task`. */
@@ -33,7 +33,7 @@ export function actionWords({ action }: Pick<TriggerDefinition, "action">): stri
     case "complete":
       return "complete a task";
     default:
-      return "something newer than this program";
+      return "unknown to this version of drover";
   }
 }
 
@@ -113,7 +113,7 @@ function sourceOf({ hmac, prefix, timestamp, bearer, endOf, state }: DefinitionO
   const given = [hmac, bearer, endOf].filter((one) => one !== undefined);
   if (given.length !== 1)
     throw usageFailure(
-      "a trigger waits for one thing",
+      "a trigger has exactly one source",
       "give one of --hmac HEADER, --bearer and --end-of WORKFLOW",
     );
   if (endOf !== undefined)

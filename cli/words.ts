@@ -83,7 +83,7 @@ export function wholePayload(payload: Payload | undefined): string {
   return "";
 }
 
-/** A person's name. It counts as stated by the caller unless it was verified. */
+/** A person's name. It is marked as not verified if the caller only stated it. */
 export function statedName(name: string, verified: boolean): string {
   return `${clean(name)}${verified ? "" : " (not verified)"}`;
 }
@@ -95,12 +95,12 @@ export function pauseWords(pause: Pause | undefined): string {
   return `since ${timeWords(pause.sinceTime)}${why}`;
 }
 
-/** 10 with agents; 4.5 a second, 5 at once */
+/** 10 in progress; 4.5 a second, 5 at once */
 export function limitWords(limits: QueueLimits | undefined): string {
   if (!limits) return "";
   const { leased, perSecond, burst } = limits;
   return [
-    ...(leased > 0 ? [`${leased} with agents`] : []),
+    ...(leased > 0 ? [`${leased} in progress`] : []),
     ...(perSecond > 0 ? [`${perSecond} a second, ${burst} at once`] : []),
   ].join("; ");
 }

@@ -118,7 +118,7 @@ function byDagre(sized: readonly Sized[], edges: readonly GraphEdge[], direction
   };
 }
 
-/** More edges would keep dagre busy for minutes, and a reader could not tell them apart. */
+/** More edges would keep dagre busy for minutes, and a reader could not distinguish them. */
 const dagreEdgesMax = 1_500;
 
 /** Each layer in the order of the definition; edges may cross. */
@@ -194,7 +194,7 @@ function entering({ x, y, width, height }: PlacedBox, direction: Direction): Poi
   return direction === "down" ? { x: x + width / 2, y } : { x, y: y + height / 2 };
 }
 
-/** dagre's types say little, so its results are checked. */
+/** dagre's types are imprecise, so its results are checked. */
 function pointOf(label: unknown): Point {
   const { x, y } =
     typeof label === "object" && label !== null ? { x: 0, y: 0, ...label } : { x: 0, y: 0 };

@@ -18,19 +18,19 @@ const shapes: readonly (readonly [NodeKind, string])[] = [
   ["run", "a run of a workflow"],
   ["wait", "waits for a time"],
   ["signal", "waits for a signal"],
-  ["approval", "waits for people"],
+  ["approval", "waits for approval"],
 ];
 
 export const LOOK_WORDS: Readonly<Record<NodeStyle, string>> = {
-  ahead: "not begun",
+  ahead: "not started",
   moving: "in its queue, or with an agent",
   waiting: "waits for an event",
-  trouble: "to be tried again, or looked up",
-  person: "a person has to say",
+  trouble: "to be retried, or being verified",
+  person: "a person must answer",
   well: "done",
   badly: "failed",
   undone: "undone",
-  "left-out": "left out, or not done any more",
+  "left-out": "skipped or cancelled",
 };
 
 const styles: readonly NodeStyle[] = [
@@ -47,9 +47,9 @@ export function legendOf({ nodes, edges, reduced }: WorkflowGraph): readonly Sam
     ...shapes
       .filter(([kind]) => kinds.has(kind))
       .map(([shape, text]) => ({ of: { kind: "shape" as const, shape }, text })),
-    ...(lines.has("needs") ? [edge("needs", "begins when the one before has ended")] : []),
-    ...(lines.has("last") ? [edge("last", "begins when all others have ended")] : []),
-    ...(undone ? [edge("undo-edge", "is undone by, last one first")] : []),
+    ...(lines.has("needs") ? [edge("needs", "starts when the step before has ended")] : []),
+    ...(lines.has("last") ? [edge("last", "starts when all other steps have ended")] : []),
+    ...(undone ? [edge("undo-edge", "is compensated by, in reverse order")] : []),
     ...styles
       .filter((look) => shown.has(look))
       .map((look) => ({ of: { kind: "look" as const, look }, text: LOOK_WORDS[look] })),

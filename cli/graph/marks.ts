@@ -1,4 +1,4 @@
-/** What a definition says about a step, as the few words in its node. */
+/** The definition of a step in a few words, for its node. */
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -25,7 +25,7 @@ export interface StepWords {
   readonly does: string;
 }
 
-/** `queue travel`, `verify find-flight`, `pivot no way back` */
+/** `queue travel`, `verify find-flight`, `pivot no compensation after it` */
 export interface Mark {
   readonly label: string;
   readonly text: string;
@@ -41,7 +41,7 @@ export function wordsOf({ kind: { case: kind, value } }: StepDefinition): StepWo
         does:
           value.over.case === "for"
             ? `waits ${time(value.over.value)}`
-            : `waits until ${bare(value.over.value ?? "a moment")}`,
+            : `waits until ${bare(value.over.value ?? "a time")}`,
       };
     case "signal":
       return { kind, does: `waits for signal ${value.name}` };
@@ -52,7 +52,7 @@ export function wordsOf({ kind: { case: kind, value } }: StepDefinition): StepWo
     case "map":
       return { kind, does: `task ${value.task} for each` };
     default:
-      return { kind: "unknown", does: "of a kind that a newer drover knows" };
+      return { kind: "unknown", does: "of a kind that only a newer drover knows" };
   }
 }
 
@@ -72,17 +72,17 @@ export function wordsOfRunStep({ kind, task, signalName }: Step): StepWords {
     task: `task ${task}`,
     wait: "waits",
     signal: `waits for signal ${signalName}`,
-    approval: "waits for people",
+    approval: "waits for approval",
     run: "run of a workflow",
     map: "a task for each",
-    unknown: "of a kind that a newer drover knows",
+    unknown: "of a kind that only a newer drover knows",
   };
   return { kind: of, does: plain[of] };
 }
 
 function approvalWords({ need, approvers }: ApprovalStep): string {
-  const who = approvers.length > 0 ? ` of ${approvers.join(", ")}` : "";
-  return `${counted(need ?? 1, "approval")}${who}`;
+  const from = approvers.length > 0 ? ` of ${approvers.join(", ")}` : "";
+  return `${counted(need ?? 1, "approval")}${from}`;
 }
 
 function runStepWords({ workflow, version }: RunStep): string {
@@ -108,32 +108,32 @@ export function marksOf(step: StepDefinition): readonly Mark[] {
     ...(kind.case === "map" ? mapMarks(kind.value) : []),
     ["queue", kind.case === "task" || kind.case === "map" ? kind.value.queue : ""],
     ["within", kind.case === "signal" || kind.case === "approval" ? time(kind.value.within) : ""],
-    ["once", effects === Effects.ONCE ? "asks a person rather than repeat" : ""],
+    ["once", effects === Effects.ONCE ? "escalates instead of repeating" : ""],
     ["verify", verify ? at(verify.task, verify.queue) : ""],
     ...fallback.map((one, no) => [`else ${no + 1}`, fallbackWords(one)] as const),
-    ["nobody takes it", pickupWords[step.onPickup] ?? ""],
+    ["not picked up", pickupWords[step.onPickup] ?? ""],
     ["fails", failureWords[onFailure] ?? ""],
-    ["pivot", pivot ? "no way back after it" : ""],
-    ["always", always ? "last, whatever happened" : ""],
+    ["pivot", pivot ? "no compensation after it" : ""],
+    ["always", always ? "last, in any case" : ""],
   ];
   return marks.filter(([, text]) => text !== "").map(([label, text]) => ({ label, text }));
 }
 
 const runIfWords: Readonly<Partial<Record<RunIf, string>>> = {
-  [RunIf.ALL_OK]: "all that it needs succeeded",
-  [RunIf.ANY_OK]: "any that it needs succeeded",
+  [RunIf.ALL_OK]: "all needs succeeded",
+  [RunIf.ANY_OK]: "any need succeeded",
 };
 
 const pickupWords: Readonly<Partial<Record<OnPickup, string>>> = {
-  [OnPickup.ESCALATE]: "asks a person",
-  [OnPickup.FALLBACK]: "goes on with else",
+  [OnPickup.ESCALATE]: "escalates",
+  [OnPickup.FALLBACK]: "uses the fallback",
 };
 
 const failureWords: Readonly<Partial<Record<OnFailure, string>>> = {
-  [OnFailure.COMPENSATE]: "undoes the run",
-  [OnFailure.FAIL]: "ends the run as it is",
-  [OnFailure.CONTINUE]: "the run goes on",
-  [OnFailure.ESCALATE]: "asks a person",
+  [OnFailure.COMPENSATE]: "compensates the run",
+  [OnFailure.FAIL]: "fails the run, effects remain",
+  [OnFailure.CONTINUE]: "the run continues",
+  [OnFailure.ESCALATE]: "escalates",
 };
 
 function mapMarks({ over, concurrency, tolerated, waves }: MapStep) {
@@ -169,6 +169,6 @@ function at(task: string, queue: string): string {
 /** `undo cancel-flight`; empty: the step has no compensation. */
 export function undoOf({ compensate }: StepDefinition): string {
   if (!compensate) return "";
-  const halfWay = compensate.when === CompensateWhen.ATTEMPTED ? ", half-way too" : "";
+  const halfWay = compensate.when === CompensateWhen.ATTEMPTED ? ", also if only attempted" : "";
   return `undo ${at(compensate.task, compensate.queue)}${halfWay}`;
 }

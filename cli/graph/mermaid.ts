@@ -72,7 +72,7 @@ const edgeWords = {
   "undo-edge": "dotted, undo",
 } as const;
 
-/** Looks are left out: each node shows its state as a word. */
+/** Styles are left out: each node shows its state as a word. */
 function legendLine({ of, text: meaning }: Sample): readonly string[] {
   switch (of.kind) {
     case "shape":

@@ -1,5 +1,5 @@
 /**
- * The state of a step of a run: the word of its state, details, and its look. A look is a colour
+ * The state of a step of a run: the word of its state, details, and its style. A style is a colour
  * and a sign, so that readers need not see colours.
  */
 import {
@@ -12,7 +12,7 @@ import { errorWords, mannerWords, undoWords } from "../run-words.ts";
 import { clip, timeOfDay, word } from "../words.ts";
 
 /**
- *     ahead    has not begun              well      done
+ *     ahead    not started yet              well      done
  *     moving   queued or with agents      badly     failed
  *     waiting  for an event               undone    compensated
  *     trouble  retried, or being verified left-out  not needed, or cancelled
@@ -30,7 +30,7 @@ export type NodeStyle =
   | "left-out";
 
 export interface StateView {
-  /** As SUCCEEDED, BACKOFF, undone. */
+  /** As SUCCEEDED, BACKOFF, compensated. */
   readonly word: string;
   readonly look: NodeStyle;
   readonly details: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * The style of the SVG: colours for light and dark, and for each look a sign that needs no colour.
+ * The style of the SVG: colours for light and dark, and for each style a sign that needs no colour.
  */
 import type { NodeStyle } from "./status.ts";
 

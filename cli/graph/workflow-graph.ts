@@ -19,7 +19,7 @@ export interface WorkflowGraph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
   /**
-   * There were too many edges to be told apart, so needs that follow from other needs are left out.
+   * There were too many edges to distinguish, so needs that follow from other needs are left out.
    */
   readonly reduced: boolean;
 }
@@ -43,7 +43,7 @@ export interface GraphEdge {
   readonly from: string;
   readonly to: string;
   /**
-   * `needs`: begins when the other step has ended; `last`: begins when all steps without `always`
+   * `needs`: starts when the other step has ended; `last`: starts when all steps without `always`
    * have ended.
    */
   readonly kind: "needs" | "last";
@@ -56,7 +56,7 @@ export interface DrawnRun {
   readonly outcome: string;
 }
 
-/** More edges cannot be told apart: edges that follow from others are left out. */
+/** A reader cannot distinguish more edges: edges that follow from others are left out. */
 const edgesMax = 1_500;
 
 export function workflowGraph(
@@ -73,7 +73,7 @@ export function workflowGraph(
   };
 }
 
-/** For a run whose definition is not available: only what its steps tell. */
+/** For a run whose definition is not available: only the data of its steps. */
 export function runGraph(drawn: DrawnRun): WorkflowGraph {
   const { run, steps } = drawn;
   const nodes = steps.map((step) => {

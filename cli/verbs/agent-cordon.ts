@@ -29,11 +29,13 @@ export function addCordonVerbs(agent: Command, ended: Ended): void {
 function addCordon(agent: Command, ended: Ended): void {
   agent
     .command("cordon")
-    .description("give an agent, or all of a version, nothing new; what they have they may finish")
+    .description(
+      "stop giving tasks to an agent, or to all agents of a version; they finish what they have",
+    )
     .argument("[agent]", "id of the agent")
     .option("--agent-version <version>", "all agents of this version instead")
-    .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
-    .option("--why <text>", "why, for people", "")
+    .requiredOption("--by <name>", "your name; the server does not verify it")
+    .option("--why <text>", "the reason", "")
     .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
       const of = ofWhat(id, options, "drover agent cordon --help");
       const { by, why } = options;
@@ -58,7 +60,7 @@ function addCordon(agent: Command, ended: Ended): void {
 function addUncordon(agent: Command, ended: Ended): void {
   agent
     .command("uncordon")
-    .description("give an agent, or all of a version, tasks again")
+    .description("give tasks again to an agent, or to all agents of a version")
     .argument("[agent]", "id of the agent")
     .option("--agent-version <version>", "all agents of this version instead")
     .action(async (id: string | undefined, options: OfOptions, command: Command) => {
@@ -67,7 +69,7 @@ function addUncordon(agent: Command, ended: Ended): void {
       const { operator, namespace } = connect();
       const answer = await operator.uncordonAgent({ namespace, of });
       output.data(UncordonAgentResponseSchema, answer);
-      const words = answer.uncordoned ? "is not cordoned any more" : "was not cordoned";
+      const words = answer.uncordoned ? "uncordoned" : "was not cordoned";
       const what =
         of.case === "version" ? `version ${clean(of.value)}` : `agent ${clean(of.value)}`;
       if (output.format === "table") output.line(`${what} ${words}`);
@@ -78,7 +80,7 @@ function addUncordon(agent: Command, ended: Ended): void {
 function addList(agent: Command, ended: Ended): void {
   agent
     .command("cordons")
-    .description("list agents and versions that get nothing new")
+    .description("list cordoned agents and versions")
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -90,7 +92,8 @@ function addList(agent: Command, ended: Ended): void {
         timeWords(one.cordonedTime),
         clean(one.why),
       ]);
-      if (output.format === "table") printTable(output, ["CORDONED", "BY", "SINCE", "WHY"], rows);
+      if (output.format === "table")
+        printTable(output, ["CORDONED", "BY", "SINCE", "REASON"], rows);
       if (rows.length === 0) output.note("no agent is cordoned");
       ended(exitCodes.done);
     });
@@ -104,7 +107,7 @@ function ofWhat(id: string | undefined, { agentVersion }: OfOptions, help: strin
   if (id !== undefined && agentVersion === undefined) return { case: "agentId", value: id };
   if (id === undefined && agentVersion !== undefined)
     return { case: "version", value: agentVersion };
-  throw usageFailure("say which agent, or --agent-version and a version", help);
+  throw usageFailure("name an agent, or give --agent-version and a version", help);
 }
 
 function nameOf({ of }: Cordon): string {

@@ -29,8 +29,8 @@ interface ListOptions {
 export function addAgentVerbs(agent: Command, ended: Ended): void {
   agent
     .command("list")
-    .description("list the agents of the namespace, each start of one by itself")
-    .option("--id <name>", "only those of this name")
+    .description("list the agents of the namespace, one line for each agent process")
+    .option("--id <name>", "only agents of this name")
     .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000)
     .action(async ({ id, limit }: ListOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -45,8 +45,8 @@ export function addAgentVerbs(agent: Command, ended: Ended): void {
     });
   agent
     .command("show")
-    .description("show one agent with what it has in hand")
-    .argument("<agent>", "its session, or its name if no other agent has it")
+    .description("show one agent with its tasks in progress")
+    .argument("<agent>", "its session, or its name if it is unique")
     .action(async (named: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const connection = connect();
@@ -155,9 +155,9 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["first seen", timeWords(agent.firstSeenTime)],
     ["last seen", timeWords(agent.lastSeenTime)],
     ["state", lifeWords(agent)],
-    ["last beat", timeWords(agent.lastHeartbeatTime)],
+    ["last heartbeat", timeWords(agent.lastHeartbeatTime)],
     ["last success", timeWords(agent.lastSuccessTime)],
-    ["holds", counted(agent.held, "task")],
+    ["in progress", counted(agent.held, "task")],
     ...agent.cordons.map((one): [string, string] => ["cordoned", cordonWords(one)]),
     ...agent.circuits.map((one): [string, string] => ["circuit", circuitWords(one)]),
   ]);
@@ -173,7 +173,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     String(task.attempt),
     timeWords(task.attemptDeadlineTime),
     progressWords(task.progress),
-    task.cancelling ? "told to stop" : "",
+    task.cancelling ? "asked to stop" : "",
   ]);
   printTable(output, headers, rows);
 }

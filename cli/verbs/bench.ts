@@ -30,10 +30,10 @@ const interrupted = 130;
 export function addBench(program: Command, ended: Ended): void {
   program
     .command("bench")
-    .description(`measure a running server by runs that do nothing, in the namespace ${namespace}`)
+    .description(`measure a running server with empty runs, in the namespace ${namespace}`)
     .option("--runs <n>", "runs of three steps", wholeNumber(1, runsMax), 1_000)
     .addOption(
-      new Option("--duration <time>", "for how long, instead of --runs")
+      new Option("--duration <time>", "duration of the load, instead of --runs")
         .argParser(parseBenchTime)
         .conflicts("runs"),
     )
@@ -44,7 +44,7 @@ export function addBench(program: Command, ended: Ended): void {
       const result = await measure(target, connect(), options, output);
       output.value({ ...result, ...latencyValues(result) });
       if (output.format === "table") print(result, output);
-      output.note(`  its runs go after an hour: drover run list --namespace ${namespace}`);
+      output.note(`  its runs are deleted after an hour: drover run list --namespace ${namespace}`);
       if (result.notCompleted > 0)
         throw new CliFailure(
           `${counted(result.notCompleted, "run")} of ${result.runs} did not complete: ${clean(result.firstError)}`,
@@ -57,10 +57,10 @@ export function addBench(program: Command, ended: Ended): void {
 function parseBenchTime(text: string): number {
   const ms = parseDuration(text);
   if (ms > 0 && ms <= durationMsMax) return ms;
-  throw new InvalidArgumentError("It must be more than nothing, and at most 1h.");
+  throw new InvalidArgumentError("It must be more than 0, and at most 1h.");
 }
 
-/** The agent uses gRPC, whose addresses have no scheme. */
+/** The agent uses gRPC: its addresses have no scheme. */
 function hostOf(address: string): string {
   const url = new URL(baseUrlOf(address));
   if (url.protocol === "https:")
@@ -87,7 +87,8 @@ async function measure(
       namespace,
       concurrency,
       signal: giveUp.signal,
-      goesOn: (begun, elapsedMs) => (duration === undefined ? begun < runs : elapsedMs < duration),
+      continues: (started, elapsedMs) =>
+        duration === undefined ? started < runs : elapsedMs < duration,
       onRun: (ended) => output.screen?.show(() => [`${ended}${most} runs`]),
     });
     if (giveUp.signal.aborted) process.exit(interrupted);
@@ -116,8 +117,8 @@ function print(result: LoadResult, output: Output): void {
   ];
   const rows = [
     row("Schedule to its first task", result.scheduleToTask),
-    row("one step to the next", result.hop),
+    row("from one step to the next", result.hop),
     row("the whole run", result.wholeRun),
   ];
-  printTable(output, ["FROM", "HALF WITHIN", "99 OF 100 WITHIN", "AT MOST"], rows);
+  printTable(output, ["LATENCY", "P50", "P99", "MAX"], rows);
 }

@@ -42,7 +42,7 @@ type Shell = keyof typeof scripts;
 export function addCompletion(program: Command, ended: Ended): void {
   program
     .command("completion")
-    .description("print the script by which a shell completes nouns, verbs, flags and names")
+    .description("print the completion script of a shell")
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(scripts)))
     .action((shell: Shell, _options: unknown, command: Command) => {
       contextOf(command).output.line(scripts[shell]);
@@ -50,7 +50,7 @@ export function addCompletion(program: Command, ended: Ended): void {
     });
   program
     .command(hiddenVerb, { hidden: true })
-    .description("say what may be typed next, for the scripts of completion")
+    .description("list what may be typed next, for the completion scripts")
     .argument("[words...]", "what was typed, the last word as far as it goes")
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const { output } = contextOf(command);

@@ -20,20 +20,20 @@ export function addConfigVerbs(program: Command, ended: Ended): void {
   const settings = settingsOfProgram(program);
   const show = program
     .command("config")
-    .description("settings: what holds, and where it comes from")
+    .description("settings: effective values and their sources")
     .command("show")
     .description(
-      "list every setting with its value, and whether a flag, the environment, the file or nobody says it",
+      "list every setting with its value and its source: flag, environment, file or default",
     );
   for (const option of settings.values())
     if (!program.options.includes(option)) show.addOption(hidden(option));
   show.action((_options: unknown, command: Command) => {
     const { output } = contextOf(command);
     const file = readConfig(program.opts<GlobalOptions>().config, program)?.file ?? "";
-    const shown = [...settings].map(([name, option]) => shownSetting(name, option, command, file));
-    if (output.format === "jsonl") for (const one of shown) output.value({ ...one });
-    else output.value({ file, settings: shown.map((one) => ({ ...one })) });
-    const rows = shown.map(({ setting, value, source, from }) => [
+    const values = [...settings].map(([name, option]) => shownSetting(name, option, command, file));
+    if (output.format === "jsonl") for (const one of values) output.value({ ...one });
+    else output.value({ file, settings: values.map((one) => ({ ...one })) });
+    const rows = values.map(({ setting, value, source, from }) => [
       setting,
       clean(value),
       source === "default" ? output.paint("dim", source) : `${source} ${clean(from)}`,

@@ -12,15 +12,15 @@ type DevOptions = DatabaseOptions & SettingOptions & TraceOptions & LogOptions;
 
 export function addDev(program: Command, ended: Ended): void {
   addLogOption(addTraceOptions(addSettings(addDatabaseOptions(program.command("dev")))))
-    .description("start a server with an embedded PostgreSQL, for your own work")
+    .description("start a server with an embedded PostgreSQL, for development")
     .action(async (options: DevOptions, command: Command) => {
       const next = [
         "drover workflow apply FILE      register a workflow",
         "drover run start NAME --watch   start a run and follow it",
-        "drover run list                 see what runs",
+        "drover run list                 list the runs",
       ];
       const database = databaseOf(options);
-      // A developer who tests a webhook receives it on the same machine.
+      // During development, a webhook is often received on the same machine.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
       const trace = traceOf(options);

@@ -1,7 +1,7 @@
 /**
- * `drover doctor`: checks everything that can be checked from this machine, and says what to do. It
- * exits with 0 if no check fails (warnings are allowed), with 1 if one fails, with 3 if no server
- * answers.
+ * `drover doctor`: checks everything that can be checked from this machine, and suggests what to
+ * do. It exits with 0 if no check fails (warnings are allowed), with 1 if one fails, with 3 if no
+ * server answers.
  */
 import { readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
@@ -14,12 +14,13 @@ import { type Context, contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Style } from "../output.ts";
 import { printTable } from "../table.ts";
+import { counted } from "../words.ts";
 
 export function addDoctor(program: Command, version: string, ended: Ended): void {
   program
     .command("doctor")
     .description(
-      "look at connection, versions, clocks, agents, partitions and what waits, and say what to do",
+      "check connection, versions, clocks, agents and partitions, and suggest what to do",
     )
     .action(async (_options: unknown, command: Command) => {
       const context = contextOf(command);
@@ -31,7 +32,9 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
       if (output.format === "table") printTable(output, HEADERS, findings.map(rowOf));
       const count = (result: Finding["result"]) =>
         findings.filter((one) => one.result === result).length;
-      output.note(`${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed`);
+      output.note(
+        `${count("ok")} ok, ${counted(count("warn"), "warning")}, ${count("fail")} failed`,
+      );
       ended(count("fail") > 0 ? exitCodes.failed : exitCodes.done);
 
       function rowOf({ check, result, saw, next }: Finding): readonly string[] {
@@ -56,9 +59,9 @@ async function factsOf(
   const { operator, namespace } = connection;
   // The first call opens the connection; the second one is timed.
   const overview = await operator.getOverview({ namespace });
-  const begun = performance.now();
+  const startedMs = performance.now();
   const cluster = await operator.getClusterInfo({});
-  const callMs = performance.now() - begun;
+  const callMs = performance.now() - startedMs;
   const [page, { supervisors }, { hooks }, undelivered] = await Promise.all([
     healthOf(address),
     operator.listSupervisors({}),
@@ -110,7 +113,7 @@ async function healthOf(address: string): Promise<Pick<Facts, "health" | "client
 
 function healthIn(body: unknown): Health {
   if (typeof body !== "object" || body === null || !("status" in body))
-    return { status: "something else than a health", reasons: [] };
+    return { status: "an unexpected answer", reasons: [] };
   const reasons = "reasons" in body && Array.isArray(body.reasons) ? body.reasons.map(String) : [];
   return { status: String(body.status), reasons };
 }

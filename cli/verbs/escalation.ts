@@ -48,8 +48,8 @@ const named = "RUN/N as list prints it, or key:NAME/N";
 export function addEscalationVerbs(escalation: Command, ended: Ended): void {
   escalation
     .command("list")
-    .description("list what waits for a person, of the newest runs first")
-    .option("--all", "closed ones too")
+    .description("list escalations, of the newest runs first")
+    .option("--all", "include closed escalations")
     .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50)
     .action(async (options: ListOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -58,9 +58,9 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
     });
   escalation
     .command("show")
-    .description("show one with what led to it, and the answers that it takes")
+    .description("show an escalation: its history, and the answers that it accepts")
     .argument("<escalation>", named)
-    .option("--full", "long messages, input and output in full")
+    .option("--full", "print long messages, input and output in full")
     .action(async (name: string, options: { readonly full?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
@@ -85,12 +85,12 @@ function addClaim(escalation: Command, ended: Ended): void {
       .command(verb)
       .description(
         verb === "claim"
-          ? "say that you look after it; it binds nobody who answers"
-          : "say that you no longer look after it",
+          ? "mark an escalation as yours; others can still answer it"
+          : "remove your claim from an escalation",
       )
       .argument("<escalation>", named)
-      .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
-      .option("--anyway", "although another has it")
+      .requiredOption("--by <name>", "your name; the server does not verify it")
+      .option("--anyway", "even if another person has claimed it")
       .action(async (name: string, options: ClaimOptions, command: Command) => {
         const { output, connect } = contextOf(command);
         const { operator, namespace } = connect();
@@ -101,8 +101,8 @@ function addClaim(escalation: Command, ended: Ended): void {
             ? await operator.claimEscalation(request)
             : await operator.releaseEscalation(request);
         if (answer.escalation) output.data(EscalationSchema, answer.escalation);
-        const whose = verb === "claim" ? `${clean(by)}'s` : "nobody's";
-        if (output.format === "table") output.line(`escalation ${clean(name)} is ${whose}`);
+        const did = verb === "claim" ? `claimed by ${clean(by)}` : "released";
+        if (output.format === "table") output.line(`escalation ${clean(name)} ${did}`);
         ended(exitCodes.done);
       });
 }
@@ -113,13 +113,13 @@ function addResolve(escalation: Command, ended: Ended): void {
     .description("answer an escalation")
     .argument("<escalation>", named)
     .addOption(
-      new Option("--answer <answer>", "one of those that show lists")
+      new Option("--answer <answer>", "an answer that drover escalation show lists")
         .choices(Object.keys(answerMeanings))
         .makeOptionMandatory(),
     )
-    .requiredOption("--by <name>", "who answers, as you state it; nothing verifies it")
-    .requiredOption("--why <text>", "why, for those who read it later")
-    .option("--payload <json>", "with retry-changed the whole input, with succeed the output")
+    .requiredOption("--by <name>", "your name; the server does not verify it")
+    .requiredOption("--why <text>", "the reason, for the history")
+    .option("--payload <json>", "the complete input for retry-changed, or the output for succeed")
     .action(async (name: string, options: ResolveOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
@@ -127,8 +127,8 @@ function addResolve(escalation: Command, ended: Ended): void {
       const payload = readPayload(options.payload, "--payload");
       if (answer === "retry-changed" && payload === undefined)
         throw usageFailure(
-          "retry-changed needs the whole new input",
-          "--payload JSON; or --answer retry, which leaves the input as it is",
+          "retry-changed needs the complete new input",
+          "--payload JSON; or --answer retry, which keeps the input",
         );
       const { operator, namespace } = connect();
       const request = { namespace, run, escalationId, answer, by, why };
@@ -137,7 +137,7 @@ function addResolve(escalation: Command, ended: Ended): void {
         ...(payload && { payload }),
       });
       output.data(ResolveEscalationResponseSchema, resolved);
-      const did = resolved.repeated ? "had been answered" : "is answered";
+      const did = resolved.repeated ? "was answered before" : "answered";
       if (output.format === "table") output.line(`escalation ${clean(name)} ${did}: ${answer}`);
       printRunState(resolved.run, output);
       ended(exitCodes.done);
@@ -151,7 +151,7 @@ function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   const escalationId = name.slice(at + 1);
   if (run === "" || escalationId === "")
     throw usageFailure(
-      `"${clean(name)}" is no escalation: it is named RUN/N`,
+      `"${clean(name)}" does not name an escalation: write RUN/N`,
       "drover escalation list",
     );
   return { run: runRefOf(run, {}), escalationId };
@@ -187,7 +187,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
     printTable(output, headers, rows);
   }
   const [first] = escalations;
-  if (first === undefined) output.note("nothing waits for a person");
+  if (first === undefined) output.note("no escalation");
   else output.next(`drover escalation show ${escalationName(first)}`);
   noteMore(answer, limit, output);
 }

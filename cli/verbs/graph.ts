@@ -24,7 +24,7 @@ interface GraphOptions {
 export function addWorkflowGraph(workflow: Command, ended: Ended): void {
   workflow
     .command("graph")
-    .description("draw a workflow: a file, which needs no server, or one that is registered")
+    .description("draw a workflow: from a file, without a server, or a registered one")
     .argument("<workflow>", "a file in YAML or JSON, - for a pipe, NAME, or NAME@VERSION")
     .addOption(formatOption())
     .addOption(outOption())
@@ -41,7 +41,7 @@ export function addWorkflowGraph(workflow: Command, ended: Ended): void {
 
 export function addRunGraph(run: Command, ended: Ended): void {
   addRunRef(run.command("graph"))
-    .description("draw a run: its steps, and where each of them stands")
+    .description("draw a run: its steps and their states")
     .addOption(formatOption())
     .addOption(outOption())
     .action(
@@ -78,7 +78,7 @@ async function drawRun(
   const { runGraph, workflowGraph } = await import("../graph/workflow-graph.ts");
   const asked = { namespace, run: runRefOf(name, options), includeDefinition: true };
   const { run, steps, definition } = await scheduler.getRun(asked);
-  if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
+  if (!run) throw usageFailure("the server returned no run", "drover run list");
   const drawn: DrawnRun = { run, steps, outcome: runOutcome(run, plain) };
   // An older server does not return the definition: then only the steps are drawn.
   return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
@@ -93,7 +93,7 @@ async function registered(named: string, { scheduler, namespace }: Connection) {
 
 function definedIn(workflow: Workflow | undefined, named: string) {
   if (workflow?.definition) return { definition: workflow.definition, version: workflow.version };
-  throw usageFailure(`the server told nothing about ${clean(named)}`, "drover workflow list");
+  throw usageFailure(`the server returned no workflow ${clean(named)}`, "drover workflow list");
 }
 
 /** With `-o` the nodes and edges themselves, for programs. */
@@ -109,15 +109,15 @@ async function write(
   // Markup on a terminal would be useless to a reader.
   if (out === undefined && format === "svg" && output.screen)
     throw usageFailure(
-      "an SVG is for a browser, and this is a terminal",
-      "the same with --out graph.svg, or --format mermaid",
+      "an SVG is not readable in a terminal",
+      "repeat with --out graph.svg, or --format mermaid",
     );
   const { graphText } = await import("../graph/formats.ts");
   const text = graphText(graph, format).trimEnd();
   if (out === undefined) output.line(text);
   else {
     writeFileSync(out, `${text}\n`);
-    output.note(`${clean(out)} is written`);
+    output.note(`wrote ${clean(out)}`);
   }
   const { MERMAID_EDGES_MAX, mermaidEdges } = await import("../graph/mermaid.ts");
   if (format === "mermaid" && mermaidEdges(graph) > MERMAID_EDGES_MAX)

@@ -44,18 +44,18 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       const answer = await operator.listHooks({ namespace });
       writeList(output, [ListHooksResponseSchema, answer], [HookSchema, answer.hooks]);
       const rows = answer.hooks.map((one) => [
-        ...[one.name, one.url, one.events.join(" ") || "those that name it"].map(clean),
+        ...[one.name, one.url, one.events.join(" ") || "runs that name it"].map(clean),
         one.secretDigest.slice(0, digestShown),
         timeWords(one.changedTime),
       ]);
       if (output.format === "table")
-        printTable(output, ["HOOK", "URL", "HEARS OF", "SECRET", "CHANGED"], rows);
+        printTable(output, ["HOOK", "URL", "EVENTS", "SECRET", "CHANGED"], rows);
       if (rows.length === 0) output.note("no hook: drover hook put NAME URL --new-secret");
       ended(exitCodes.done);
     });
   hook
     .command("delete")
-    .description("delete a hook; what was still to be told to it is given up")
+    .description("delete a hook; its undelivered webhooks are given up")
     .argument("<hook>", "name of the hook")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -72,21 +72,22 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
 function addPut(hook: Command, ended: Ended): void {
   hook
     .command("put")
-    .description("make a hook, or change the one of this name")
+    .description("create or change a hook")
     .argument("<hook>", "name of the hook")
-    .argument("<url>", "where to: http or https")
+    .argument("<url>", "the URL to call: http or https")
     .addOption(
-      new Option("--event <event>", "what it hears of; may be given again")
+      new Option("--event <event>", "an event to send; may be given again")
         .choices(events)
         .argParser(oneMore(events))
-        .default([], "the runs that name it"),
+        .default([], "ends of runs that name it"),
     )
     .addOption(
-      new Option("--secret-file <file>", "what signs its webhooks; - for a pipe").conflicts(
-        "newSecret",
-      ),
+      new Option(
+        "--secret-file <file>",
+        "the file with the secret that signs its webhooks; - for a pipe",
+      ).conflicts("newSecret"),
     )
-    .option("--new-secret", "make a secret and print it, this once")
+    .option("--new-secret", "create a secret, and print it once")
     .action(async (name: string, url: string, options: PutOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -95,8 +96,8 @@ function addPut(hook: Command, ended: Ended): void {
       const answer = await operator.putHook(request);
       output.data(PutHookResponseSchema, answer);
       if (output.format === "table")
-        output.line(`hook ${clean(name)} ${answer.created ? "made" : "changed"}`);
-      if (options.newSecret) output.note(`secret ${secret}: keep it, it is not shown again`);
+        output.line(`hook ${clean(name)} ${answer.created ? "created" : "changed"}`);
+      if (options.newSecret) output.note(`secret ${secret}: store it, it is not shown again`);
       ended(exitCodes.done);
     });
 }
@@ -119,10 +120,10 @@ function oneMore(allowed: readonly string[]) {
 function addDeliveries(hook: Command, ended: Ended): void {
   hook
     .command("deliveries")
-    .description("list webhooks, newest first: to be sent, delivered, given up")
-    .option("--hook <hook>", "those of one hook", "")
+    .description("list webhooks, newest first: pending, delivered, given up")
+    .option("--hook <hook>", "only those of this hook", "")
     .addOption(
-      new Option("--state <state>", "those in this state; may be given again")
+      new Option("--state <state>", "only those in this state; may be given again")
         .choices(states)
         .argParser(oneMore(states))
         .default([], "all"),
@@ -149,17 +150,7 @@ function addDeliveries(hook: Command, ended: Ended): void {
         timeWords(one.nextTryTime),
         clean(one.error),
       ]);
-      const head = [
-        "MADE",
-        "HOOK",
-        "TELLS OF",
-        "COUNT",
-        "ABOUT",
-        "STATE",
-        "TRIES",
-        "NEXT",
-        "ERROR",
-      ];
+      const head = ["MADE", "HOOK", "ABOUT", "COUNT", "ABOUT", "STATE", "TRIES", "NEXT", "ERROR"];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no webhooks");
       noteMore(whole, options.limit, output);

@@ -30,7 +30,7 @@ const lines: Readonly<Record<Language, { readonly setup: string; readonly agent:
 export function addInit(program: Command, ended: Ended): void {
   program
     .command("init")
-    .description("write a small project: a workflow, and an agent that performs it")
+    .description("create a small project: a workflow and an agent")
     .argument("<folder>", "a new or an empty folder; its name becomes the project's")
     .addOption(
       new Option("--lang <language>", "the language of the agent")
@@ -46,9 +46,9 @@ export function addInit(program: Command, ended: Ended): void {
       const { setup, agent } = lines[lang];
       const words = { name, setup, agent, drover: droverFolder, node: nodeVersion };
       for (const file of [...filesOf("shared"), ...filesOf(lang)]) write(file, to, words);
-      output.line(`${folder} has a workflow and an agent in ${namesOf[lang]}`);
+      output.line(`created ${folder}: a workflow and an agent in ${namesOf[lang]}`);
       output.note(`  next: cd ${folder} && ${setup} && ${agent}`);
-      output.note("  and beside it: drover dev");
+      output.note("  in a second terminal: drover dev");
       ended(exitCodes.done);
     });
 }
@@ -88,7 +88,7 @@ function write(
 function checkName(name: string): void {
   if (/^[a-z][a-z0-9._-]{0,63}$/.test(name)) return;
   throw usageFailure(
-    `"${name}" cannot be the name of a project: give lower-case letters, digits, ".", "_" and "-"`,
+    `"${name}" cannot be the name of a project: use lower-case letters, digits, ".", "_" and "-"`,
     "drover init hello --lang typescript",
   );
 }

@@ -24,8 +24,8 @@ export function addInterventionVerbs(intervention: Command, ended: Ended): void 
     .description("list what supervisors did in the namespace, newest first")
     .option("--rule <rule>", "only of this rule, as lease; may be given again", addText)
     .option("--run <run>", "only those of this run, by its id")
-    .option("--after <time>", "only those acted then or later, as 2026-01-31", parseTime)
-    .option("--before <time>", "only those acted before, as 2026-01-31T12:00Z", parseTime)
+    .option("--after <time>", "only from this time on, as 2026-01-31", parseTime)
+    .option("--before <time>", "only before this time, as 2026-01-31T12:00Z", parseTime)
     .option("--limit <n>", "most interventions to list", wholeNumber(1, limitMax), 50)
     .action(async (options: ListOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -46,7 +46,7 @@ export function addInterventionVerbs(intervention: Command, ended: Ended): void 
       const answer = create(ListInterventionsResponseSchema, { interventions, nextPageToken });
       const schema = ListInterventionsResponseSchema;
       writeList(output, [schema, answer], [InterventionSchema, interventions]);
-      const headers = ["ACTED", "RULE", "NOTICED AFTER", "RUN", "WORKFLOW", "STEP", "SAW", "DID"];
+      const headers = ["TIME", "RULE", "LATENESS", "RUN", "WORKFLOW", "STEP", "OBSERVED", "ACTION"];
       const rows = interventions.map((one) => [
         timeWords(one.actedTime),
         clean(one.rule),
@@ -58,7 +58,7 @@ export function addInterventionVerbs(intervention: Command, ended: Ended): void 
         clean(one.did),
       ]);
       if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("nothing had to be done");
+      if (rows.length === 0) output.note("no intervention");
       noteMore(page, limit, output);
       ended(exitCodes.done);
     });

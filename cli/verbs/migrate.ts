@@ -9,8 +9,8 @@ const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
 
 export function addMigrate(program: Command, ended: Ended): void {
   addDatabaseOptions(program.command("migrate"))
-    .description("bring the database to the schema of this version")
-    .option("--dry-run", "only say what would be applied")
+    .description("migrate the database to the schema of this version")
+    .option("--dry-run", "list what would be applied, and change nothing")
     .action(async (options: DatabaseOptions & { dryRun?: boolean }, command: Command) => {
       const { output } = contextOf(command);
       const url = await runningDatabaseUrl(options);

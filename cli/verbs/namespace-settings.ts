@@ -21,7 +21,7 @@ import { rateOf } from "./queue.ts";
 export function addNamespaceSettings(noun: Command, ended: Ended): void {
   noun
     .command("show")
-    .description("show the namespace: its region, how long it keeps runs, and what it may take")
+    .description("show the namespace: region, retention, limits")
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -37,7 +37,7 @@ export function addNamespaceSettings(noun: Command, ended: Ended): void {
 function addRetention(noun: Command, ended: Ended): void {
   noun
     .command("retention")
-    .description("set how long runs of the namespace are kept after their end")
+    .description("set how long runs of the namespace are retained after their end")
     .argument("<duration>", "1h to 3650d, or forever", retentionOf)
     .action(async (ms: number | null, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -46,7 +46,9 @@ function addRetention(noun: Command, ended: Ended): void {
       const answer = await operator.setNamespaceRetention({ namespace, ...retention });
       output.data(SetNamespaceRetentionResponseSchema, answer);
       if (output.format === "table")
-        output.line(`namespace ${clean(namespace)} keeps runs ${retentionWords(answer.namespace)}`);
+        output.line(
+          `namespace ${clean(namespace)} retains runs ${retentionWords(answer.namespace)}`,
+        );
       ended(exitCodes.done);
     });
 }
@@ -62,21 +64,21 @@ interface LimitOptions {
 function addLimit(noun: Command, ended: Ended): void {
   noun
     .command("limit")
-    .description("set what the namespace may take; what is not named has no limit any more")
+    .description("set the limits of the namespace; limits that are not given are removed")
     .option("--open-runs <n>", "most runs that have not ended", wholeNumber(1, 10_000_000))
-    .option("--per-second <rate>", "most runs begun per second, as 5 or 0.2", rateOf)
+    .option("--per-second <rate>", "most runs started per second, as 5 or 0.2", rateOf)
     .option(
       "--burst <n>",
-      "most of them at once; those of a second by default",
+      "most runs started at once; default: as many as in a second",
       wholeNumber(1, 100_000),
     )
     .option("--payload <bytes>", "most bytes of one payload, as 64k or 1M", bytesOf)
-    .option("--none", "no limits any more")
+    .option("--none", "remove all limits")
     .action(async (options: LimitOptions, command: Command) => {
       const { openRuns = 0, perSecond = 0, burst = 0, payload = 0, none = false } = options;
       if ((openRuns + perSecond + payload === 0) !== none)
         throw usageFailure(
-          "say --open-runs, --per-second, --payload or several of them, or --none",
+          "give --open-runs, --per-second or --payload, or --none",
           "drover namespace limit --help",
         );
       const { output, connect } = contextOf(command);
@@ -97,7 +99,7 @@ function printNamespace(namespace: Namespace | undefined, output: Output): void 
     ["namespace", clean(name)],
     ["region", clean(region)],
     ["created", timeWords(createTime)],
-    ["keeps runs", retentionWords(namespace)],
+    ["retains runs", retentionWords(namespace)],
     ["limits", namespaceLimitWords(limits) || "none"],
   ]);
 }

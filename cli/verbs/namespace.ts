@@ -32,14 +32,18 @@ export function addNamespaceVerbs(noun: Command, ended: Ended): void {
 function addCreate(noun: Command, ended: Ended): void {
   noun
     .command("create")
-    .description("make a namespace; a region that is new comes with it")
+    .description("create a namespace; a new region is created with it")
     .argument("<name>", "its name")
-    .option("--region <region>", "whose supervisors watch its runs; fixed from then on", "default")
+    .option(
+      "--region <region>",
+      "the region of the supervisors of its runs; it cannot be changed",
+      "default",
+    )
     .action(async (name: string, { region }: { region: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const answer = await connect().operator.createNamespace({ name, region });
       output.data(CreateNamespaceResponseSchema, answer);
-      const was = answer.existed ? "was there already" : "made";
+      const was = answer.existed ? "exists already" : "created";
       if (output.format === "table")
         output.line(`namespace ${clean(name)} ${was}, in the region ${clean(region)}`);
       output.note(`  next: drover run list --namespace ${clean(name)}`);
@@ -50,7 +54,7 @@ function addCreate(noun: Command, ended: Ended): void {
 function addList(noun: Command, ended: Ended): void {
   noun
     .command("list")
-    .description("list namespaces by name, and say which regions nobody watches")
+    .description("list namespaces by name, and the regions without a supervisor")
     .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -71,7 +75,7 @@ function addList(noun: Command, ended: Ended): void {
         one.retention ? retentionWords(one) : "",
         namespaceLimitWords(one.limits),
       ]);
-      const headers = ["NAMESPACE", "REGION", "CREATED", "KEEPS RUNS", "LIMITS"];
+      const headers = ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS"];
       if (output.format === "table") printTable(output, headers, rows);
       for (const line of unwatchedLines(regions)) output.note(line);
       noteMore(whole, limit, output);
@@ -84,15 +88,15 @@ function unwatchedLines(regions: readonly Region[]): readonly string[] {
     .filter(({ watchedPartitions, partitions }) => watchedPartitions < partitions)
     .map(({ name, watchedPartitions, partitions }) => {
       const open = partitions - watchedPartitions;
-      return `region ${clean(name)}: nobody watches ${open} of its ${partitions} partitions\n  next: ${supervisorCommand({ region: name })}`;
+      return `region ${clean(name)}: no supervisor for ${open} of its ${partitions} partitions\n  next: ${supervisorCommand({ region: name })}`;
     });
 }
 
 function addPauses(noun: Command, ended: Ended): void {
   noun
     .command("pause")
-    .description("hand out nothing new in the namespace; what is with an agent goes on")
-    .option("--reason <text>", "why, for people", "")
+    .description("stop handing out tasks in the namespace; agents finish the tasks that they have")
+    .option("--reason <text>", "the reason", "")
     .action(async ({ reason }: { reason: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -106,13 +110,15 @@ function addPauses(noun: Command, ended: Ended): void {
     });
   noun
     .command("resume")
-    .description("hand out again what waits in the namespace; queues paused by name stay so")
+    .description(
+      "hand out tasks of the namespace again; queues that were paused by name stay paused",
+    )
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.resumeNamespace({ namespace });
       output.data(ResumeNamespaceResponseSchema, answer);
-      if (output.format === "table") output.line(`namespace ${clean(namespace)} is not paused`);
+      if (output.format === "table") output.line(`namespace ${clean(namespace)} resumed`);
       ended(exitCodes.done);
     });
 }

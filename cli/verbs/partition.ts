@@ -33,7 +33,9 @@ export function addPartitionVerbs(partition: Command, ended: Ended): void {
 function addHistory(partition: Command, ended: Ended): void {
   partition
     .command("history")
-    .description("list who had a partition, or any, from when to when, and why it changed hands")
+    .description(
+      "list the supervisors of a partition, or of all, over time, and the reason of each hand-over",
+    )
     .argument("[partition]", "its number; all by default", wholeNumber(0, partitionMax))
     .option("--limit <n>", "most hand-overs to list", wholeNumber(1, limitMax), 50)
     .action(async (of: number | undefined, { limit }: { limit: number }, command: Command) => {
@@ -47,7 +49,16 @@ function addHistory(partition: Command, ended: Ended): void {
       const { items: handOvers, nextPageToken } = page;
       const answer = create(ListHandOversResponseSchema, { handOvers, nextPageToken });
       writeList(output, [ListHandOversResponseSchema, answer], [HandOverSchema, handOvers]);
-      const headers = ["TAKEN", "PARTITION", "EPOCH", "BY", "AT", "BECAUSE", "LEFT", "HAD IT FOR"];
+      const headers = [
+        "TAKEN",
+        "PARTITION",
+        "EPOCH",
+        "BY",
+        "ADDRESS",
+        "REASON",
+        "LEFT",
+        "OWNED FOR",
+      ];
       const rows = handOvers.map((one) => [
         timeWords(one.takenTime),
         String(one.partition),
@@ -59,23 +70,23 @@ function addHistory(partition: Command, ended: Ended): void {
         between(one.takenTime, one.leftTime),
       ]);
       if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("nobody has had it yet");
+      if (rows.length === 0) output.note("no supervisor has owned it yet");
       noteMore(page, limit, output);
       ended(exitCodes.done);
     });
 }
 
 const reasons: Readonly<Record<number, string>> = {
-  [HandOverReason.FIRST]: "nobody had had it",
-  [HandOverReason.GIVEN_BACK]: "it was given back",
-  [HandOverReason.LOST]: "its owner was gone",
+  [HandOverReason.FIRST]: "first owner",
+  [HandOverReason.GIVEN_BACK]: "returned by its owner",
+  [HandOverReason.LOST]: "its owner was lost",
 };
 
 function addList(partition: Command, ended: Ended): void {
   partition
     .command("list")
-    .description("list the shares of all runs: who watches each, and how late he is")
-    .option("--late", "only those that nobody watches, or that the server calls late (--overdue)")
+    .description("list the partitions of all runs: the supervisor of each, and its lateness")
+    .option("--late", "only partitions without a supervisor, or late ones (--overdue)")
     .action(async ({ late }: { late?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator } = connect();
@@ -86,7 +97,15 @@ function addList(partition: Command, ended: Ended): void {
       const partitions = late ? items.filter((one) => one.late) : items;
       const answer = create(ListPartitionsResponseSchema, { partitions });
       writeList(output, [ListPartitionsResponseSchema, answer], [PartitionSchema, partitions]);
-      const headers = ["PARTITION", "REGION", "WATCHED BY", "AT", "TAKEN", "HAND-OVERS", "LATE BY"];
+      const headers = [
+        "PARTITION",
+        "REGION",
+        "SUPERVISOR",
+        "ADDRESS",
+        "TAKEN",
+        "HAND-OVERS",
+        "LATENESS",
+      ];
       const rows = partitions.map((one) => [
         String(one.partition),
         clean(one.region),
@@ -97,28 +116,28 @@ function addList(partition: Command, ended: Ended): void {
         one.lag ? durationWords(durationMs(one.lag)) : "",
       ]);
       if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("every partition is watched, and none is late");
+      if (rows.length === 0) output.note("every partition has a supervisor, and none is late");
       ended(exitCodes.done);
     });
 }
 
 function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string {
   if (watched) return clean(supervisor);
-  if (supervisor === "") return "nobody";
+  if (supervisor === "") return "none";
   const seen = lastSeenTime ? `, last seen ${timeWords(lastSeenTime)}` : "";
-  return `nobody; ${clean(supervisor)} is gone${seen}`;
+  return `none; ${clean(supervisor)} was lost${seen}`;
 }
 
 export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
   supervisor
     .command("list")
-    .description("list the servers that watch, and how many partitions each has")
+    .description("list the supervisors, and the number of partitions of each")
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const answer = await connect().operator.listSupervisors({});
       const { supervisors } = answer;
       writeList(output, [ListSupervisorsResponseSchema, answer], [SupervisorSchema, supervisors]);
-      const headers = ["SUPERVISOR", "AT", "SINCE", "LAST SEEN", "PARTITIONS", ""];
+      const headers = ["SUPERVISOR", "ADDRESS", "SINCE", "LAST SEEN", "PARTITIONS", ""];
       const rows = supervisors.map((one) => [
         clean(one.id),
         clean(one.address),
@@ -128,7 +147,7 @@ export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
         one.alive ? "" : "silent",
       ]);
       if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("nobody watches\n  next: drover server starts one");
+      if (rows.length === 0) output.note("no supervisor\n  next: drover server starts one");
       ended(exitCodes.done);
     });
 }

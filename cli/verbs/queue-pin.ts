@@ -24,13 +24,9 @@ interface PinOptions extends OfOptions {
 
 export function addPinVerbs(queue: Command, ended: Ended): void {
   ofWorkflow(
-    queue
-      .command("pin")
-      .description(
-        "give tasks of a workflow to agents of one version alone; others go to any agent",
-      ),
+    queue.command("pin").description("give tasks of a workflow only to agents of one version"),
   )
-    .requiredOption("--agent-version <version>", "as the agents state it")
+    .requiredOption("--agent-version <version>", "the version of the agents")
     .action(async (name: string, options: PinOptions, command: Command) => {
       const { workflow, version, agentVersion } = options;
       const { output, connect } = contextOf(command);
@@ -40,25 +36,25 @@ export function addPinVerbs(queue: Command, ended: Ended): void {
       output.data(PinQueueResponseSchema, answer);
       if (output.format === "table")
         output.line(
-          `queue ${clean(name)} gives ${taskWords(options)} to agents of version ${clean(agentVersion)} alone`,
+          `queue ${clean(name)} gives ${taskWords(options)} only to agents of version ${clean(agentVersion)}`,
         );
       output.next(unpinCommand(clean(name), { workflow, version }));
       ended(exitCodes.done);
     });
-  ofWorkflow(
-    queue.command("unpin").description("take a pin back: what it kept goes to any agent"),
-  ).action(async (name: string, options: OfOptions, command: Command) => {
-    const { workflow, version } = options;
-    const { output, connect } = contextOf(command);
-    const { operator, namespace } = connect();
-    const answer = await operator.unpinQueue({ namespace, queue: name, workflow, version });
-    output.data(UnpinQueueResponseSchema, answer);
-    const left = pinOfAllVersions(answer.pins, options);
-    const whom = left ? `agents of version ${clean(left.agentVersion)} alone` : "any agent";
-    if (output.format === "table")
-      output.line(`queue ${clean(name)} gives ${taskWords(options)} to ${whom}`);
-    ended(exitCodes.done);
-  });
+  ofWorkflow(queue.command("unpin").description("remove a pin: the tasks go to any agent")).action(
+    async (name: string, options: OfOptions, command: Command) => {
+      const { workflow, version } = options;
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.unpinQueue({ namespace, queue: name, workflow, version });
+      output.data(UnpinQueueResponseSchema, answer);
+      const left = pinOfAllVersions(answer.pins, options);
+      const to = left ? `only to agents of version ${clean(left.agentVersion)}` : "to any agent";
+      if (output.format === "table")
+        output.line(`queue ${clean(name)} gives ${taskWords(options)} ${to}`);
+      ended(exitCodes.done);
+    },
+  );
 }
 
 export function unpinCommand(queue: string, { workflow, version }: OfOptions): string {
@@ -69,10 +65,10 @@ export function unpinCommand(queue: string, { workflow, version }: OfOptions): s
 function ofWorkflow(command: Command): Command {
   return command
     .argument("<queue>", "name of the queue")
-    .requiredOption("--workflow <name>", "whose tasks")
+    .requiredOption("--workflow <name>", "the workflow of the tasks")
     .option(
       "--version <n>",
-      "of this version of it; left out: of each that has no pin of its own",
+      "version of the workflow; default: all versions without a pin of their own",
       wholeNumber(1, versionMax),
       0,
     );

@@ -23,7 +23,7 @@ const drainMsMax = 600_000;
 export function addQueueShow(queue: Command, ended: Ended): void {
   queue
     .command("show")
-    .description("show a queue with its tasks, and who asks for them")
+    .description("show a queue with its tasks and the agents that poll for them")
     .argument("<queue>", "name of the queue")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -45,9 +45,9 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
     ["queue", clean(queue.name)],
     ["wait", String(queue.depth)],
     ["oldest", queue.oldestTime ? `since ${timeWords(queue.oldestTime)}` : ""],
-    ["with agents", String(queue.leased)],
+    ["in progress", String(queue.leased)],
     ["agents", String(queue.agents)],
-    ["last polled", timeWords(queue.polledTime)],
+    ["last poll", timeWords(queue.polledTime)],
     ["limits", limitWords(queue.limits)],
     ["paused", pauseWords(queue.pause)],
     ["namespace", namespacePause ? `paused ${pauseWords(namespacePause)}` : ""],
@@ -61,9 +61,9 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
     ...(isPinned ? ["FOR VERSION"] : []),
     "WAIT",
     "OLDEST",
-    "WITH AGENTS",
+    "IN PROGRESS",
     "AGENTS",
-    "LAST POLLED",
+    "LAST POLL",
   ];
   const rows = tasks.map((task) => [
     clean(task.task),
@@ -86,9 +86,9 @@ function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, outp
   if (namespacePause || queue.pause) return;
   const unserved = tasks.filter(({ agents, depth }) => agents === 0 && depth > 0);
   for (const { task, agentVersion } of unserved) {
-    const whom = agentVersion === "" ? "agent" : `agent of version ${clean(agentVersion)}`;
+    const agent = agentVersion === "" ? "agent" : `agent of version ${clean(agentVersion)}`;
     output.note(
-      `nobody asks for "${clean(task)}": start an ${whom} that polls queue ${name} for it`,
+      `no agent polls for "${clean(task)}": start an ${agent} that polls queue ${name} for it`,
     );
   }
   const isUnserved = (pin: VersionPin) =>
@@ -104,9 +104,9 @@ interface DrainOptions {
 function addDrain(queue: Command, ended: Ended): void {
   queue
     .command("drain")
-    .description("pause a queue, and wait until no agent has anything of it")
+    .description("pause a queue, and wait until no agent has a task of it")
     .argument("<queue>", "name of the queue")
-    .option("--reason <text>", "why, for people", "")
+    .option("--reason <text>", "the reason", "")
     .option("--timeout <duration>", "how long to wait; 10m by default", parseDuration, drainMsMax)
     .action(async (name: string, options: DrainOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -115,12 +115,12 @@ function addDrain(queue: Command, ended: Ended): void {
       const { reason, timeout } = options;
       const { queue: paused } = await operator.pauseQueue({ namespace, queue: name, reason });
       const leased = paused?.leased ?? 0;
-      if (leased > 0) output.note(`${counted(leased, "task")} with agents`);
+      if (leased > 0) output.note(`${counted(leased, "task")} in progress`);
       const answer = await drained(connection, name, timeout);
       output.data(GetQueueResponseSchema, answer);
       const waits = answer.queue?.depth ?? 0;
       if (output.format === "table")
-        output.line(`queue ${clean(name)} is drained: no agent has anything of it; ${waits} wait`);
+        output.line(`queue ${clean(name)} drained: 0 in progress, ${waits} waiting`);
       output.next(`drover queue resume ${clean(name)}`);
       ended(exitCodes.done);
     });
@@ -136,17 +136,17 @@ async function drained(
     const answer = await operator.getQueue({ namespace, queue: name });
     const leased = answer.queue?.leased ?? 0;
     if (!answer.queue?.pause)
-      throw new CliFailure(`somebody has resumed queue ${clean(name)}: it is not drained`, {
+      throw new CliFailure(`queue ${clean(name)} was resumed meanwhile: it is not drained`, {
         code: exitCodes.failed,
         next: `drover queue drain ${clean(name)}`,
       });
     if (leased === 0) return answer;
     if (waitedMs >= timeoutMs)
       throw new CliFailure(
-        `queue ${clean(name)} is paused, and after ${durationWords(timeoutMs)} agents still have ${counted(leased, "task")} of it`,
+        `queue ${clean(name)} is paused, with ${counted(leased, "task")} still in progress after ${durationWords(timeoutMs)}`,
         {
           code: exitCodes.failed,
-          next: `drover agent list; drover queue drain ${clean(name)} waits on`,
+          next: `drover agent list; drover queue drain ${clean(name)} to wait again`,
         },
       );
     await delay(Math.min(pollMs, timeoutMs));

@@ -25,28 +25,28 @@ export function addQueueVerbs(queue: Command, ended: Ended): void {
   addPinVerbs(queue, ended);
   queue
     .command("pause")
-    .description("hand out nothing new of a queue; what is with an agent goes on")
+    .description("stop handing out tasks of a queue; agents finish the tasks that they have")
     .argument("<queue>", "name of the queue")
-    .option("--reason <text>", "why, for people", "")
+    .option("--reason <text>", "the reason", "")
     .action(async (name: string, { reason }: { reason: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseQueue({ namespace, queue: name, reason });
       output.data(PauseQueueResponseSchema, answer);
-      tell(answer.queue, output);
+      printQueue(answer.queue, output);
       output.next(`drover queue resume ${clean(name)}`);
       ended(exitCodes.done);
     });
   queue
     .command("resume")
-    .description("hand out again what waits in a queue")
+    .description("hand out tasks of a queue again")
     .argument("<queue>", "name of the queue")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.resumeQueue({ namespace, queue: name });
       output.data(ResumeQueueResponseSchema, answer);
-      tell(answer.queue, output);
+      printQueue(answer.queue, output);
       ended(exitCodes.done);
     });
 }
@@ -61,23 +61,20 @@ interface LimitOptions {
 function addLimit(queue: Command, ended: Ended): void {
   queue
     .command("limit")
-    .description("set how much of a queue is handed out; what is not named has no limit any more")
+    .description("set the limits of a queue; limits that are not given are removed")
     .argument("<queue>", "name of the queue")
-    .option("--leased <n>", "most tasks with agents at a time", wholeNumber(1, 1_000_000))
+    .option("--leased <n>", "most tasks in progress at a time", wholeNumber(1, 1_000_000))
     .option("--per-second <rate>", "most tasks per second, as 5 or 0.2", rateOf)
     .option(
       "--burst <n>",
-      "most of them at once; those of a second by default",
+      "most tasks at once; default: as many as in a second",
       wholeNumber(1, 100_000),
     )
-    .option("--none", "no limits any more")
+    .option("--none", "remove all limits")
     .action(async (name: string, options: LimitOptions, command: Command) => {
       const { leased = 0, perSecond = 0, burst = 0, none } = options;
       if ((leased === 0 && perSecond === 0) !== (none ?? false))
-        throw usageFailure(
-          "say --leased, --per-second or both, or --none",
-          "drover queue limit --help",
-        );
+        throw usageFailure("give --leased or --per-second, or --none", "drover queue limit --help");
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const limits = { leased, perSecond, burst };
@@ -98,7 +95,7 @@ export function rateOf(text: string): number {
 function addList(queue: Command, ended: Ended): void {
   queue
     .command("list")
-    .description("list the queues of the namespace: what waits, what agents have, what is paused")
+    .description("list the queues of the namespace: tasks, agents, limits, pauses")
     .option("--limit <n>", "most queues to list", wholeNumber(1, pageMax), pageMax)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -114,7 +111,7 @@ function addList(queue: Command, ended: Ended): void {
         limitWords(one.limits),
         pauseWords(one.pause),
       ]);
-      const head = ["QUEUE", "WAIT", "OLDEST", "WITH AGENTS", "AGENTS", "LIMITS", "PAUSED"];
+      const head = ["QUEUE", "WAITING", "OLDEST", "IN PROGRESS", "AGENTS", "LIMITS", "PAUSED"];
       if (output.format === "table") printTable(output, head, rows);
       if (rows.length === 0) output.note("no queue: no step and no agent has named one");
       if (answer.namespacePause)
@@ -124,10 +121,10 @@ function addList(queue: Command, ended: Ended): void {
     });
 }
 
-function tell(queue: Queue | undefined, output: Output): void {
+function printQueue(queue: Queue | undefined, output: Output): void {
   if (output.format !== "table" || !queue) return;
-  const state = queue.pause ? `is paused ${pauseWords(queue.pause)}` : "is not paused";
+  const state = queue.pause ? `paused ${pauseWords(queue.pause)};` : "resumed:";
   output.line(
-    `queue ${clean(queue.name)} ${state}; ${queue.depth} wait, ${queue.leased} with agents`,
+    `queue ${clean(queue.name)} ${state} ${queue.depth} waiting, ${queue.leased} in progress`,
   );
 }

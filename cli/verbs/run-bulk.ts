@@ -50,23 +50,23 @@ const callMsMax = 60_000;
 export function addRunBulk(run: Command, ended: Ended): void {
   addRunFilter(run.command("bulk"))
     .description(
-      "cancel, pause, resume, retry, signal or re-run all runs that a filter finds; asks first",
+      "cancel, pause, resume, retry, signal or rerun all runs that match a filter; asks first",
     )
     .addArgument(new Argument("<action>", "what to do").choices(Object.keys(kinds)))
-    .option("--leave", "cancel: leave what was done as it is")
+    .option("--leave", "cancel: do not compensate completed steps")
     .addOption(
       new Option("--version <which>", "retry, rerun: the version of the run, or the newest")
         .choices(["same", "newest"])
         .default("same"),
     )
     .option("--name <name>", "signal: its name")
-    .option("--payload <json>", "signal: what it carries: JSON, or @FILE, or @- for a pipe")
-    .option("--from <step>", "rerun: the step; left out: from the start, and nothing is kept")
-    .option("--input <json>", "rerun: another input for all: JSON, or @FILE, or @- for a pipe")
-    .option("--reason <text>", "why, for people")
+    .option("--payload <json>", "signal: its payload: JSON, or @FILE, or @- for a pipe")
+    .option("--from <step>", "rerun: the step to start from; default: the start of the run")
+    .option("--input <json>", "rerun: another input for all runs: JSON, or @FILE, or @- for a pipe")
+    .option("--reason <text>", "the reason")
     .option("--dry-run", "count, and change nothing")
     .option("--yes", "do not ask")
-    .option("--request-id <name>", "your own name for this; makes repeating the command safe")
+    .option("--request-id <name>", "your own id of this request; makes repeating the command safe")
     .action(async (action: Action, options: BulkOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -81,7 +81,7 @@ export function addRunBulk(run: Command, ended: Ended): void {
       await confirm(`${action} ${found}?`, options);
       const requestId = options.requestId ?? crypto.randomUUID();
       if (options.requestId === undefined)
-        output.note(`if it breaks off: the same with --request-id ${requestId}`);
+        output.note(`if it is interrupted: repeat it with --request-id ${requestId}`);
       const counts = { done: 0, refused: 0 };
       let pageToken = "";
       do {
@@ -89,7 +89,7 @@ export function addRunBulk(run: Command, ended: Ended): void {
           { ...request, requestId, expectedCount: count, pageToken },
           { timeoutMs: callMsMax },
         );
-        for (const result of page.results) tell(result, counts, output);
+        for (const result of page.results) printResult(result, counts, output);
         pageToken = page.nextPageToken;
       } while (pageToken !== "");
       if (output.format === "table")
@@ -122,15 +122,20 @@ function askedBy(
 
 async function confirm(question: string, { yes }: BulkOptions): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY) throw usageFailure(`${question} Nobody is there to ask`, "--yes");
+  if (!process.stdin.isTTY)
+    throw usageFailure(`${question} Standard input is not a terminal`, "--yes");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await lines.question(`${question} [y/N] `);
   lines.close();
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw usageFailure("nothing was done", "answer y, or --yes");
+    throw usageFailure("no run was changed", "answer y, or --yes");
 }
 
-function tell(result: BulkResult, counts: { done: number; refused: number }, output: Output): void {
+function printResult(
+  result: BulkResult,
+  counts: { done: number; refused: number },
+  output: Output,
+): void {
   output.data(BulkResultSchema, result);
   const done = result.status?.code === 0;
   counts[done ? "done" : "refused"] += 1;

@@ -13,9 +13,9 @@ interface CancelOptions extends RunRefOptions {
 
 export function addRunCancel(run: Command, ended: Ended): void {
   addRunRef(run.command("cancel"))
-    .description("stop a run; what was done is undone in reverse order")
-    .option("--leave", "leave what was done as it is; this also ends an escalated run")
-    .option("--reason <text>", "why, for people; kept with the run")
+    .description("stop a run, and compensate completed steps in reverse order")
+    .option("--leave", "do not compensate; this also ends an escalated run")
+    .option("--reason <text>", "the reason; stored with the run")
     .action(async (name: string | undefined, options: CancelOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();

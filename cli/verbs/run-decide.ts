@@ -1,4 +1,4 @@
-/** `drover run decide`: an approver's decision about a step that waits for people. */
+/** `drover run decide`: an approver's decision about a step that waits for approval. */
 import {
   DecideResponseSchema,
   DecisionKind,
@@ -23,15 +23,15 @@ interface DecideOptions {
 export function addRunDecide(run: Command, ended: Ended): void {
   run
     .command("decide")
-    .description("approve or reject a step that waits for people")
+    .description("approve or reject a step that waits for approval")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
-    .addOption(new Option("--approve", "say yes").conflicts("reject"))
-    .option("--reject", "say no")
-    .requiredOption("--as <name>", "who decides, as you state it; nothing verifies it")
-    .option("--role <role>", "a role of who decides; may be given again", addText)
-    .option("--comment <text>", "why, for people; kept with the run")
-    .option("--form <json>", "what the step asks for: JSON, or @FILE, or @- for a pipe")
+    .addOption(new Option("--approve", "approve the step").conflicts("reject"))
+    .option("--reject", "reject the step")
+    .requiredOption("--as <name>", "the approver's name; the server does not verify it")
+    .option("--role <role>", "a role of the approver; may be given again", addText)
+    .option("--comment <text>", "a comment; stored with the run")
+    .option("--form <json>", "the form of the step: JSON, or @FILE, or @- for a pipe")
     .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const decision = decisionOf(options);
@@ -59,5 +59,5 @@ export function addRunDecide(run: Command, ended: Ended): void {
 function decisionOf({ approve, reject }: DecideOptions): DecisionKind {
   if (approve) return DecisionKind.APPROVE;
   if (reject) return DecisionKind.REJECT;
-  throw usageFailure("what is decided?", "--approve, or --reject");
+  throw usageFailure("no decision was given", "--approve, or --reject");
 }

@@ -1,4 +1,4 @@
-/** `drover run items`: the items of a map that have begun, page by page up to a limit. */
+/** `drover run items`: the items of a map that have started, page by page up to a limit. */
 import { create } from "@bufbuild/protobuf";
 import { type Step, StepSchema, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -29,7 +29,7 @@ export function addRunItems(run: Command, ended: Ended): void {
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the map")
     .addOption(stateOption("only items in this state", StepState))
-    .option("--full", "long messages and outputs in full")
+    .option("--full", "print long messages and outputs in full")
     .option("--limit <n>", "most items to list", wholeNumber(1, itemsMax), 50)
     .action(async (name: string, stepId: string, options: ItemsOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -38,7 +38,7 @@ export function addRunItems(run: Command, ended: Ended): void {
       if (output.format === "table" && answer.items.length > 0)
         printSteps(answer.items, cutTexts(options), output);
       if (answer.items.length === 0)
-        output.note(options.state ? "no item is in such a state" : "no item has begun");
+        output.note(options.state ? "no item is in such a state" : "no item has started");
       noteMore(answer, options.limit, output);
       ended(exitCodes.done);
     });

@@ -36,7 +36,7 @@ export function addRunList(run: Command, ended: Ended): void {
   addRunFilter(run.command("list"))
     .description("list runs")
     .addOption(
-      new Option("--order <order>", "which come first")
+      new Option("--order <order>", "the order of the list")
         .choices(["newest", "oldest"])
         .default("newest"),
     )
@@ -54,10 +54,18 @@ export function addRunFilter(command: Command): Command {
   return command
     .addOption(stateOption("only runs in this state", RunState))
     .option("--workflow <name>", "only runs of this workflow")
-    .option("--parent <run>", "only runs that a step of this run has begun")
+    .option("--parent <run>", "only child runs of this run")
     .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
-    .option("--created-after <time>", "only runs created then or later, as 2026-01-31", parseTime)
-    .option("--created-before <time>", "only runs created before, as 2026-01-31T12:00Z", parseTime);
+    .option(
+      "--created-after <time>",
+      "only runs created from this time on, as 2026-01-31",
+      parseTime,
+    )
+    .option(
+      "--created-before <time>",
+      "only runs created before this time, as 2026-01-31T12:00Z",
+      parseTime,
+    );
 }
 
 export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFilterSchema> {

@@ -13,11 +13,11 @@ interface PauseOptions extends RunRefOptions {
   readonly reason?: string;
 }
 
-const why = "why, for people";
+const why = "the reason";
 
 export function addRunPause(run: Command, ended: Ended): void {
   addRunRef(run.command("pause"))
-    .description("hold a run: nothing new is handed out; what is with an agent goes on")
+    .description("stop handing out tasks of a run; agents finish the tasks that they have")
     .option("--reason <text>", why)
     .action(async (name: string | undefined, options: PauseOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -29,7 +29,7 @@ export function addRunPause(run: Command, ended: Ended): void {
       ended(exitCodes.done);
     });
   addRunRef(run.command("resume"))
-    .description("let a paused run go on")
+    .description("resume a paused run")
     .option("--reason <text>", why)
     .action(async (name: string | undefined, options: PauseOptions, command: Command) => {
       const { output, connect } = contextOf(command);

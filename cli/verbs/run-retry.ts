@@ -26,19 +26,19 @@ const versions = { same: RerunVersion.SAME, newest: RerunVersion.NEWEST };
 
 export function addRunRetry(run: Command, ended: Ended): void {
   addAgain(addRunRef(run.command("retry")))
-    .description("do a run again from what failed, as a new run that keeps what succeeded")
+    .description("start a new run that reuses the steps that succeeded, and repeats the others")
     .action(async (name: string | undefined, options: RetryOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
       const asked = { namespace, run: runRefOf(name, options), ...askedBy(options) };
       const answer = await scheduler.retryRun(asked);
       output.data(RetryRunResponseSchema, answer);
-      tell(answer, output);
+      printStarted(answer, output);
       ended(exitCodes.done);
     });
   addAgain(addRunRef(run.command("rerun")))
-    .description("do a run again from a step, as a new run that keeps what came before")
-    .option("--from <step>", "the step; left out: from the start, and nothing is kept")
+    .description("start a new run that repeats a run from a step on, and reuses earlier steps")
+    .option("--from <step>", "the step to start from; default: the start of the run")
     .option("--input <json>", "another input: JSON, or @FILE, or @- for a pipe")
     .action(async (name: string | undefined, options: RerunOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -48,7 +48,7 @@ export function addRunRetry(run: Command, ended: Ended): void {
       const asked = { namespace, run: runRefOf(name, options), stepId, ...askedBy(options) };
       const answer = await scheduler.rerunFrom({ ...asked, ...(input && { input }) });
       output.data(RerunFromResponseSchema, answer);
-      tell(answer, output);
+      printStarted(answer, output);
       ended(exitCodes.done);
     });
 }
@@ -56,23 +56,23 @@ export function addRunRetry(run: Command, ended: Ended): void {
 function addAgain(command: Command): Command {
   return command
     .addOption(
-      new Option("--version <which>", "the version of the run, or the newest of its workflow")
+      new Option("--version <which>", "the version of the old run, or the newest of its workflow")
         .choices(["same", "newest"])
         .default("same"),
     )
-    .option("--request-id <name>", "your own name for this; makes repeating the command safe");
+    .option("--request-id <name>", "your own id of this request; makes repeating the command safe");
 }
 
 function askedBy({ version, requestId }: RetryOptions) {
   return { requestId: requestId ?? crypto.randomUUID(), version: versions[version] };
 }
 
-function tell(
+function printStarted(
   { runId, created }: { readonly runId: string; readonly created: boolean },
   output: Output,
 ): void {
   const id = clean(runId);
   if (output.format === "table")
-    output.line(created ? `started run ${id}` : `run ${id} was started before by this request`);
+    output.line(created ? `started run ${id}` : `run ${id} was already started by this request`);
   output.next(`drover run watch ${id}`);
 }

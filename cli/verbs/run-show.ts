@@ -60,8 +60,8 @@ interface ShowOptions extends RunRefOptions {
 export function addRunShow(run: Command, ended: Ended): void {
   addRunRef(run.command("show"))
     .description("show a run: steps, attempts, interventions, signals, decisions, escalations")
-    .option("--settings", "also every setting with the value that holds, and where it comes from")
-    .option("--full", "long messages, inputs and outputs in full")
+    .option("--settings", "include every setting with its effective value and its source")
+    .option("--full", "print long messages, inputs and outputs in full")
     .action(async (name: string | undefined, options: ShowOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -194,12 +194,12 @@ export function printSteps(steps: readonly Step[], texts: Texts, output: Output)
   printTable(output, headers, rows);
 }
 
-/** The run whose step began this run. */
+/** The run and the step that started this run. */
 function parentWords({ parent }: Run): string {
   return parent ? `${clean(parent.runId)}, step ${clean(parent.stepId)}` : "";
 }
 
-/** A task's name already says that it is a task. */
+/** Tasks are shown by their name alone. */
 function kindWords({ kind }: Step): string {
   if (kind === StepKind.UNSPECIFIED || kind === StepKind.TASK) return "";
   return phrase(StepKindSchema, kind);

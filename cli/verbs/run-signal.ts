@@ -15,11 +15,11 @@ interface SignalOptions {
 export function addRunSignal(run: Command, ended: Ended): void {
   run
     .command("signal")
-    .description("send a signal to a run; it is kept until a step takes it")
+    .description("send a signal to a run; it is stored until a step takes it")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<name>", "name of the signal")
-    .option("--payload <json>", "what it carries: JSON, or @FILE, or @- for a pipe")
-    .option("--id <name>", "your own name for the signal; makes repeating this command safe")
+    .option("--payload <json>", "its payload: JSON, or @FILE, or @- for a pipe")
+    .option("--id <name>", "your own id of the signal; makes repeating this command safe")
     .action(async (runName: string, name: string, options: SignalOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -32,7 +32,7 @@ export function addRunSignal(run: Command, ended: Ended): void {
         ...(payload && { payload }),
       });
       output.data(SignalResponseSchema, answer);
-      const did = answer.repeated ? "was sent before with this id" : "is sent";
+      const did = answer.repeated ? "was already sent with this id" : "sent";
       if (output.format === "table") output.line(`signal ${clean(name)} ${did}`);
       output.next(`drover run show ${clean(runName)}`);
       ended(exitCodes.done);

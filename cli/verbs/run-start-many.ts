@@ -50,7 +50,7 @@ export function addRunStartMany(run: Command, ended: Ended): void {
         }
       }
       const { started, before, refused } = counts;
-      const words = [`started ${started}`, `${before} were started before`, `${refused} refused`];
+      const words = [`started ${started}`, `${before} already started`, `${refused} refused`];
       if (output.format === "table") output.line(words.join(", "));
       ended(refused === 0 ? exitCodes.done : exitCodes.failed);
     });
@@ -77,16 +77,16 @@ const fields = ["workflow", "version", "input", "key", "priority", "labels"];
 /** The server validates the values; here only their types are checked. */
 function requestOf(
   text: string,
-  place: string,
+  position: string,
   prefix: string | undefined,
   no: number,
 ): ScheduleRequest {
   const wrong = (what: string) =>
-    usageFailure(`${place}: ${what}`, `{"workflow": "NAME", "input": {}, "key": "KEY"}`);
+    usageFailure(`${position}: ${what}`, `{"workflow": "NAME", "input": {}, "key": "KEY"}`);
   const given = parsed(text);
-  if (given === null) throw wrong("is no JSON object");
-  const stray = Object.keys(given).find((name) => !fields.includes(name));
-  if (stray !== undefined) throw wrong(`"${clean(stray)}" is none of ${fields.join(", ")}`);
+  if (given === null) throw wrong("is not a JSON object");
+  const unknown = Object.keys(given).find((name) => !fields.includes(name));
+  if (unknown !== undefined) throw wrong(`"${clean(unknown)}" is not one of ${fields.join(", ")}`);
   const {
     workflow,
     version = 0,

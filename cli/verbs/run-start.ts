@@ -58,7 +58,7 @@ export function addRunStart(run: Command, ended: Ended): void {
     .description("start a run of a registered workflow")
     .argument("<workflow>", "name of the workflow")
     .option("--input <json>", "input of the run: JSON, or @FILE, or @- for a pipe")
-    .option("--key <name>", "your own name for the run; makes repeating this command safe")
+    .option("--key <name>", "your own key of the run; makes repeating this command safe")
     .option(
       "--version <n>",
       "version of the workflow (0: its default)",
@@ -68,26 +68,26 @@ export function addRunStart(run: Command, ended: Ended): void {
     .option("--priority <n>", "1 (first) to 9 (last)", wholeNumber(1, 9), 5)
     .option("--label <key=value>", "a label; may be given again", addLabel)
     .addOption(
-      new Option("--start-at <time>", "when it begins, as 2026-01-31T12:00Z")
+      new Option("--start-at <time>", "start time, as 2026-01-31T12:00Z")
         .argParser(parseTime)
         .conflicts("in"),
     )
     .option(
       "--in <duration>",
-      "when it begins, from now, as 1h30m; to repeat it with --key, say --start-at",
+      "delay before the start, as 1h30m; with --key, use --start-at to repeat the command",
       parseDuration,
     )
-    .option("--concurrency <key>", "begin only while fewer runs of this key are under way")
-    .option("--limit <n>", "how many of that key may be, 1 unless said", wholeNumber(1, slotsMax))
+    .option("--concurrency <key>", "start only while fewer runs of this key than --limit are open")
+    .option("--limit <n>", "most open runs of the key; default: 1", wholeNumber(1, slotsMax))
     .addOption(
       new Option(
         "--policy <policy>",
-        "what it does while there are as many, queue unless said",
+        "what to do when the limit is reached; default: queue",
       ).choices(Object.keys(policies)),
     )
-    .option("--notify <hook>", "the hook that is told of its end, by a webhook")
+    .option("--notify <hook>", "the hook that is notified of its end")
     .addOption(new Option("--watch", "follow the run until it has ended").conflicts("wait"))
-    .option("--wait", "wait until the run has ended, and say how")
+    .option("--wait", "wait until the run has ended, and print its final state")
     .action(async (workflow: string, options: StartOptions, command: Command) => {
       const context = contextOf(command);
       const connection = context.connect();
@@ -126,7 +126,7 @@ function concurrencyOf({ concurrency: key, limit, policy }: StartOptions) {
   if (key !== undefined)
     return { concurrency: { key, limit: limit ?? 1, policy: policies[policy ?? "queue"] } };
   if (limit === undefined && policy === undefined) return {};
-  throw usageFailure("--limit and --policy are about a key", "--concurrency KEY");
+  throw usageFailure("--limit and --policy need a key", "--concurrency KEY");
 }
 
 async function follow(
@@ -136,7 +136,9 @@ async function follow(
   connection: Connection,
 ): Promise<ExitCode> {
   const id = clean(started.runId);
-  const done = started.created ? `started run ${id}` : `run ${id} was started before with this key`;
+  const done = started.created
+    ? `started run ${id}`
+    : `run ${id} was already started with this key`;
   const ref = create(RunRefSchema, { ref: { case: "runId", value: started.runId } });
   if (watch) {
     output.note(done);

@@ -1,6 +1,6 @@
 /**
  * `drover run watch`: follows a run to its end, as a live tree on a terminal and as lines in a
- * pipe. The exit code tells how the run ended.
+ * pipe. The exit code reflects how the run ended.
  */
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -44,7 +44,7 @@ export async function watchRun(
     ? followOnScreen(ref, { output, screen: output.screen, connection })
     : followInLines(ref, output, connection));
   if (last?.run === undefined)
-    throw new CliFailure("the server told nothing about the run", {
+    throw new CliFailure("the server returned no run", {
       code: exitCodes.failed,
       next: "drover run list",
     });

@@ -24,7 +24,7 @@ import { between, clean, clip, phrase } from "../words.ts";
 
 export function addRunWhy(run: Command, ended: Ended): void {
   addRunRef(run.command("why"))
-    .description("say why a run is not moving, and what can be done")
+    .description("explain why a run is not moving, and what can be done")
     .action(async (name: string | undefined, options: RunRefOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -92,9 +92,9 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     case ActionKind.SIGNAL:
       return `drover run signal ${runId} ${clean(action.signalName)}${again}`;
     case ActionKind.DECIDE: {
-      const who = action.approvers.map(clean).join(", ") || "anybody";
+      const approvers = action.approvers.map(clean).join(", ") || "any person";
       const ways = choices.map((way) => `--${way}`).join(", or ");
-      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways}${again} (by ${who})`;
+      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways}${again} (approvers: ${approvers})`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
@@ -107,7 +107,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
       return `drover queue circuit close ${of}, or release`;
     }
     case ActionKind.UNCORDON_AGENT:
-      return `drover agent cordons${again} names who is cordoned; drover agent uncordon`;
+      return `drover agent cordons${again} lists cordoned agents; drover agent uncordon`;
     case ActionKind.START_SUPERVISOR:
       return `${supervisorCommand(action)} (with DATABASE_URL)`;
     case ActionKind.RESUME_NAMESPACE:
@@ -121,6 +121,6 @@ function actionWords(action: PersonAction, runId: string, again: string): string
       return ways.map((way) => `drover run cancel ${runId}${way}${again}`).join(", or ");
     }
     default:
-      return `something that a newer drover knows (${action.kind})`;
+      return `an action that only a newer drover knows (${action.kind})`;
   }
 }

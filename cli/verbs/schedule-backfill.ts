@@ -34,11 +34,11 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
     .requiredOption("--to <time>", "times before this one, as 2026-02-28T12:00Z", parseTime)
     .option(
       "--concurrency <n>",
-      "so many runs of it under way at a time",
+      "most open runs of the schedule at a time",
       wholeNumber(1, concurrencyMax),
       1,
     )
-    .option("--dry-run", "say what it would do, and begin nothing")
+    .option("--dry-run", "list what would be started, and start nothing")
     .action(async (name: string, options: BackfillOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const whole = await backfill(connect(), name, options);
@@ -58,7 +58,7 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
           clean(one.message),
         ]);
       if (output.format === "table") {
-        printTable(output, ["TIME", "MOMENT", "RUN", "WHAT", "WHY"], rows);
+        printTable(output, ["TIME", "NOMINAL TIME", "RUN", "RESULT", "REASON"], rows);
         const more = occurrences.length - rows.length;
         if (more > 0) output.line(`and ${counted(more, "time")} more`);
       }
@@ -101,7 +101,8 @@ function summary(
   { occurrences, count }: BackfillScheduleResponse,
   { dryRun = false }: BackfillOptions,
 ): string {
-  const begun = occurrences.filter(({ created }) => created).length;
-  if (!dryRun) return `${counted(begun, "run")} started for ${counted(occurrences.length, "time")}`;
-  return `${counted(count, "time")}; nothing was started\n  next: the same without --dry-run`;
+  const started = occurrences.filter(({ created }) => created).length;
+  if (!dryRun)
+    return `${counted(started, "run")} started for ${counted(occurrences.length, "time")}`;
+  return `${counted(count, "time")}; nothing was started\n  next: repeat without --dry-run`;
 }

@@ -68,23 +68,31 @@ function withSpec(command: Command): Command {
     .argument("<schedule>", "name of the schedule")
     .argument("<workflow>", "name of the workflow")
     .addOption(
-      new Option("--cron <expression>", "when, as '30 2 * * MON-FRI' or @daily").conflicts("every"),
+      new Option(
+        "--cron <expression>",
+        "cron expression, as '30 2 * * MON-FRI' or @daily",
+      ).conflicts("every"),
     )
-    .option("--time-zone <zone>", "of --cron, as Europe/Berlin; UTC unless said")
-    .option("--every <duration>", "at an interval, as 15m; 10s at least", parseDuration)
-    .option("--offset <duration>", "of --every: its distance from full ones", parseDuration)
+    .option("--time-zone <zone>", "time zone of --cron, as Europe/Berlin; default: UTC")
+    .option("--every <duration>", "interval, as 15m; at least 10s", parseDuration)
+    .option("--offset <duration>", "offset of --every from full intervals", parseDuration)
     .option("--input <json>", "input of each run: JSON, or @FILE, or @- for a pipe")
-    .option("--version <n>", "version (0: the default one then)", wholeNumber(0, versionMax), 0)
+    .option(
+      "--version <n>",
+      "version (0: the default version at that time)",
+      wholeNumber(0, versionMax),
+      0,
+    )
     .option("--priority <n>", "1 (first) to 9 (last)", wholeNumber(1, 9), 5)
     .option("--label <key=value>", "a label of each run; may be given again", addLabel)
     .addOption(
-      new Option("--overlap <policy>", "while a run of it is under way")
+      new Option("--overlap <policy>", "what to do while an earlier run is open")
         .choices(Object.keys(overlaps))
         .default("skip"),
     )
-    .option("--catch-up <duration>", "how late it may still begin; 1h unless said", parseDuration)
-    .option("--jitter <duration>", "begins up to so much later", parseDuration)
-    .option("--notify <hook>", "the hook that is told of the end of each run");
+    .option("--catch-up <duration>", "most lateness of a start; default: 1h", parseDuration)
+    .option("--jitter <duration>", "random delay of each start, at most", parseDuration)
+    .option("--notify <hook>", "the hook that is notified of the end of each run");
 }
 
 function specOf(
@@ -109,15 +117,16 @@ function specOf(
 
 function calendarOf({ cron, timeZone = "", every, offset = 0 }: SpecOptions) {
   if (cron !== undefined) return { case: "cron" as const, value: { expression: cron, timeZone } };
-  if (every === undefined) throw usageFailure("say when it runs", "--cron '30 2 * * *'");
-  if (timeZone !== "") throw usageFailure("--time-zone is about --cron", "leave it out");
+  if (every === undefined)
+    throw usageFailure("give the times of the schedule", "--cron '30 2 * * *'");
+  if (timeZone !== "") throw usageFailure("--time-zone is only for --cron", "leave it out");
   const interval = { every: durationFromMs(every), offset: durationFromMs(offset) };
   return { case: "interval" as const, value: interval };
 }
 
 function addCreate(schedule: Command, ended: Ended): void {
-  withSpec(schedule.command("create").description("make a schedule"))
-    .option("--paused", "make it paused")
+  withSpec(schedule.command("create").description("create a schedule"))
+    .option("--paused", "create it paused")
     .action(
       async (
         name: string,
@@ -131,7 +140,7 @@ function addCreate(schedule: Command, ended: Ended): void {
         const paused = options.paused ?? false;
         const answer = await scheduler.createSchedule({ namespace, name, spec, paused });
         output.data(CreateScheduleResponseSchema, answer);
-        const done = answer.created ? "made" : "was there and says the same";
+        const done = answer.created ? "created" : "exists already with the same settings";
         if (output.format === "table") output.line(`schedule ${clean(name)} ${done}`);
         noteNext(answer.schedule, output.note);
         ended(exitCodes.done);
@@ -140,7 +149,7 @@ function addCreate(schedule: Command, ended: Ended): void {
 }
 
 function addUpdate(schedule: Command, ended: Ended): void {
-  withSpec(schedule.command("update").description("say all of a schedule anew")).action(
+  withSpec(schedule.command("update").description("replace all settings of a schedule")).action(
     async (name: string, workflow: string, options: SpecOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -207,9 +216,9 @@ function addShow(schedule: Command, ended: Ended): void {
 function addPause(schedule: Command, ended: Ended): void {
   schedule
     .command("pause")
-    .description("hold a schedule: no run begins by it; its runs go on")
+    .description("pause a schedule: it starts no runs; open runs continue")
     .argument("<schedule>", "name of the schedule")
-    .option("--reason <text>", "why, for people", "")
+    .option("--reason <text>", "the reason", "")
     .action(async (name: string, { reason }: { readonly reason: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -231,7 +240,7 @@ function addResume(schedule: Command, ended: Ended): void {
       const { scheduler, namespace } = connect();
       const answer = await scheduler.resumeSchedule({ namespace, name });
       output.data(ResumeScheduleResponseSchema, answer);
-      if (output.format === "table") output.line(`schedule ${clean(name)} goes on`);
+      if (output.format === "table") output.line(`schedule ${clean(name)} resumed`);
       noteNext(answer.schedule, output.note);
       ended(exitCodes.done);
     });
@@ -240,9 +249,9 @@ function addResume(schedule: Command, ended: Ended): void {
 function addRun(schedule: Command, ended: Ended): void {
   schedule
     .command("run")
-    .description("start a run now, as a time of the schedule would")
+    .description("start a run of a schedule now")
     .argument("<schedule>", "name of the schedule")
-    .option("--request-id <id>", "your own name for it; makes repeating this command safe")
+    .option("--request-id <id>", "your own id of this request; makes repeating this command safe")
     .action(
       async (
         name: string,
@@ -254,7 +263,7 @@ function addRun(schedule: Command, ended: Ended): void {
         const answer = await scheduler.triggerSchedule({ namespace, name, requestId });
         output.data(TriggerScheduleResponseSchema, answer);
         const id = clean(answer.runId);
-        const done = answer.created ? "started" : "was started before";
+        const done = answer.created ? "started" : "was already started";
         if (output.format === "table") output.line(`run ${id} ${done}`);
         output.next(`drover run watch ${id}`);
         ended(exitCodes.done);
@@ -265,7 +274,7 @@ function addRun(schedule: Command, ended: Ended): void {
 function addDelete(schedule: Command, ended: Ended): void {
   schedule
     .command("delete")
-    .description("delete a schedule; its runs go on")
+    .description("delete a schedule; its runs continue")
     .argument("<schedule>", "name of the schedule")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);

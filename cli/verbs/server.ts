@@ -29,25 +29,29 @@ export function addServer(program: Command, ended: Ended): void {
   const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
   addLogOption(addTraceOptions(addCircuitSettings(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
-    .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
+    .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
     .addOption(
-      switchOption("--require-tokens", "every call shows an API token: drover token create").env(
-        "DROVER_REQUIRE_TOKENS",
-      ),
+      switchOption(
+        "--require-tokens",
+        "every call must send an API token: drover token create",
+      ).env("DROVER_REQUIRE_TOKENS"),
     )
     .addOption(
       switchOption(
         "--tls-in-front",
-        "a proxy ends TLS in front of it: with tokens it may listen on other addresses",
+        "a proxy in front of the server terminates TLS; with tokens, allows other addresses than loopback",
       ).env("DROVER_TLS_IN_FRONT"),
     )
     .option(
       "--host-name <name...>",
-      "names under which a browser may reach it on loopback, beside localhost",
+      "names, besides localhost, under which a browser may reach the server on loopback",
     )
-    .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
+    .option("--allow-local-webhooks", "also send webhooks to this machine and its local network")
     .addOption(
-      new Option("--supervisor <where>", "embedded: watches too; none: drover supervisor does")
+      new Option(
+        "--supervisor <where>",
+        "embedded: the server supervises, too; none: only drover supervisor does",
+      )
         .choices(["embedded", "none"])
         .env("DROVER_SUPERVISOR")
         .default("embedded"),
@@ -57,13 +61,13 @@ export function addServer(program: Command, ended: Ended): void {
       const database = databaseOf(options);
       if (database.kind === "embedded")
         context.output.note(
-          "DATABASE_URL is not set: uses an embedded PostgreSQL, like drover dev. Set it for real work",
+          "DATABASE_URL is not set: using an embedded PostgreSQL, like drover dev. Set it for production",
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
       const { supervisor, requireTokens, tlsInFront, hostName: hostNames = [] } = options;
-      const who = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
-      const open = { ...who, allowLocalWebhooks, supervisor };
+      const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
+      const open = { ...access, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const trace = traceOf(options);
       const log = logOf(options);

@@ -1,5 +1,5 @@
 /**
- * `drover status --watch`: shows what needs a person, as it changes, until Ctrl-C, which is the
+ * `drover status --watch`: shows what needs attention, as it changes, until Ctrl-C, which is the
  * normal end and exits with 0. A terminal is redrawn; elsewhere each change is a line, and with `-o
  * jsonl` each state. If the server is away, the command waits for it.
  */
@@ -34,7 +34,7 @@ export async function watchStatus(
   let isLost = false;
   const show = () => screen?.show(() => pictureOf(last, of, isLost, output));
   const onLost = () => {
-    if (!isLost && !screen) output.note(`the server has gone: trying ${clean(address)} again`);
+    if (!isLost && !screen) output.note(`lost the server: trying ${clean(address)} again`);
     isLost = true;
     show();
   };
@@ -57,9 +57,9 @@ function pictureOf(
   const rows = rowsOf(state, output.again);
   const dim = (text: string) => output.paint("dim", text);
   return [
-    `${output.paint("bold", of)}${isLost ? `  ${output.paint("red", "the server has gone: trying again")}` : ""}`,
+    `${output.paint("bold", of)}${isLost ? `  ${output.paint("red", "lost the server: trying again")}` : ""}`,
     "",
-    ...(rows.length > 0 ? tableLines(concernHeaders, rows, dim) : ["nothing needs a person"]),
+    ...(rows.length > 0 ? tableLines(concernHeaders, rows, dim) : ["nothing needs attention"]),
     ...(state?.activity ? ["", ...activityLines(state.activity, dim)] : []),
   ];
 }
@@ -89,7 +89,7 @@ function changesOf(
       ([, [what, since, next]]) => `${what}${since && `, since ${since}`}; next: ${next}`,
     ),
     ...gone.map(([, [what]]) => `no longer: ${what}`),
-    ...(calm ? [`nothing needs a person in ${of}`] : []),
+    ...(calm ? [`nothing needs attention in ${of}`] : []),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** `drover status`: what needs a person, on one screen, and what runs in the cluster. */
+/** `drover status`: what needs attention, on one screen, and the activity of the cluster. */
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
@@ -29,8 +29,8 @@ import { watchStatus } from "./status-watch.ts";
 export function addStatus(program: Command, ended: Ended): void {
   program
     .command("status")
-    .description("what needs a person in the namespace, and what runs here")
-    .option("--watch", "go on, with each change as it comes, until Ctrl-C")
+    .description("show what needs attention, and the health of the server")
+    .option("--watch", "show each change as it happens, until Ctrl-C")
     .action(async ({ watch }: { watch?: boolean }, command: Command) => {
       const { output, address, connect } = contextOf(command);
       const connection = connect();
@@ -47,7 +47,7 @@ export function addStatus(program: Command, ended: Ended): void {
           ...clusterPairs(cluster, address),
           ...runPairs(cluster, overview.activity),
         ]);
-        if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
+        if (rows.length === 0) output.note(`nothing needs attention in ${clean(namespace)}`);
       } else writeAll(overview, cluster, output);
       ended(exitCodes.done);
     });
@@ -64,7 +64,7 @@ function writeAll(
   });
 }
 
-export const concernHeaders = ["WHAT NEEDS A PERSON", "SINCE", "NEXT"] as const;
+export const concernHeaders = ["NEEDS ATTENTION", "SINCE", "NEXT"] as const;
 
 /** Escalations that are shown one by one; further ones are only counted. */
 const escalationsNamed = 5;
@@ -90,14 +90,14 @@ export function concerns(
 function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
   const { openEscalations: open, lateRegions, namespacePause } = overview;
   const further = open - asked.length;
-  const untoldWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
+  const furtherWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
   return [
     ...asked.map(escalationRow),
-    ...(further > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
+    ...(further > 0 ? [row(`${furtherWords} open`, undefined, "drover escalation list")] : []),
     ...lateRegions.flatMap(regionRows),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
-        `no agent${agentVersion === "" ? "" : ` of version "${clean(agentVersion)}"`} asks for "${clean(task)}" of queue "${clean(queue)}"`,
+        `no agent${agentVersion === "" ? "" : ` of version "${clean(agentVersion)}"`} polls queue "${clean(queue)}" for "${clean(task)}"`,
         oldestTime,
         `drover queue show ${clean(queue)}`,
       ),
@@ -146,11 +146,11 @@ function circuitRow(circuit: Circuit): Row {
   const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
   const isSet = setTime !== undefined;
   const seen = isSet || saw === "" ? "" : `: ${clean(saw)}`;
-  const whose = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
+  const forAgent = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
   const agent = agentId === "" ? "" : ` --agent ${clean(agentId)}`;
   const verb = isSet ? "release" : "close";
   return row(
-    `circuit of "${clean(task)}" of queue "${clean(queue)}"${whose} ${stateWords(circuit)}${seen}`,
+    `circuit of "${clean(task)}" of queue "${clean(queue)}"${forAgent} ${stateWords(circuit)}${seen}`,
     setTime ?? sinceTime,
     `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent} --by NAME`,
   );

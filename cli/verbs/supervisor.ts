@@ -27,11 +27,11 @@ export function addSupervisor(program: Command, ended: Ended): void {
   const supervisor = addLogOption(addTraceOptions(addCircuitSettings(command)));
   addSupervisorVerbs(supervisor, ended);
   supervisor
-    .description("watch what does not happen, for servers that run with --supervisor none")
-    .option("--region <name>", "watch only the runs of this region's namespaces")
-    .option("--standby", "watch only what no other process watches")
+    .description("run a supervisor process (for servers started with --supervisor none)")
+    .option("--region <name>", "supervise only the namespaces of this region")
+    .option("--standby", "supervise only partitions that no other process owns")
     .option("--listen <host:port>", "answer /healthz, /readyz and /partitions there")
-    .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
+    .option("--allow-local-webhooks", "also send webhooks to this machine and its local network")
     .action(async (options: SupervisorOptions, command: Command) => {
       const { region, listen, standby = false, allowLocalWebhooks = false } = options;
       const where = {

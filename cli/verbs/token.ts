@@ -54,22 +54,22 @@ export function addTokenVerbs(token: Command, ended: Ended): void {
 
 function addCreate(token: Command, ended: Ended): void {
   addDatabaseOptions(token.command("create"))
-    .description("make a token for the namespace, and print its secret, this once")
-    .argument("<name>", "what people call it")
+    .description("create a token for the namespace, and print its secret once")
+    .argument("<name>", "a name for people")
     .addOption(
-      new Option("--role <role>", "what it lets its holder do")
+      new Option("--role <role>", "what the token allows")
         .choices(Object.keys(ROLES))
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option("--queue <queue>", "what an agent may poll with it; may be given again")
+      new Option("--queue <queue>", "a queue that an agent may poll with it; may be given again")
         .argParser(addText)
         .default([], "every queue"),
     )
-    .option("--valid-for <duration>", "how long it is good for, as 90d", parseDuration)
+    .option("--valid-for <duration>", "its lifetime, as 90d", parseDuration)
     .option("--all-namespaces", "for every namespace: viewers, operators and admins")
-    .requiredOption("--by <name>", "who makes it, as you state it")
-    .option("--in-database", "write it into the database itself: the first token of all")
+    .requiredOption("--by <name>", "your name; the server does not verify it")
+    .option("--in-database", "write it directly into the database, for the first token")
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { namespace } = command.optsWithGlobals<GlobalOptions>();
@@ -80,8 +80,10 @@ function addCreate(token: Command, ended: Ended): void {
       output.data(CreateTokenResponseSchema, made);
       if (output.format === "table") output.line(made.secret);
       if (made.token)
-        output.note(`token ${made.token.id} ${clean(name)} is made, for ${wordsOf(made.token)}`);
-      output.note("  next: keep what was printed, it is not shown again: DROVER_TOKEN or --token");
+        output.note(`token ${made.token.id} ${clean(name)} created, for ${wordsOf(made.token)}`);
+      output.note(
+        "  next: store the secret, it is not shown again; use it as DROVER_TOKEN or --token",
+      );
       ended(exitCodes.done);
     });
 }
@@ -112,8 +114,8 @@ function addList(token: Command, ended: Ended): void {
   token
     .command("list")
     .description("list the tokens for the namespace, without their secrets")
-    .option("--all-namespaces", "those of every namespace, and those for all")
-    .option("--ended", "also those that are revoked or have expired")
+    .option("--all-namespaces", "include tokens of other namespaces and of all namespaces")
+    .option("--ended", "include revoked and expired tokens")
     .addOption(
       new Option("--limit <n>", "most tokens to list")
         .argParser(wholeNumber(1, limitMax))
@@ -131,7 +133,7 @@ function addList(token: Command, ended: Ended): void {
       const { items: tokens, nextPageToken } = read;
       const whole = create(ListTokensResponseSchema, { tokens, nextPageToken });
       writeList(output, [ListTokensResponseSchema, whole], [TokenSchema, tokens]);
-      const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "MADE BY", "LAST USE", "ENDS"];
+      const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"];
       if (output.format === "table") printTable(output, headers, tokens.map(rowOf));
       if (tokens.length === 0)
         output.note("no token: drover token create NAME --role ROLE --by ME");
@@ -161,7 +163,7 @@ function addRevoke(token: Command, ended: Ended): void {
     .command("revoke")
     .description("revoke a token: refused by every server within 5 s")
     .argument("<token>", "its id, as drover token list shows it")
-    .requiredOption("--by <name>", "who revokes it, as you state it")
+    .requiredOption("--by <name>", "your name; the server does not verify it")
     .action(async (id: string, { by }: { by: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const answer = await connect().operator.revokeToken({ id, by });

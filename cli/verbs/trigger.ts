@@ -53,7 +53,7 @@ export function addTriggerVerbs(trigger: Command, ended: Ended): void {
   addList(trigger, ended);
   trigger
     .command("show")
-    .description("show a trigger: where it is called, what it does, what it has refused last")
+    .description("show a trigger: its source, its action, its last refusals")
     .argument("<trigger>", "name of the trigger")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -84,30 +84,31 @@ export function addTriggerVerbs(trigger: Command, ended: Ended): void {
 function addPut(trigger: Command, ended: Ended): void {
   trigger
     .command("put")
-    .description("make a trigger, or change the one of its name: by a file, or by flags")
+    .description("create or change a trigger, from a file or from flags")
     .argument("[file]", "a trigger in YAML or JSON; - for a pipe")
-    .option("--name <name>", "without a file: its name")
+    .option("--name <name>", "its name, without a file")
     .option("--hmac <header>", "called over HTTP, signed in this header")
-    .option("--prefix <text>", "what stands before the signature, as sha256=")
-    .option("--timestamp <header>", "the header of the time that is signed too")
+    .option("--prefix <text>", "the prefix of the signature, as sha256=")
+    .option("--timestamp <header>", "the header of the signed timestamp")
     .option("--bearer", "called over HTTP, with the secret as its token")
-    .option("--end-of <workflow>", "set off by the end of runs of this workflow")
+    .option("--end-of <workflow>", "triggered by the end of runs of this workflow")
     .option(
       "--state <state>",
-      "with --end-of: a final state that counts; may be given again",
+      "with --end-of: only for this final state; may be given again",
       addText,
     )
-    .option("--when <cel>", "a condition; what it is false for is let be")
-    .option("--schedule <workflow>", "the workflow that it schedules")
+    .option("--when <cel>", "a condition; events for which it is false are ignored")
+    .option("--schedule <workflow>", "the workflow to start")
     .option("--input <json>", "the input, a template: JSON, or @FILE")
-    .option("--key <template>", "what a repeat is told by: the key of the run")
+    .option("--key <template>", "the key of the run, a template; a repeated event has the same key")
     .option("--label <key=value>", "a label of the run, a template; may be given again", addLabel)
     .addOption(
-      new Option("--secret-file <file>", "what callers are known by; - for a pipe").conflicts(
-        "newSecret",
-      ),
+      new Option(
+        "--secret-file <file>",
+        "the file with the secret of the callers; - for a pipe",
+      ).conflicts("newSecret"),
     )
-    .option("--new-secret", "make a secret and print it, this once")
+    .option("--new-secret", "create a secret, and print it once")
     .action(async (file: string | undefined, options: PutOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const source = sourceOf(file, options);
@@ -117,10 +118,10 @@ function addPut(trigger: Command, ended: Ended): void {
       output.data(PutTriggerResponseSchema, answer);
       const name = clean(answer.trigger?.definition?.trigger ?? "");
       if (output.format === "table")
-        output.line(`trigger ${name} ${answer.created ? "made" : "changed"}`);
+        output.line(`trigger ${name} ${answer.created ? "created" : "changed"}`);
       const path = answer.trigger?.path ?? "";
       if (path !== "") output.note(`  called by POST ${clean(path)}`);
-      if (options.newSecret) output.note(`secret ${secret}: keep it, it is not shown again`);
+      if (options.newSecret) output.note(`secret ${secret}: store it, it is not shown again`);
       ended(exitCodes.done);
     });
 }
@@ -129,7 +130,7 @@ function sourceOf(file: string | undefined, options: PutOptions) {
   const { secretFile: _, newSecret: __, ...flags } = options;
   if (file === undefined) return { case: "definition" as const, value: definitionOf(flags) };
   if (Object.keys(flags).length > 0)
-    throw usageFailure("a file says all of a trigger", "leave the file out, or the other flags");
+    throw usageFailure("a file defines the whole trigger", "leave out the file or the other flags");
   return { case: "text" as const, value: readText(file) };
 }
 
@@ -161,7 +162,7 @@ function addList(trigger: Command, ended: Ended): void {
           : [],
       );
       if (output.format === "table")
-        printTable(output, ["TRIGGER", "WAITS FOR", "DOES", "CHANGED"], rows);
+        printTable(output, ["TRIGGER", "SOURCE", "ACTION", "CHANGED"], rows);
       if (rows.length === 0) output.note("no trigger: drover trigger put FILE --new-secret");
       ended(exitCodes.done);
     });
@@ -171,12 +172,15 @@ function show({ definition, path, secretDigest, changedTime }: Trigger, output: 
   if (!definition) return;
   const lines = [
     ["trigger", clean(definition.trigger)],
-    ["waits for", sourceWords(definition)],
+    ["source", sourceWords(definition)],
     ["path", clean(path)],
     ["when", clean(definition.when)],
-    ["does", actionWords(definition)],
+    ["action", actionWords(definition)],
     ...detailsOf(definition.action),
-    ["secret", secretDigest && `kept; its SHA-256 begins with ${clean(secretDigest.slice(0, 12))}`],
+    [
+      "secret",
+      secretDigest && `stored; its SHA-256 starts with ${clean(secretDigest.slice(0, 12))}`,
+    ],
     ["changed", timeWords(changedTime)],
   ];
   for (const [name = "", value = ""] of lines)
@@ -186,8 +190,8 @@ function show({ definition, path, secretDigest, changedTime }: Trigger, output: 
 function addRefusals(trigger: Command, ended: Ended): void {
   trigger
     .command("refusals")
-    .description("list what was refused and why, the last first, one line for each reason")
-    .argument("[trigger]", "of one trigger; else of all", "")
+    .description("list refused events and the reasons, newest first, one line for each reason")
+    .argument("[trigger]", "only of this trigger", "")
     .option("--limit <n>", "most lines", wholeNumber(1, refusalsMax), 50)
     .action(async (name: string, options: { limit: number }, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -205,7 +209,7 @@ function addRefusals(trigger: Command, ended: Ended): void {
       ]);
       const head = ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"];
       if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("nothing was refused");
+      if (rows.length === 0) output.note("no refusal");
       ended(exitCodes.done);
     });
 }
@@ -213,16 +217,13 @@ function addRefusals(trigger: Command, ended: Ended): void {
 function addTry(trigger: Command, ended: Ended): void {
   trigger
     .command("try")
-    .description("say what a trigger would do, and do nothing")
-    .argument("[trigger]", "name of one that was put")
-    .option("--file <file>", "one that was not put yet, in YAML or JSON; - for a pipe")
-    .option("--body <json>", "what would be sent: JSON, or @FILE, or @- for a pipe")
+    .description("show what a trigger would do, and do nothing")
+    .argument("[trigger]", "name of a stored trigger")
+    .option("--file <file>", "a trigger that is not stored yet, in YAML or JSON; - for a pipe")
+    .option("--body <json>", "the body of the event: JSON, or @FILE, or @- for a pipe")
     .option("--header <name=value>", "a header; may be given again", addLabel)
     .option("--query <name=value>", "a parameter of the query; may be given again", addLabel)
-    .option(
-      "--run <run>",
-      "of a trigger at the end of a run: id of one that has ended, or key:NAME",
-    )
+    .option("--run <run>", "for a trigger on the end of runs: id of an ended run, or key:NAME")
     .action(async (name: string | undefined, options: TryOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const of = toTry(name, options);
@@ -238,7 +239,7 @@ function addTry(trigger: Command, ended: Ended): void {
         ...(run === undefined ? {} : { run: runRefOf(run, {}) }),
       });
       output.data(TryTriggerResponseSchema, answer);
-      if (output.format === "table") tell(answer, output);
+      if (output.format === "table") printTried(answer, output);
       ended(exitCodes.done);
     });
 }
@@ -251,7 +252,7 @@ function toTry(name: string | undefined, { file }: TryOptions) {
     : { case: "text" as const, value: readText(file) };
 }
 
-function tell(answer: TryTriggerResponse, output: Output): void {
+function printTried(answer: TryTriggerResponse, output: Output): void {
   if (!answer.passes) {
     output.line("nothing: its `when` is false");
     return;

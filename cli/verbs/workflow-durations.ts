@@ -29,7 +29,7 @@ export function addWorkflowDurations(workflow: Command, ended: Ended): void {
         printTable(output, headers, answer.durations.map(cells));
         const what = `${clean(name)} v${answer.workflow?.version ?? version}`;
         if (answer.durations.length === 0)
-          output.note(`no attempt of ${what} has ended well, or not a minute ago yet`);
+          output.note(`no attempt of ${what} has succeeded more than a minute ago`);
       }
       ended(exitCodes.done);
     });

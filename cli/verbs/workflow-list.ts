@@ -15,7 +15,7 @@ import { clean, timeWords } from "../words.ts";
 export function addWorkflowList(workflow: Command, ended: Ended): void {
   workflow
     .command("list")
-    .description("list the workflows of the namespace, and the version that runs get")
+    .description("list the workflows of the namespace, and their default versions")
     .option("--limit <n>", "most workflows to list", wholeNumber(1, limitMax), 50)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const { output, connect } = contextOf(command);

@@ -11,9 +11,9 @@ import { clean, pauseWords } from "../words.ts";
 export function addWorkflowPause(noun: Command, ended: Ended): void {
   noun
     .command("pause")
-    .description("hand out nothing new for the runs of a workflow, also of those to come")
+    .description("stop handing out tasks of all runs of a workflow, including future runs")
     .argument("<name>", "name of the workflow")
-    .option("--reason <text>", "why, for people", "")
+    .option("--reason <text>", "the reason", "")
     .action(async (workflow: string, { reason }: { reason: string }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -26,14 +26,14 @@ export function addWorkflowPause(noun: Command, ended: Ended): void {
     });
   noun
     .command("resume")
-    .description("hand out again what waits of the runs of a workflow")
+    .description("hand out tasks of the runs of a workflow again")
     .argument("<name>", "name of the workflow")
     .action(async (workflow: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.resumeWorkflow({ namespace, workflow });
       output.data(ResumeWorkflowResponseSchema, answer);
-      if (output.format === "table") output.line(`workflow ${clean(workflow)} is not paused`);
+      if (output.format === "table") output.line(`workflow ${clean(workflow)} resumed`);
       ended(exitCodes.done);
     });
 }

@@ -1,4 +1,4 @@
-/** `drover workflow test`: plays scenarios on the real engine in virtual time, without a server. */
+/** `drover workflow test`: runs scenarios on the real engine in virtual time, without a server. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
@@ -12,17 +12,17 @@ interface Options {
 }
 
 const moreHelp = `
-The scenarios of holiday.yaml stand beside it, in holiday.scenarios.yaml; those of a folder are all below it.
+The scenarios of holiday.yaml are in holiday.scenarios.yaml in the same folder. A folder includes its subfolders.
 
 Exit codes: 0 all passed, 1 an expectation was not met, 2 a file is wrong.`;
 
 export function addWorkflowTest(workflow: Command, ended: Ended): void {
   workflow
     .command("test")
-    .description("play scenarios of what agents may do, days in milliseconds; needs no server")
-    .argument("[paths...]", "files of scenarios, workflows with one beside them, or folders", ["."])
-    .option("--scenario <words>", "only those with these words in their name")
-    .option("--timeline", "what happened also in those that passed")
+    .description("run scenarios of agent behaviour in virtual time, without a server")
+    .argument("[paths...]", "scenario files, workflows with a scenario file, or folders", ["."])
+    .option("--scenario <words>", "only scenarios with these words in their name")
+    .option("--timeline", "print the timeline of passed scenarios, too")
     .addHelpText("after", moreHelp)
     .action(async (paths: readonly string[], options: Options, command: Command) => {
       const { output } = contextOf(command);
@@ -63,7 +63,7 @@ async function playAll(
   const names = loaded.flatMap(({ file }) => file.scenarios.map(({ name }) => `"${name}"`));
   throw usageFailure(
     `no scenario has ${JSON.stringify(words ?? "")} in its name: there are ${names.join(", ") || "none"}`,
-    "drover workflow test without --scenario plays all",
+    "drover workflow test without --scenario runs all",
   );
 }
 

@@ -32,7 +32,9 @@ import { addWorkflowTest } from "./workflow-test.ts";
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
   workflow
     .command("check")
-    .description("say what is wrong with a workflow file, with line and column; needs no server")
+    .description(
+      "check a workflow file, without a server; problems are listed with line and column",
+    )
     .argument("<file>", "a workflow in YAML or JSON; - for a pipe")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { output } = contextOf(command);
@@ -40,16 +42,16 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       output.data(WorkflowDefinitionSchema, definition);
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
       if (output.format === "table")
-        output.line(`${file}: ${definition.workflow}, ${count}, is good`);
+        output.line(`${file}: ${definition.workflow}, ${count}, is valid`);
       for (const { path, message } of notes) output.note(`  note: ${path}: ${message}`);
       output.next(`drover workflow apply ${file}`);
       ended(exitCodes.done);
     });
   workflow
     .command("apply")
-    .description("register a workflow file; known content keeps its version")
+    .description("register a workflow file; unchanged content keeps its version")
     .argument("<file>", "a workflow in YAML or JSON; - for a pipe")
-    .option("--keep-default", "leave the default version where it is")
+    .option("--keep-default", "do not change the default version")
     .action(async (file: string, options: { keepDefault?: boolean }, command: Command) => {
       const context = contextOf(command);
       const { output } = context;
@@ -64,7 +66,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
         });
       output.data(RegisterWorkflowResponseSchema, answer);
       const name = clean(answer.name);
-      const did = answer.created ? "registered" : "was registered before";
+      const did = answer.created ? "registered" : "was already registered";
       if (output.format === "table") output.line(`${name} v${answer.version} ${did}`);
       output.next(`drover run start ${name} --watch`);
       ended(exitCodes.done);
@@ -81,7 +83,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
 function addVersions(workflow: Command, ended: Ended): void {
   workflow
     .command("versions")
-    .description("list the versions of a workflow, and the open runs that still need each")
+    .description("list the versions of a workflow, and the number of open runs of each")
     .argument("<name>", "name of the workflow")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -113,7 +115,7 @@ const versionMax = 2 ** 31 - 1;
 function addDefault(workflow: Command, ended: Ended): void {
   workflow
     .command("default")
-    .description("move the default of a workflow to a version, forward or back")
+    .description("set the default version of a workflow, forward or back")
     .argument("<name>", "name of the workflow")
     .argument("<version>", "the version, as 3", wholeNumber(1, versionMax))
     .action(async (name: string, version: number, _options: unknown, command: Command) => {
@@ -124,7 +126,7 @@ function addDefault(workflow: Command, ended: Ended): void {
       const moved = answer.previousVersion !== answer.version;
       if (output.format === "table")
         output.line(
-          `the default of ${clean(name)} is v${answer.version}, ${moved ? `was v${answer.previousVersion}` : "as before"}`,
+          `the default of ${clean(name)} is v${answer.version}, ${moved ? `was v${answer.previousVersion}` : "unchanged"}`,
         );
       if (moved)
         output.note(`  back: drover workflow default ${clean(name)} ${answer.previousVersion}`);

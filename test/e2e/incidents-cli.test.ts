@@ -111,10 +111,10 @@ describe("no agent for a queue", () => {
     await operate("PinQueue", { namespace, ...body });
     const runId = await start(charge);
 
-    const status = await commands.status(/^no agent of version "1.0" asks for "charge" of queue/m);
+    const status = await commands.status(/^no agent of version "1.0" polls queue/m);
     const queue = await commands.type(nextOf(status));
     expect(queue).toContain(
-      'nobody asks for "charge": start an agent of version 1.0 that polls queue tills for it',
+      'no agent polls for "charge": start an agent of version 1.0 that polls queue tills for it',
     );
     await commands.type(nextOf(queue));
     expect(await ends(client, runId)).toBe("COMPLETED");
@@ -128,7 +128,7 @@ describe("no agent for a queue", () => {
     await operate("CordonAgent", { namespace, ...cordon });
     const runId = await start({ id: "charge", task: "charge", queue: "tills" });
 
-    const status = await commands.status(/^agents of version "2.0" get nothing new, said ada: 2/m);
+    const status = await commands.status(/^agents of version "2.0" are cordoned by ada: 2/m);
     await commands.type(nextOf(status));
     expect(await ends(client, runId)).toBe("COMPLETED");
     expect(commands.typed()).toBe(2);
@@ -138,14 +138,14 @@ describe("no agent for a queue", () => {
     const { client, agent, start, commands } = await openNamespace("unserved");
     const runId = await start({ id: "charge", task: "charge", queue: "tills" });
 
-    const status = await commands.status(/^no agent asks for "charge" of queue "tills"/m);
+    const status = await commands.status(/^no agent polls queue "tills" for "charge"/m);
     const queue = await commands.type(nextOf(status));
-    const says = /^nobody asks for "(\w+)": start an agent that polls queue (\w+) for it$/m;
+    const says = /^no agent polls for "(\w+)": start an agent that polls queue (\w+) for it$/m;
     const [, task = "", polled = ""] = says.exec(queue) ?? [];
     await agent("till-1", polled, { [task]: async () => ({ charged: true }) });
     expect(await ends(client, runId)).toBe("COMPLETED");
     expect(commands.typed()).toBe(2);
-    await commands.status(/^nothing needs a person in unserved$/m);
+    await commands.status(/^nothing needs attention in unserved$/m);
   });
 });
 
@@ -250,6 +250,6 @@ test("drover doctor finds the same things, and names the same commands", async (
     /is paused .*moving house.* drover namespace resume --namespace checked$/m,
   );
   expect(stdout).toMatch(
-    /agent "till-1" gets nothing new, said ada: it leaks +drover agent uncordon till-1 --namespace checked$/m,
+    /agent "till-1" is cordoned by ada: it leaks +drover agent uncordon till-1 --namespace checked$/m,
   );
 });

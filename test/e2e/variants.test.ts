@@ -210,7 +210,7 @@ describe("the variants of the supervisor", () => {
       (await partitionsOf(rest.pages)).unwatched === PARTITIONS ? true : null,
     );
     const listed = await drover(["namespace", "list"], { env });
-    expect(listed.stderr).toContain("region eu: nobody watches 256 of its 256 partitions");
+    expect(listed.stderr).toContain("region eu: no supervisor for 256 of its 256 partitions");
 
     const work = (namespace: string) => {
       const client = createClient({ address, namespace });

@@ -37,5 +37,5 @@ test("a time instead of a number of runs ends when it is over, as a table for pe
   const { code, stdout } = await bench("--duration", "1s", "--concurrency", "2");
   expect(code).toBe(0);
   expect(stdout).toMatch(/^steps a second +\d+\.\d$/m);
-  expect(stdout).toMatch(/^one step to the next +\d+\.\d\dms +\d+\.\d\dms +\d+\.\d\dms$/m);
+  expect(stdout).toMatch(/^from one step to the next +\d+\.\d\dms +\d+\.\d\dms +\d+\.\d\dms$/m);
 });

@@ -109,14 +109,14 @@ test("an agent is cordoned, and a version uncordoned", async () => {
   expect(cordoned.stdout).toBe("agent a1 cordoned by ada at 2026-01-01 00:00:00Z: slow\n");
   expect(cordoned.stderr).toContain("drover agent uncordon a1");
   const uncordoned = await run("agent", "uncordon", "--agent-version", "1.2");
-  expect(uncordoned.stdout).toBe("version 1.2 is not cordoned any more\n");
+  expect(uncordoned.stdout).toBe("version 1.2 uncordoned\n");
 });
 
 test("a cordon of nobody, or of an agent and a version, is no cordon", async () => {
   for (const of of [[], ["a1", "--agent-version", "1"]]) {
     const { code, stderr } = await run("agent", "cordon", ...of, "--by", "ada");
     expect(code).toBe(2);
-    expect(stderr).toContain("say which agent, or --agent-version and a version");
+    expect(stderr).toContain("name an agent, or give --agent-version and a version");
   }
 });
 

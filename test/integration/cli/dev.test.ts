@@ -66,7 +66,7 @@ test("an address that is taken is refused with what to do", async () => {
   const args = ["dev", "--data-dir", join(folder, "other"), "--address", env.DROVER_ADDRESS];
   const { code, stderr } = await drover(args);
   expect(code).toBe(1);
-  expect(stderr).toContain(`drover: something listens at ${env.DROVER_ADDRESS} already\n  next: `);
+  expect(stderr).toContain(`drover: a process already listens at ${env.DROVER_ADDRESS}\n  next: `);
 });
 
 test("a signal drains and stops it, database included", async () => {

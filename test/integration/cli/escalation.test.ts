@@ -52,7 +52,7 @@ describe("list", () => {
     });
     const { stdout, stderr } = await escalation("list", "--all", "--limit", "3", "-o", "jsonl");
     expect(stdout).toBe('{"id":"1"}\n{"id":"2"}\n{"id":"3"}\n');
-    expect(stderr).toContain("there are more\n  next: --limit 30");
+    expect(stderr).toContain("more exist\n  next: --limit 30");
     expect(requests).toMatchObject([
       { includeClosed: true, pageSize: 3, pageToken: "" },
       { includeClosed: true, pageSize: 1, pageToken: "more" },
@@ -64,7 +64,7 @@ describe("list", () => {
     expect(await escalation("list")).toEqual({
       code: 0,
       stdout: "",
-      stderr: "nothing waits for a person\n",
+      stderr: "no escalation\n",
     });
   });
 });
@@ -115,8 +115,8 @@ describe("show", () => {
         "",
         "answers",
         "ANSWER   THEN",
-        "succeed  it is done, with --payload as its output",
-        "fail     the run fails, and what was done stays",
+        "succeed  continue, with --payload as its output",
+        "fail     the run fails, and its effects remain",
         "",
       ].join("\n"),
       stderr: "  next: drover escalation resolve r1/2 --answer ANSWER --by NAME --why TEXT\n",
@@ -130,7 +130,7 @@ describe("show", () => {
     server.play({ getEscalation: () => ({ escalation: closed }) });
     const { stdout, stderr } = await escalation("show", "r1/2");
     expect(stdout).toContain(
-      "closed      2026-01-31 12:05:00Z: skip, said ada (not verified): not needed\n",
+      "closed      2026-01-31 12:05:00Z: skip, by ada (not verified): not needed\n",
     );
     expect(stderr).toBe("");
   });
@@ -146,7 +146,7 @@ describe("show", () => {
     expect(await escalation("show", name)).toEqual({
       code: 2,
       stdout: "",
-      stderr: `drover: "${name}" is no escalation: it is named RUN/N\n  next: drover escalation list\n`,
+      stderr: `drover: "${name}" does not name an escalation: write RUN/N\n  next: drover escalation list\n`,
     });
   });
 
@@ -181,7 +181,7 @@ describe("resolve", () => {
     expect(await escalation("resolve", "r1/2", "--answer", "succeed", ...said, ...payload)).toEqual(
       {
         code: 0,
-        stdout: "escalation r1/2 is answered: succeed\nrun r1 is RUNNING\n",
+        stdout: "escalation r1/2 answered: succeed\nrun r1 is RUNNING\n",
         stderr: "  next: drover run watch r1\n",
       },
     );
@@ -206,7 +206,7 @@ describe("resolve", () => {
     });
     expect(await escalation("resolve", "r1/2", "--answer", "skip", ...said)).toEqual({
       code: 0,
-      stdout: "escalation r1/2 had been answered: skip\nrun r1 is COMPLETED\n",
+      stdout: "escalation r1/2 was answered before: skip\nrun r1 is COMPLETED\n",
       stderr: "  next: drover run show r1\n",
     });
   });
@@ -217,7 +217,7 @@ describe("resolve", () => {
     [
       "a changed input that is not given",
       ["--answer", "retry-changed", ...said],
-      /whole new input/,
+      /complete new input/,
     ],
   ])("%s is refused before any call", async (_name, args, says) => {
     const { code, stderr } = await escalation("resolve", "r1/2", ...args);
@@ -237,14 +237,16 @@ describe("resolve", () => {
     });
     const { code, stderr } = await escalation("resolve", "r1/2", "--answer", "skip", ...said);
     expect(code).toBe(1);
-    expect(stderr).toContain("next: drover escalation show RUN/N says which answers it takes now");
+    expect(stderr).toContain(
+      "next: drover escalation show RUN/N lists the answers that it accepts now",
+    );
   });
 });
 
 describe("claim and release", () => {
   test.each([
-    ["claim", "escalation r1/2 is ada's\n"],
-    ["release", "escalation r1/2 is nobody's\n"],
+    ["claim", "escalation r1/2 claimed by ada\n"],
+    ["release", "escalation r1/2 released\n"],
   ])("%s says whose it is now", async (verb, says) => {
     const asked: unknown[] = [];
     const answer = (request: { by: string; anyway: boolean; escalationId: string }) => {

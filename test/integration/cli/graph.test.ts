@@ -38,7 +38,7 @@ describe("a workflow", () => {
   test("is written to a file with --out", async () => {
     const args = ["workflow", "graph", "w.yaml", "--out", "w.svg"];
     const { stdout, stderr } = await server.drover(args, { cwd: folder });
-    expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "w.svg is written\n" });
+    expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "wrote w.svg\n" });
     expect(readFileSync(join(folder, "w.svg"), "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
   });
 
@@ -64,7 +64,7 @@ describe("a workflow", () => {
     const { stdout } = await server.drover(["workflow", "graph", named, "--format", "mermaid"]);
     expect(stdout).toContain("%% w v3\n");
     expect(stdout).toContain("n0 --> n1");
-    expect(stdout).toContain("pivot: no way back after it");
+    expect(stdout).toContain("pivot: no compensation after it");
   });
 
   test("is nodes and edges for programs", async () => {
@@ -99,7 +99,7 @@ describe("a run", () => {
     const { stdout } = await server.drover(["run", "graph", "r1", "--format", "dot"]);
     expect(stdout).toContain(`label="${title}\\nrun r1 RUNNING"`);
     expect(stdout).toMatch(
-      /n1 \[.*pivot: no way back after it\\l\[LEASED\]\\lattempt 2, till-1\\l"/,
+      /n1 \[.*pivot: no compensation after it\\l\[LEASED\]\\lattempt 2, till-1\\l"/,
     );
   });
 

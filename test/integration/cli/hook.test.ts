@@ -33,7 +33,7 @@ test("a hook is put with what it hears of, and a secret out of a file", async ()
   writeFileSync(join(folder, "secret"), "a secret of sixteen\n");
   const events = ["--event", "run-ended", "--event", "escalation-opened"];
   const { code, stdout, asked } = await put(...events, "--secret-file", "secret");
-  expect({ code, stdout }).toEqual({ code: 0, stdout: "hook ops made\n" });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "hook ops created\n" });
   expect(asked).toMatchObject({
     namespace: "default",
     name: "ops",
@@ -47,7 +47,7 @@ test("a new secret is said once, beside the data", async () => {
   const { stdout, stderr, asked } = await put("--new-secret");
   expect(asked?.secret).toMatch(/^[0-9a-f]{64}$/);
   expect(stderr).toContain(asked?.secret);
-  expect(stdout).toBe("hook ops made\n");
+  expect(stdout).toBe("hook ops created\n");
 });
 
 test("an event that there is not is a mistake of usage", async () => {
@@ -72,7 +72,7 @@ test("hooks are listed by name, with the beginning of their secret's digest", as
     }),
   });
   const { stdout } = await hook("list");
-  expect(stdout).toContain("https://there.com/in  those that name it  0123456789ab  2026-01-01");
+  expect(stdout).toContain("https://there.com/in  runs that name it  0123456789ab  2026-01-01");
 });
 
 test("programs get hooks and webhooks as one document, or one in each line", async () => {
@@ -131,5 +131,5 @@ test("webhooks are listed with their error and their next try", async () => {
   );
   expect(stdout).toContain("ops   escalation-opened  40     r1/2   pending  3");
   expect(stdout).toContain("2026-01-01 00:01:00Z  answered\\u001b500");
-  expect(stderr).toBe("there are more\n  next: --limit 10\n");
+  expect(stderr).toBe("more exist\n  next: --limit 10\n");
 });

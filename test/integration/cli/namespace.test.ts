@@ -28,7 +28,7 @@ test("a namespace is paused for a reason, and resumed", async () => {
   expect(paused.stdout).toBe("namespace team is paused since 2026-01-01 00:00:00Z: moving\n");
   expect(asked).toMatchObject([{ namespace: "team", reason: "moving" }]);
   const resumed = await say("namespace resume --namespace team");
-  expect(resumed.stdout).toBe("namespace team is not paused\n");
+  expect(resumed.stdout).toBe("namespace team resumed\n");
 });
 
 test("a namespace is made in a region, and what was there already is told", async () => {
@@ -40,9 +40,9 @@ test("a namespace is made in a region, and what was there already is told", asyn
     },
   });
   const made = await say("namespace create team --region eu");
-  expect(made.stdout).toBe("namespace team made, in the region eu\n");
+  expect(made.stdout).toBe("namespace team created, in the region eu\n");
   const again = await say("namespace create team --region eu");
-  expect(again.stdout).toBe("namespace team was there already, in the region eu\n");
+  expect(again.stdout).toBe("namespace team exists already, in the region eu\n");
   expect(asked[0]).toMatchObject({ name: "team", region: "eu" });
 });
 
@@ -61,7 +61,7 @@ test("namespaces are listed with their regions, and a region that nobody watches
   });
   const listed = await say("namespace list");
   expect(listed.stdout).toMatch(/^NAMESPACE +REGION *\ndefault +default *\nteam +eu/);
-  expect(listed.stderr).toContain("region eu: nobody watches 256 of its 256 partitions");
+  expect(listed.stderr).toContain("region eu: no supervisor for 256 of its 256 partitions");
   expect(listed.stderr).toContain("drover supervisor --region eu");
   expect(listed.stderr).not.toContain("region default");
 });
@@ -79,7 +79,7 @@ test("a workflow is paused for a reason, and resumed", async () => {
   expect(paused.stdout).toBe("workflow order is paused since 2026-01-01 00:00:00Z: moving\n");
   expect(paused.stderr).toContain("drover workflow resume order");
   expect(asked).toMatchObject([{ namespace: "default", workflow: "order", reason: "moving" }]);
-  expect((await say("workflow resume order")).stdout).toBe("workflow order is not paused\n");
+  expect((await say("workflow resume order")).stdout).toBe("workflow order resumed\n");
 });
 
 const limits = { openRuns: 100, runsPerSecond: 5, burst: 10, payloadBytes: 65_536 };
@@ -90,8 +90,8 @@ test("a namespace is shown with what it keeps and what it may take", async () =>
   const plain = { name: "team", region: "eu", createTime: created };
   server.play({ getNamespace: () => ({ namespace: plain }) });
   expect((await say("namespace show --namespace team")).stdout).toBe(
-    "namespace   team\nregion      eu\ncreated     2026-01-01 00:00:00Z\n" +
-      "keeps runs  for ever\nlimits      none\n",
+    "namespace     team\nregion        eu\ncreated       2026-01-01 00:00:00Z\n" +
+      "retains runs  for ever\nlimits        none\n",
   );
   const retention = { seconds: 2_592_000n };
   server.play({
@@ -110,9 +110,9 @@ test("how long runs are kept is set, or taken back", async () => {
     },
   });
   const kept = await say("namespace retention 30d --namespace team");
-  expect(kept.stdout).toBe("namespace team keeps runs for 30d00h after their end\n");
+  expect(kept.stdout).toBe("namespace team retains runs for 30d00h after their end\n");
   const forever = await say("namespace retention forever --namespace team");
-  expect(forever.stdout).toBe("namespace team keeps runs for ever\n");
+  expect(forever.stdout).toBe("namespace team retains runs for ever\n");
   expect(asked).toEqual([2_592_000n, undefined]);
   expect((await say("namespace retention soon")).code).toBe(2);
 });

@@ -93,10 +93,10 @@ test("an agent is listed and shown with what it holds, and later with its succes
   expect(shown).toMatch(/^server +127\.0\.0\.1:/m);
   expect(shown).toMatch(new RegExp(`${runId} +charge +perform +charge of shop +1 `));
   const [, session] = /([0-9a-f]{32})/.exec(listed) ?? [];
-  expect((await drover(`agent show ${session}`)).stdout).toContain("holds         1 task");
+  expect((await drover(`agent show ${session}`)).stdout).toContain("in progress     1 task");
   letGo();
   await client.waitRun(runId);
-  expect((await drover("agent show till")).stdout).toContain("holds         0 tasks");
+  expect((await drover("agent show till")).stdout).toContain("in progress     0 tasks");
   await drover("agent cordon till --by ada --why slow");
   await drover("queue circuit open shop charge --agent till --by ada");
   expect((await drover("agent list --id till")).stdout).toMatch(/ cordoned; circuit of charge$/m);
@@ -127,13 +127,13 @@ test("a queue is shown with its tasks, and drained when its agents have finished
   const { runId: waiting } = await charge("bank-2");
   await once("queue show bank", (answer) => answer.queue?.agents === 1);
   const shown = (await drover("queue show bank")).stdout;
-  expect(shown).toMatch(/^with agents +1$/m);
+  expect(shown).toMatch(/^in progress +1$/m);
   expect(shown).toMatch(/^charge +0 +1 +1 +\d{4}-/m);
   expect((await drover("queue list")).stdout).toMatch(/^bank-2 +1 +\d{4}-\S+ \S+Z +0 +0$/m);
 
   const late = await ask("queue drain bank --reason upgrade --timeout 1s");
   expect(late.code).toBe(1);
-  expect(late.stderr).toContain("agents still have 1 task of it");
+  expect(late.stderr).toContain("with 1 task still in progress after");
   const draining = askBeside("queue drain bank");
   await once("queue show bank", (answer) => answer.queue?.pause !== undefined);
   letGo();
@@ -155,7 +155,7 @@ test("a drain ends when somebody resumes the queue", async () => {
   await drover("queue resume desk");
   const { code, stderr } = await draining;
   expect(code).toBe(1);
-  expect(stderr).toContain("somebody has resumed queue desk");
+  expect(stderr).toContain("queue desk was resumed meanwhile");
   letGo();
 });
 
@@ -175,10 +175,10 @@ test("every partition is watched by the server, which is listed as their supervi
   expect(handOvers).toMatchObject([{ epoch: "1", supervisor, reason: "HAND_OVER_REASON_FIRST" }]);
   const history = (await drover("partition history --limit 2")).stdout;
   expect(history).toMatch(
-    new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* nobody had had it$`, "m"),
+    new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* first owner$`, "m"),
   );
   expect((await ask("partition history x")).code).toBe(2);
-  expect((await drover("partition list --late")).stderr).toContain("every partition is watched");
+  expect((await drover("partition list --late")).stderr).toContain("every partition has a supervisor");
 });
 
 test("what the supervisor did is listed, of a rule, a run and a time", async () => {
@@ -191,7 +191,7 @@ test("what the supervisor did is listed, of a rule, a run and a time", async () 
   expect(told.interventions).toMatchObject([{ runId, workflow: "nap", stepId: "pause" }]);
   expect((await json("intervention list --rule timer")).interventions).toMatchObject([{ runId }]);
   expect(await json("intervention list --rule timer --before 2026-01-01")).toEqual({});
-  expect((await drover("intervention list --rule stall")).stderr).toBe("nothing had to be done\n");
+  expect((await drover("intervention list --rule stall")).stderr).toBe("no intervention\n");
   const wrong = await ask("intervention list --rule nonsense");
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toContain("its rules are start, lease");
@@ -229,18 +229,18 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
   expect(held).toMatch(/^circuit of "send" of queue "mail" is open, said ada .*: leaks /m);
   expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
-  expect(held).not.toContain("no agent asks");
+  expect(held).not.toContain("no agent polls");
   await drover("namespace resume");
   const unserved =
-    /^no agent asks for "charge" of queue "nobody-s" +\S+ \S+Z +drover queue show nobody-s$/m;
+    /^no agent polls queue "nobody-s" for "charge" +\S+ \S+Z +drover queue show nobody-s$/m;
   const stdout = await until("a task is called unserved", async () => {
     const said = (await drover("status")).stdout;
     return unserved.test(said) ? said : null;
   });
-  expect(stdout).toMatch(/^agent "till" gets nothing new, said ada: slow .*agent uncordon till$/m);
+  expect(stdout).toMatch(/^agent "till" is cordoned by ada: slow .*agent uncordon till$/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
   expect(stdout).toMatch(/^open runs +.*1 escalated/m);
-  expect(stdout).toMatch(/^last 30 minutes +\d+ accepted; /m);
+  expect(stdout).toMatch(/^last 30 minutes +\d+ started; /m);
   const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();
   expect({ openEscalations, pausedQueues }).toEqual({ openEscalations: 1, pausedQueues: ["mail"] });
   expect(unservedTasks).toMatchObject([{ queue: "nobody-s", task: "charge" }]);

@@ -27,7 +27,7 @@ test("a queue is paused for a reason, and the way back is said", async () => {
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout:
-      "queue bank is paused since 2026-01-01 00:00:00Z: the bank is down; 7 wait, 2 with agents\n",
+      "queue bank paused since 2026-01-01 00:00:00Z: the bank is down; 7 waiting, 2 in progress\n",
   });
   expect(stderr).toContain("drover queue resume bank");
   expect(asked).toMatchObject([
@@ -38,7 +38,7 @@ test("a queue is paused for a reason, and the way back is said", async () => {
 test("a queue is resumed", async () => {
   server.play({ resumeQueue: () => ({ queue: { name: "bank", depth: 7 } }) });
   const { stdout } = await queue("resume", "bank");
-  expect(stdout).toBe("queue bank is not paused; 7 wait, 0 with agents\n");
+  expect(stdout).toBe("queue bank resumed: 7 waiting, 0 in progress\n");
 });
 
 test("queues are listed with what waits, and a paused namespace is said", async () => {
@@ -75,7 +75,7 @@ test("limits are set all at once, and taken away", async () => {
     },
   });
   const { stdout } = await queue("limit", "bank", "--leased", "10", "--per-second", "4.5");
-  expect(stdout).toBe("queue bank limits: 10 with agents; 4.5 a second, 5 at once\n");
+  expect(stdout).toBe("queue bank limits: 10 in progress; 4.5 a second, 5 at once\n");
   expect((await queue("limit", "bank", "--none")).stdout).toBe("queue bank limits: none\n");
   expect(asked).toMatchObject([
     { leased: 10, perSecond: 4.5, burst: 0 },
@@ -103,11 +103,11 @@ test("tasks of a workflow are pinned to a version of agents, and the way back is
   const of = ["bank", "--workflow", "refund"];
   const pinned = await queue("pin", ...of, "--version", "7", "--agent-version", "2.1");
   expect(pinned.stdout).toBe(
-    "queue bank gives the tasks of refund version 7 to agents of version 2.1 alone\n",
+    "queue bank gives the tasks of refund version 7 only to agents of version 2.1\n",
   );
   expect(pinned.stderr).toContain("drover queue unpin bank --workflow refund --version 7");
   expect((await queue("unpin", ...of, "--version", "7")).stdout).toBe(
-    "queue bank gives the tasks of refund version 7 to agents of version 2.0 alone\n",
+    "queue bank gives the tasks of refund version 7 only to agents of version 2.0\n",
   );
   expect((await queue("unpin", ...of)).stdout).toBe(
     "queue bank gives the tasks of refund to any agent\n",

@@ -36,13 +36,13 @@ test("a run is held, released, told and resumed to its end", async () => {
     },
   });
   const shown = await drover(`run show ${runId}`);
-  expect(shown.stdout).toMatch(/^release +approval +WAITING +for people until \S+ \S+Z$/m);
+  expect(shown.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
   expect(shown.stderr).toContain(`drover run decide ${runId} release --approve --as NAME`);
   expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
   await drover(`run decide ${runId} release --approve --as ada --role finance`);
   await drover(`run resume ${runId}`);
   await drover(`run signal ${runId} paid --id p1 --payload {"amount":7}`);
-  expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was sent before");
+  expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was already sent");
   const { stdout } = await drover(`run watch ${runId}`);
   expect(stdout).toContain("run COMPLETED after ");
   const told = (await drover(`run show ${runId} --settings`)).stdout;
@@ -89,19 +89,19 @@ test("a question is found, read and answered", async () => {
   const name = /^\S+\/\d+/m.exec(listed)?.[0] ?? "";
   expect(name.startsWith(`${runId}/`)).toBe(true);
   const shown = await drover(`escalation show ${name}`);
-  expect(shown.stdout).toMatch(/^succeed +it is done, with --payload as its output$/m);
+  expect(shown.stdout).toMatch(/^succeed +continue, with --payload as its output$/m);
   expect(shown.stdout).toContain("no-answer: the bank did not answer");
   const said = "--answer succeed --by ada --why seen --payload 7";
   const { stdout } = await drover(`escalation resolve ${name} ${said}`);
-  expect(stdout).toContain(`escalation ${name} is answered: succeed\n`);
+  expect(stdout).toContain(`escalation ${name} answered: succeed\n`);
   expect((await drover(`escalation resolve ${name} ${said}`)).stdout).toContain(
-    "had been answered",
+    "was answered before",
   );
-  expect((await drover("escalation list")).stderr).toBe("nothing waits for a person\n");
+  expect((await drover("escalation list")).stderr).toBe("no escalation\n");
   expect((await drover("escalation list --all")).stdout).toContain(name);
   expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
   const told = (await drover(`run show ${runId}`)).stdout;
-  expect(told).toMatch(/closed \S+ \S+Z: succeed, said ada \(not verified\): seen/);
+  expect(told).toMatch(/closed \S+ \S+Z: succeed, by ada \(not verified\): seen/);
 });
 
 test("queues, a workflow and the namespace are paused, explained, limited and resumed", async () => {

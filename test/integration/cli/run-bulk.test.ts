@@ -32,7 +32,7 @@ test("it counts first, and then does to as many, page after page", async () => {
     code: 1,
     stdout: "cancel: 1 done, 1 refused\n",
     stderr: expect.stringMatching(
-      /^if it breaks off: the same with --request-id [0-9a-f-]{36}\nr2: it has ended\n$/,
+      /^if it is interrupted: repeat it with --request-id [0-9a-f-]{36}\nr2: it has ended\n$/,
     ),
   });
   expect(asked).toMatchObject([
@@ -91,6 +91,6 @@ test("--dry-run only counts", async () => {
 test("without a person to ask nothing is done, unless --yes says so", async () => {
   const { code, stderr } = await run("pause");
   expect(code).toBe(2);
-  expect(stderr).toBe("drover: pause 3 runs? Nobody is there to ask\n  next: --yes\n");
+  expect(stderr).toBe("drover: pause 3 runs? Standard input is not a terminal\n  next: --yes\n");
   expect(asked).toHaveLength(1);
 });

@@ -26,11 +26,11 @@ describe("signal", () => {
     const payload = ["--payload", '{"amount":7}'];
     expect(await run("signal", "key:order-7", "paid", "--id", "p1", ...payload)).toEqual({
       code: 0,
-      stdout: "signal paid is sent\n",
+      stdout: "signal paid sent\n",
       stderr: "  next: drover run show key:order-7\n",
     });
     const again = await run("signal", "r1", "paid");
-    expect(again.stdout).toBe("signal paid was sent before with this id\n");
+    expect(again.stdout).toBe("signal paid was already sent with this id\n");
     expect(requests).toMatchObject([
       {
         run: { ref: { case: "key", value: "order-7" } },
@@ -81,7 +81,7 @@ describe("decide", () => {
   });
 
   test.each([
-    ["neither yes nor no", ["--as", "ada"], "what is decided?"],
+    ["neither yes nor no", ["--as", "ada"], "no decision was given"],
     ["both yes and no", ["--approve", "--reject", "--as", "ada"], "cannot be used with"],
     ["nobody who decides", ["--approve"], "required option '--as <name>' not specified"],
   ])("%s is refused before any call", async (_name, args, says) => {
@@ -105,7 +105,7 @@ describe("decide", () => {
       stdout: "",
       stderr:
         "drover: eve may not decide\n" +
-        "  next: drover run show RUN says what was decided, and what the step waits for\n",
+        "  next: drover run show RUN prints the decisions, and what the step waits for\n",
     });
   });
 });

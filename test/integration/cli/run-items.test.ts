@@ -52,7 +52,7 @@ test("says that there are more than the limit", async () => {
   server.play(fiveItems);
   const { stdout, stderr } = await items("r1", "deploy", "--limit", "4", "-o", "jsonl");
   expect(stdout.trim().split("\n")).toHaveLength(4);
-  expect(stderr).toBe("there are more\n  next: --limit 40\n");
+  expect(stderr).toBe("more exist\n  next: --limit 40\n");
 });
 
 test("lists those in one state alone", async () => {

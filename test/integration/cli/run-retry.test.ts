@@ -43,7 +43,7 @@ test("rerun names the step and another input; a repeat by its request says so", 
   });
   const said = "rerun r1 --from hotel --request-id again --version same --input";
   const ended = await run(...said.split(" "), '{"to":"Oslo"}');
-  expect(ended.stdout).toBe("run r2 was started before by this request\n");
+  expect(ended.stdout).toBe("run r2 was already started by this request\n");
   expect(asked).toMatchObject([
     {
       stepId: "hotel",

@@ -206,18 +206,18 @@ describe("show", () => {
         'input      {"to":"Oslo"}',
         "",
         "steps",
-        "STEP    STATE      UNDO        TASK         QUEUE   ATTEMPT  RESULT",
-        'flight  SUCCEEDED  not undone  book-flight  travel  2        {"seat":12}',
-        "hotel   FAILED                 book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
+        "STEP    STATE      UNDO                 TASK         QUEUE   ATTEMPT  RESULT",
+        'flight  SUCCEEDED  compensation failed  book-flight  travel  2        {"seat":12}',
+        "hotel   FAILED                          book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
         "",
         "attempts",
-        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     TOOK  CAME TO  OUTCOME  WHY",
-        "2026-01-31 12:00:00Z  flight  perform  1      1        flight-1  3.5s  47 %     unknown  drover.lost: the agent fell silent",
-        "2026-01-31 12:00:04Z  flight  perform  2      2        flight-2                 in hand",
+        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     TOOK  PROGRESS  OUTCOME      WHY",
+        "2026-01-31 12:00:00Z  flight  perform  1      1        flight-1  3.5s  47 %      unknown      drover.lost: the agent fell silent",
+        "2026-01-31 12:00:04Z  flight  perform  2      2        flight-2                  in progress",
         "",
         "interventions",
-        "ACTED                 STEP    RULE   SAW                   NOTICED AFTER  DID                               BY",
-        "2026-01-31 12:00:03Z  flight  lease  flight-1 fell silent  120ms          handed the task to another agent  s1 (partition 17)",
+        "TIME                  STEP    RULE   OBSERVED              LATENESS  ACTION                            BY",
+        "2026-01-31 12:00:03Z  flight  lease  flight-1 fell silent  120ms     handed the task to another agent  s1 (partition 17)",
         "",
         "escalations",
         "2026-01-31 12:01:00Z  flight  undo-failed: cancel-flight failed for good",
@@ -249,9 +249,9 @@ describe("show", () => {
         "",
         "steps",
         "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
-        "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies could not tell",
+        "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies without a result",
         "paid     signal    WAITING                                         for the signal payment until 2026-01-31 12:00:00Z",
-        "release  approval  WAITING                                         for people, 1 approval",
+        "release  approval  WAITING                                         for approval, 1 approval",
         "gift               SKIPPED    wrap    default",
         "",
         "attempts",
@@ -259,11 +259,11 @@ describe("show", () => {
         "2026-01-31 12:00:00Z  charge  perform  1      1        the engine  1.0s  failure  drover.total",
         "",
         "signals",
-        "CAME                  SIGNAL  ID  TAKEN BY  PAYLOAD",
-        "2026-01-31 12:00:02Z  sent    s1  nobody    7",
+        "RECEIVED              SIGNAL  ID  TAKEN BY  PAYLOAD",
+        "2026-01-31 12:00:02Z  sent    s1  -         7",
         "",
         "decisions",
-        "DECIDED               STEP     APPROVER            VERDICT   COMMENT",
+        "DECIDED               STEP     APPROVER            DECISION  COMMENT",
         "2026-01-31 12:00:03Z  release  ada (not verified)  approved  fine",
         "",
         "settings",
@@ -273,7 +273,7 @@ describe("show", () => {
         "",
         "escalations",
         "2026-01-31 12:00:04Z  gift  step-failed: no paper",
-        "  closed 2026-01-31 12:00:05Z: skip, said bob (not verified): no gift needed",
+        "  closed 2026-01-31 12:00:05Z: skip, by bob (not verified): no gift needed",
         "2026-01-31 12:00:06Z  the run  pickup: nobody polls",
         "  open: a person must answer",
         "  next: drover escalation show r2/2",
@@ -308,7 +308,7 @@ describe("show", () => {
     });
   });
 
-  test("a run that has not begun says when it does, and what it shares permits with", async () => {
+  test("a run that has not started says when it does, and what it shares permits with", async () => {
     const concurrency = { key: "customer-17", limit: 2, policy: ConcurrencyPolicy.CANCEL_OLDEST };
     const pending = { runId: "r1", state: RunState.PENDING, startTime: at("13:00:00") };
     server.play({ getRun: () => ({ run: { ...pending, concurrency } }) });
@@ -327,7 +327,7 @@ describe("show", () => {
     });
     server.play({ getRun: () => end });
     const { stdout, stderr } = await run("show", "r4");
-    expect(stdout).toContain("deploy  map   SUCCEEDED  3 of 3 items have ended, 1 failed\n");
+    expect(stdout).toContain("deploy  map   SUCCEEDED  3 of 3 items ended, 1 failed\n");
     expect(stdout).toContain(
       "\nwarnings\nSTEP    WARNING\ndeploy  drover.items: 1 of 3 items failed\n",
     );
@@ -377,6 +377,6 @@ describe("show", () => {
     server.play({});
     const { code, stderr } = await run("show", "r1");
     expect(code).toBe(3);
-    expect(stderr).toContain(`what answers at ${server.address} is no Drover server`);
+    expect(stderr).toContain(`the answer of ${server.address} is not from a Drover server`);
   });
 });

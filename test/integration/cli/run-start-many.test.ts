@@ -43,7 +43,7 @@ test("a line is a run; what was refused is told with its line, and the others st
   ]);
   expect(ended).toEqual({
     code: 1,
-    stdout: "started 1, 1 were started before, 1 refused\n",
+    stdout: "started 1, 1 already started, 1 refused\n",
     stderr: "runs.jsonl:3: runs[1]: no\n",
   });
   expect(asked[0]?.runs[0]).toMatchObject({
@@ -63,14 +63,14 @@ test("--key names lines by their number, and leaves keys of their own", async ()
 
 test("many lines go in calls of 500", async () => {
   const ended = await start(Array.from({ length: 1_001 }, () => '{"workflow":"w"}'));
-  expect(ended.stdout).toBe("started 1001, 0 were started before, 0 refused\n");
+  expect(ended.stdout).toBe("started 1001, 0 already started, 0 refused\n");
   expect(asked.map(({ runs }) => runs.length)).toEqual([500, 500, 1]);
 });
 
 test.each([
-  ["no JSON", "{", "is no JSON object"],
-  ["a list", "[]", "is no JSON object"],
-  ["a stray name", '{"workflow":"w","inputs":1}', '"inputs" is none of workflow, version'],
+  ["no JSON", "{", "is not a JSON object"],
+  ["a list", "[]", "is not a JSON object"],
+  ["a stray name", '{"workflow":"w","inputs":1}', '"inputs" is not one of workflow, version'],
   ["no workflow", "{}", "workflow must be a name"],
   ["a label that is no text", '{"workflow":"w","labels":{"a":1}}', "labels must be texts"],
 ])("%s is refused before anything is sent, with its line", async (_, line, says) => {

@@ -87,7 +87,7 @@ describe("in a pipe", () => {
       "run RUNNING",
       "step flight SUCCEEDED",
       "step hotel BACKOFF, attempt 1, busy: try later",
-      "step flight SUCCEEDED, undone",
+      "step flight SUCCEEDED, compensated",
       "step hotel FAILED, attempt 2, no-room",
       "run COMPENSATED (step failed) after 9.0s",
       "",

@@ -82,11 +82,11 @@ test.each([
   [{ kind: ActionKind.SIGNAL, signalName: "paid" }, "drover run signal r1 paid"],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"], approvers: ["ann"] },
-    "drover run decide r1 ok --as NAME --approve, or --reject (by ann)",
+    "drover run decide r1 ok --as NAME --approve, or --reject (approvers: ann)",
   ],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
-    "drover run decide r1 ok --as NAME --approve, or --reject (by anybody)",
+    "drover run decide r1 ok --as NAME --approve, or --reject (approvers: any person)",
   ],
   [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
   [{ kind: ActionKind.RESUME }, "drover run resume r1"],

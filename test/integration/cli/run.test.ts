@@ -280,7 +280,7 @@ describe("list", () => {
       "--order oldest --limit 3 -o jsonl";
     const { stdout, stderr } = await run("list", ...said.split(" "));
     expect(stdout).toBe('{"runId":"r1"}\n{"runId":"r2"}\n{"runId":"r3"}\n');
-    expect(stderr).toBe("there are more\n  next: --limit 30\n");
+    expect(stderr).toBe("more exist\n  next: --limit 30\n");
     expect(requests).toMatchObject([
       {
         filter: {
@@ -349,7 +349,7 @@ describe("cancel", () => {
     expect(code).toBe(1);
     expect(stderr).toBe(
       "drover: the run has ended COMPLETED\n" +
-        "  next: drover run show RUN says where the run stands\n",
+        "  next: drover run show RUN prints the state of the run\n",
     );
   });
 });

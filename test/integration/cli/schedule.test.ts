@@ -41,13 +41,13 @@ test("each command of the guide does what it says, one after the other", async (
   const [, shell = ""] = /^```sh\n(.*?)^```$/ms.exec(readFileSync(GUIDE, "utf8")) ?? [];
   const said: string[] = [];
   for (const line of shell.trim().split("\n")) said.push(await done(...words(line).slice(1)));
-  expect(said[0]).toBe("schedule nightly made\n");
+  expect(said[0]).toBe("schedule nightly created\n");
   expect(said[2]).toMatch(/^nightly +etl +30 2 \* \* MON-FRI Europe\/Berlin +on +\d{4}-\d\d-\d\d/m);
   expect(said[2]).toMatch(/^refresh +cache +every 15m00s +on/m);
   expect(said[3]).toMatch(/^overlap +skip$/m);
   expect(said[3]).toMatch(/T02:30:00\[Europe\/Berlin\]$/m);
   expect(said[4]).toBe("schedule nightly paused\n");
-  expect(said[5]).toBe("schedule nightly goes on\n");
+  expect(said[5]).toBe("schedule nightly resumed\n");
   expect(said[6]).toMatch(/^run \S+ started$/m);
   expect(said[7]?.match(/would start/g)).toHaveLength(23);
   expect(said[8]).toBe("schedule nightly changed\n");
@@ -90,7 +90,10 @@ describe("a schedule", () => {
 
   test("needs a calendar, and one of them", async () => {
     const none = await drover("schedule", "create", "bad", "etl");
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("say when it runs")]);
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining("give the times of the schedule"),
+    ]);
     const both = await drover("schedule", "create", "bad", "etl", ...daily, "--every", "1h");
     expect(both.code).toBe(2);
   });

@@ -51,7 +51,7 @@ test("says what to do when the database cannot be reached", async () => {
   }).ended;
   expect(code).toBe(3);
   expect(stderr).toBe(
-    "drover: cannot use the database: nothing listens there\n" +
-      "  next: correct DATABASE_URL or start that PostgreSQL; drover dev brings one of its own\n",
+    "drover: cannot use the database: no process listens there\n" +
+      "  next: correct DATABASE_URL or start that PostgreSQL; drover dev starts an embedded one\n",
   );
 });

@@ -44,7 +44,7 @@ describe("config show", () => {
     ["slow-facto: 1", 'bad.yaml:1: there is no setting "slow-facto": did you mean "slow-factor"?'],
     ["log: loud", 'log: "loud" is not allowed'],
     ["log: [info]", "bad.yaml:1: log must be one text or number"],
-    ["- a", "it must be settings"],
+    ["- a", "it must contain settings"],
     ["a: [", "bad.yaml: "],
   ])("a file that says %s is refused", async (text, message) => {
     writeFileSync(join(folder, "bad.yaml"), text);
@@ -61,7 +61,7 @@ describe("config show", () => {
       cwd: folder,
       env: { DROVER_ADRESS: "x" },
     });
-    expect(stderr).toContain('DROVER_ADRESS is no setting: did you mean "DROVER_ADDRESS"?');
+    expect(stderr).toContain('DROVER_ADRESS is not a setting: did you mean "DROVER_ADDRESS"?');
   });
 });
 

@@ -27,7 +27,7 @@ const start = (...args: readonly string[]) =>
 test("each change is a line, until a signal ends it with 0", async () => {
   playIncident();
   const watch = start();
-  await watch.wrote("nothing needs a person");
+  await watch.wrote("nothing needs attention");
   watch.signal("SIGINT");
   const what = `queue "travel" is paused: the airline is down`;
   expect(await watch.ended).toEqual({
@@ -35,8 +35,8 @@ test("each change is a line, until a signal ends it with 0", async () => {
     stdout:
       `${what}; next: drover queue resume travel\n` +
       `no longer: ${what}\n` +
-      `nothing needs a person in default at ${server.address}\n`,
-    stderr: `the server has gone: trying ${server.address} again\n`,
+      `nothing needs attention in default at ${server.address}\n`,
+    stderr: `lost the server: trying ${server.address} again\n`,
   });
 });
 

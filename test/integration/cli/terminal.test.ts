@@ -127,15 +127,15 @@ test("what needs a person is drawn in place, over a lost server, until Ctrl-C, w
   });
   const terminal = await onTerminal("status", "--watch");
   await vi.waitFor(
-    () => expect(terminal.picture().join("\n")).toContain("nothing needs a person"),
+    () => expect(terminal.picture().join("\n")).toContain("nothing needs attention"),
     soon,
   );
   expect(terminal.written()).toContain("2 escalations open");
-  expect(terminal.written()).toContain("the server has gone: trying again");
+  expect(terminal.written()).toContain("lost the server: trying again");
   const picture = terminal.picture().join("\n");
   expect(picture).not.toContain("has gone");
   expect(picture).toMatch(/^open runs +7 running, 4 escalated *$/m);
-  expect(picture).toMatch(/^last 30 minutes +1018 accepted; 1000 completed, 18 failed *$/m);
+  expect(picture).toMatch(/^last 30 minutes +1018 started; 1000 completed, 18 failed *$/m);
   expect(picture).toMatch(/^not completed +send-mail: 18 failed *$/m);
   expect(seen).toEqual(["", "one"]);
   terminal.type(CTRL_C);
@@ -152,7 +152,7 @@ test("a drawing for a browser is not written to a terminal, and says where it ca
   });
   const terminal = await onTerminal("workflow", "graph", "w");
   expect(await terminal.ended).toBe(2);
-  expect(terminal.written()).toContain("an SVG is for a browser, and this is a terminal");
-  expect(terminal.written()).toContain("next: the same with --out graph.svg");
+  expect(terminal.written()).toContain("an SVG is not readable in a terminal");
+  expect(terminal.written()).toContain("next: repeat with --out graph.svg");
   expect(terminal.written()).not.toContain("<svg");
 });

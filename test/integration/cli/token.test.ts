@@ -22,7 +22,7 @@ beforeAll(async () => {
   const made = await callDrover(args, { env: url, cwd: folder });
   admin = made.stdout.trim();
   expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^drover_[\w-]{43}\n$/) });
-  expect(made.stderr).toMatch(/^token [0-9a-f]{16} first is made, for admins in every namespace/);
+  expect(made.stderr).toMatch(/^token [0-9a-f]{16} first created, for admins in every namespace/);
   const env = { ...url, DROVER_REQUIRE_TOKENS: "yes" };
   server = startDrover(["server", "--address", "127.0.0.1:0"], { env });
   const said = await server.wrote("next: drover token create --help");
@@ -43,7 +43,7 @@ const run = (token: string | null, ...args: string[]) => {
 test("who shows no token, or one that may not, is told what to do", async () => {
   const none = await run(null, "run", "list");
   expect(none.code).toBe(1);
-  expect(none.stderr).toMatch(/shows no API token.*\n {2}next: --token or DROVER_TOKEN shows one/);
+  expect(none.stderr).toMatch(/shows no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/);
   const { stdout } = await run(admin, "token", "create", "eyes", "--role", "viewer", "--by", "ada");
   const refused = await run(stdout.trim(), "queue", "pause", "travel", "--reason", "why not");
   expect(refused.code).toBe(1);
@@ -62,15 +62,15 @@ test("a token goes to another machine by TLS alone", async () => {
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr:
-      "drover: a token would go to 192.0.2.1:7420 in plain text, for all to read\n" +
-      "  next: --address https://192.0.2.1:7420, where a proxy ends TLS in front of the server\n",
+      "drover: the token would be sent to 192.0.2.1:7420 unencrypted\n" +
+      "  next: --address https://192.0.2.1:7420, with a proxy that terminates TLS in front of the server\n",
   });
 });
 
 test("what is no token is refused before it is sent, and not shown", async () => {
   const { code, stderr } = await run("drover_short", "run", "list");
   expect(code).toBe(2);
-  expect(stderr).toMatch(/is no API token.*\n {2}next: drover token create/);
+  expect(stderr).toMatch(/is not an API token.*\n {2}next: drover token create/);
   expect(stderr).not.toContain("drover_short");
 });
 

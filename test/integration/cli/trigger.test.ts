@@ -38,9 +38,9 @@ const trigger = (...args: readonly string[]) =>
 
 test("a trigger is put from a file, with a new secret that is said once", async () => {
   const { code, stdout, stderr } = await trigger("put", "push.yaml", "--new-secret");
-  expect({ code, stdout }).toEqual({ code: 0, stdout: "trigger push made\n" });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "trigger push created\n" });
   expect(stderr).toContain("called by POST /hooks/default/push");
-  expect(stderr).toMatch(/secret [0-9a-f]{64}: keep it, it is not shown again/);
+  expect(stderr).toMatch(/secret [0-9a-f]{64}: store it, it is not shown again/);
   expect(await trigger("put", "push.yaml")).toMatchObject({ stdout: "trigger push changed\n" });
   const { stdout: listed } = await trigger("list");
   expect(listed).toContain("push     POST, signed in x-hub-signature-256  schedule deploy");
@@ -66,9 +66,9 @@ test("a trigger is put from flags, at the end of a run too", async () => {
     "--input",
     `{"of":"\${run.id}"}`,
   );
-  expect(put).toMatchObject({ code: 0, stdout: "trigger after made\n" });
+  expect(put).toMatchObject({ code: 0, stdout: "trigger after created\n" });
   const { stdout } = await trigger("show", "after");
-  expect(stdout).toContain("waits for     end of build: failed");
+  expect(stdout).toContain("source        end of build: failed");
   expect(stdout).toContain(`input         {"of":"\${run.id}"}`);
   for (const args of [
     [],

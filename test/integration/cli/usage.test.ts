@@ -59,7 +59,7 @@ describe("a mistake in the command is told with the help to read, and exits with
       "no such file",
       "path of a file",
     ],
-    ["no address", ["run", "list", "--address", "a b"], '"a b" is no address', "127.0.0.1:7420"],
+    ["no address", ["run", "list", "--address", "a b"], '"a b" is not an address', "127.0.0.1:7420"],
   ])("%s", async (_, args, message, next) => {
     const { code, stdout, stderr } = await drover(args, { cwd: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -76,7 +76,7 @@ test("without a server the exit code is 3, and a server is what to start next", 
   });
   expect(code).toBe(3);
   expect(stderr).toBe(
-    "drover: cannot connect to 127.0.0.1:1: nothing listens there\n" +
+    "drover: cannot connect to 127.0.0.1:1: no process listens there\n" +
       "  next: drover dev starts a server here; --address or DROVER_ADDRESS names another\n",
   );
 });

@@ -63,11 +63,11 @@ describe("which are played", () => {
   test("a folder without any, and a workflow without one beside it, are told so", async () => {
     const empty = await callDrover(["workflow", "test"], { cwd: folderWith({}) });
     expect(empty).toMatchObject({ code: 2 });
-    expect(empty.stderr).toContain("a file of them is called NAME.scenarios.yaml");
+    expect(empty.stderr).toContain("a scenario file is called NAME.scenarios.yaml");
     const alone = folderWith({ "order.yaml": WORKFLOW });
     const missing = await callDrover(["workflow", "test", "order.yaml"], { cwd: alone });
     expect(missing).toMatchObject({ code: 2 });
-    expect(missing.stderr).toContain("there is no order.scenarios.yaml beside it");
+    expect(missing.stderr).toContain("there is no order.scenarios.yaml next to it");
   });
 });
 

@@ -32,7 +32,7 @@ describe("check needs no server", () => {
   test("a good file", async () => {
     expect(await check(good)).toEqual({
       code: 0,
-      stdout: "w.yaml: w, 2 steps, is good\n",
+      stdout: "w.yaml: w, 2 steps, is valid\n",
       stderr: "  next: drover workflow apply w.yaml\n",
     });
   });
@@ -40,7 +40,7 @@ describe("check needs no server", () => {
   test("a good file whose author should know something", async () => {
     const text = "workflow: w\nsteps:\n  - id: a\n    task: t\n    fallback: [{ task: u }]\n";
     const { code, stdout, stderr } = await check(text);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "w.yaml: w, 1 step, is good\n" });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "w.yaml: w, 1 step, is valid\n" });
     expect(stderr).toMatch(/^ {2}note: w\.yaml:5:15: steps\[0\]\.fallback: step "a" is idempotent/);
   });
 
@@ -58,7 +58,7 @@ describe("check needs no server", () => {
 
   test("a file through a pipe", async () => {
     const { code, stdout } = await run(["workflow", "check", "-"], good);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "-: w, 2 steps, is good\n" });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "-: w, 2 steps, is valid\n" });
   });
 
   test.each([
@@ -128,7 +128,7 @@ describe("apply", () => {
   test("says when the content was known, and answers in JSON", async () => {
     server.play({ registerWorkflow: () => ({ name: "w", version: 2, created: false }) });
     const known = await run(["workflow", "apply", fileOf(good)]);
-    expect(known.stdout).toBe("w v2 was registered before\n");
+    expect(known.stdout).toBe("w v2 was already registered\n");
     const { stdout } = await run(["workflow", "apply", "w.yaml", "-o", "jsonl"]);
     expect(stdout).toBe('{"name":"w","version":2}\n');
   });
@@ -194,7 +194,7 @@ describe("versions and default", () => {
       stderr: "  back: drover workflow default w 3\n",
     });
     const still = await run(["workflow", "default", "w", "3"]);
-    expect(still).toMatchObject({ stdout: "the default of w is v3, as before\n", stderr: "" });
+    expect(still).toMatchObject({ stdout: "the default of w is v3, unchanged\n", stderr: "" });
     expect(await run(["workflow", "default", "w", "0"])).toMatchObject({ code: 2 });
   });
 });

@@ -60,7 +60,7 @@ test.each([
   [
     "an approval that one of two has given",
     { ...until, waitingOn: WaitingOn.APPROVAL, approvals: 1 },
-    "for people until 2026-01-31 12:00:05Z, 1 approval",
+    "for approval until 2026-01-31 12:00:05Z, 1 approval",
   ],
   [
     "a child run",
@@ -82,7 +82,7 @@ test.each([
   [
     "a lookup of an unknown outcome",
     { state: StepState.VERIFYING, verifies: 1 },
-    "1 verify could not tell",
+    "1 verify without a result",
   ],
   [
     "the gate of a map",
@@ -92,7 +92,7 @@ test.each([
       task: "check-health",
       items: { total: 40, begun: 20, open: 0, succeeded: 19, failed: 1 },
     },
-    "its gate looks, 20 of 40 items have ended, 1 failed",
+    "its gate is being checked, 20 of 40 items ended, 1 failed",
   ],
   ["a signal that came", { state: StepState.SUCCEEDED, waitingOn: WaitingOn.SIGNAL }, ""],
 ])("how %s is told", (_name, init, words) => {
@@ -148,7 +148,7 @@ test("each change of how a step is tried or waits is a line", () => {
   const told = states.flatMap((state, no) => changeLines(states[no - 1] ?? null, state, output));
   expect(told.filter((line) => line.startsWith("step"))).toEqual([
     "step pay VERIFYING, agent a1",
-    "step pay VERIFYING, 1 verify could not tell",
+    "step pay VERIFYING, 1 verify without a result",
     "step pay READY, fallback 1",
     "step pay WAITING, fallback 1, for a callback",
   ]);
@@ -162,7 +162,7 @@ test("the tree says what a step waits for, and when a lookup is tried again", ()
     { id: "gift", state: StepState.SKIPPED },
   );
   expect(treeLines(state, output, 10).slice(1)).toEqual([
-    "pay   VERIFYING  2 verifies could not tell, next 12:00:09Z",
+    "pay   VERIFYING  2 verifies without a result, next 12:00:09Z",
     "paid  WAITING    for a signal until 2026-01-31 12:00:05Z",
     "gift  SKIPPED",
   ]);

@@ -45,5 +45,5 @@ test("an environment that switches OpenTelemetry off is obeyed; an option says m
 
 test("what is no receiver is refused, with what to write instead", () => {
   for (const trace of ["jaeger", "jaeger:4318", "ftp://jaeger"])
-    expect(() => traceOf({ trace }, {})).toThrow(`"${trace}" is no receiver of traces`);
+    expect(() => traceOf({ trace }, {})).toThrow(`"${trace}" is not a receiver of traces`);
 });

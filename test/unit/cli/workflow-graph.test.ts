@@ -100,14 +100,14 @@ describe("a definition as a graph", () => {
       "verify find-flight",
       "else 1 task book-train, queue rail",
       "else 2 other input",
-      "nobody takes it goes on with else",
+      "not picked up uses the fallback",
     ]);
   });
 
   test("conditions, times, maps, pivots and last steps are marked", () => {
     expect(lines("agree")).toEqual(['when input.euros > 500 && input.name != "<b>&"']);
     expect(lines("paid")).toEqual(["within 3d"]);
-    expect(lines("refund")).toEqual(["fails the run goes on"]);
+    expect(lines("refund")).toEqual(["fails the run continues"]);
     expect(lines("deploy")).toEqual([
       "each of input.servers",
       "at a time 5",
@@ -117,16 +117,16 @@ describe("a definition as a graph", () => {
       `queue deploy-${"$"}{item}`,
     ]);
     expect(lines("charge")).toEqual([
-      "if all that it needs succeeded",
-      "once asks a person rather than repeat",
-      "pivot no way back after it",
+      "if all needs succeeded",
+      "once escalates instead of repeating",
+      "pivot no compensation after it",
     ]);
-    expect(lines("tell")).toEqual(["always last, whatever happened"]);
+    expect(lines("tell")).toEqual(["always last, in any case"]);
   });
 
   test("what undoes a step stands beside it", () => {
     expect(node(graph, "flight").undo).toEqual({
-      does: "undo cancel-flight, half-way too",
+      does: "undo cancel-flight, also if only attempted",
       status: null,
     });
     expect(node(graph, "charge").undo).toBeNull();
@@ -184,7 +184,7 @@ describe("a run as a graph", () => {
     expect(run.subtitle).toBe("run r1 COMPENSATING");
     expect(node(run, "flight").status).toMatchObject({ word: "SUCCEEDED", look: "well" });
     expect(node(run, "flight").undo?.status).toMatchObject({
-      word: "being undone",
+      word: "compensating",
       look: "moving",
     });
     expect(node(run, "agree").status).toMatchObject({ word: "BLOCKED", look: "ahead" });
@@ -209,14 +209,14 @@ describe("a run as a graph", () => {
 
   test("the word of each state stands in each drawing", () => {
     for (const format of graphFormats)
-      for (const word of ["SUCCEEDED", "being undone", "BLOCKED", "FAILED"])
+      for (const word of ["SUCCEEDED", "compensating", "BLOCKED", "FAILED"])
         expect(graphText(run, format)).toContain(word);
   });
 
   test("without its definition it is drawn from what its steps tell", () => {
     const bare = runGraph(drawn(...steps));
     expect(bare.edges).toEqual([{ from: "flight", to: "agree", kind: "needs" }]);
-    expect(node(bare, "flight").undo?.status?.word).toBe("being undone");
+    expect(node(bare, "flight").undo?.status?.word).toBe("compensating");
   });
 });
 
