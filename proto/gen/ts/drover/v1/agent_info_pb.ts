@@ -241,7 +241,7 @@ export type HeldTask = Message<"drover.v1.HeldTask"> & {
   progressTime?: Timestamp | undefined;
 
   /**
-   * Whether the agent is told to stop the task.
+   * Whether the agent is asked to stop the task.
    *
    * @generated from field: bool cancelling = 13;
    */

@@ -333,7 +333,7 @@ export const ErrorReason = {
 
   /**
    * RESOURCE_EXHAUSTED, with RetryInfo. The namespace has reached its maximum number of runs that
-   * have not ended, or of runs begun per second; metadata has `limit`, which of them, and `most`.
+   * have not ended, or of runs started per second; metadata has `limit`, which of them, and `most`.
    * Nothing was stored: repeat the call after the delay, with the same key if you like.
    *
    * @generated from enum value: ERROR_REASON_NAMESPACE_LIMIT = 51;

@@ -205,7 +205,7 @@ export type ChildWait = Message<"drover.v1.ChildWait"> & {
   runId: string;
 
   /**
-   * Whether the child run was told to stop.
+   * Whether the child run was asked to stop.
    *
    * @generated from field: bool stopping = 2;
    */
@@ -363,21 +363,21 @@ export type AgentWait = Message<"drover.v1.AgentWait"> & {
   progressTime?: Timestamp | undefined;
 
   /**
-   * When the attempt reaches its timeout. Absent once the agent is told to stop.
+   * When the attempt reaches its timeout. Absent once the agent is asked to stop.
    *
    * @generated from field: google.protobuf.Timestamp attempt_end_time = 5;
    */
   attemptEndTime?: Timestamp | undefined;
 
   /**
-   * Why the agent is told to stop.
+   * Why the agent is asked to stop.
    *
    * @generated from field: drover.v1.StopCause stop_cause = 6;
    */
   stopCause: StopCause;
 
   /**
-   * Whether the answer to a heartbeat has told the agent to stop.
+   * Whether the answer to a heartbeat has asked the agent to stop.
    *
    * @generated from field: bool stop_heard = 7;
    */
@@ -385,7 +385,7 @@ export type AgentWait = Message<"drover.v1.AgentWait"> & {
 
   /**
    * Since when the attempt is suspect: it runs far longer than other attempts of the step did.
-   * Absent: it is not suspect, or the agent is told to stop.
+   * Absent: it is not suspect, or the agent is asked to stop.
    *
    * @generated from field: google.protobuf.Timestamp suspect_time = 8;
    */
@@ -716,7 +716,7 @@ export const WaitKind = {
   AGENT_WORKING: 2,
 
   /**
-   * An agent holds the task and is told to stop, or will be with its next heartbeat; see `agent`.
+   * An agent holds the task and is asked to stop, or will be with its next heartbeat; see `agent`.
    *
    * @generated from enum value: WAIT_KIND_AGENT_TO_STOP = 3;
    */
@@ -913,14 +913,14 @@ export const NextKind = {
 
   /**
    * The supervisor checks the lease: an agent that has sent no heartbeat loses the task; an agent
-   * whose progress has not changed is told to stop, where `stall` is set.
+   * whose progress has not changed is asked to stop, where `stall` is set.
    *
    * @generated from enum value: NEXT_KIND_CHECK_LEASE = 6;
    */
   CHECK_LEASE: 6,
 
   /**
-   * The attempt reaches its timeout: the agent is told to stop.
+   * The attempt reaches its timeout: the agent is asked to stop.
    *
    * @generated from enum value: NEXT_KIND_TELL_TO_STOP = 7;
    */
@@ -976,7 +976,7 @@ export const NextKind = {
   START: 14,
 
   /**
-   * The run ends without having begun.
+   * The run ends without having started.
    *
    * @generated from enum value: NEXT_KIND_GIVE_UP = 15;
    */
@@ -990,7 +990,7 @@ export const NextKind = {
   NEXT_WAVE: 17,
 
   /**
-   * The child run is told to stop.
+   * The child run is asked to stop.
    *
    * @generated from enum value: NEXT_KIND_STOP_CHILD = 16;
    */
@@ -1192,13 +1192,13 @@ export const PausedThingSchema: GenEnum<PausedThing> = /*@__PURE__*/
   enumDesc(file_drover_v1_explain, 3);
 
 /**
- * Why an agent is told to stop.
+ * Why an agent is asked to stop.
  *
  * @generated from enum drover.v1.StopCause
  */
 export const StopCause = {
   /**
-   * The agent is not told to stop.
+   * The agent is not asked to stop.
    *
    * @generated from enum value: STOP_CAUSE_UNSPECIFIED = 0;
    */
@@ -1227,7 +1227,7 @@ export const StopCause = {
 } as const;
 
 /**
- * Why an agent is told to stop.
+ * Why an agent is asked to stop.
  *
  * @generated from enum drover.v1.StopCause
  */

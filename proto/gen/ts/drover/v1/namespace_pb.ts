@@ -72,7 +72,7 @@ export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
 
 /**
  * Limits of a namespace. Each server applies them by itself, with a count that is up to 5 s old and
- * the runs that it has begun since. So several servers together may exceed the limits by the runs
+ * the runs that it has started since. So several servers together may exceed the limits by the runs
  * that they begin meanwhile, and each server has a token bucket of its own for the rate. A refused
  * run is NAMESPACE_LIMIT. Runs of schedules, child runs, and runs that a trigger starts at the end
  * of another run count, and are not refused.
@@ -88,7 +88,7 @@ export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
   openRuns: number;
 
   /**
-   * Maximum number of runs begun per second, on average: 0.001 to 100,000, or 0: no limit. A call
+   * Maximum number of runs started per second, on average: 0.001 to 100,000, or 0: no limit. A call
    * that repeats another counts too.
    *
    * @generated from field: double runs_per_second = 2;
@@ -96,7 +96,7 @@ export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
   runsPerSecond: number;
 
   /**
-   * Maximum number of runs begun at once after an idle time, 0 to 100,000; 0 means the number of
+   * Maximum number of runs started at once after an idle time, 0 to 100,000; 0 means the number of
    * one second, and at least 1. Has no effect without `runs_per_second`.
    *
    * @generated from field: int32 burst = 3;

@@ -854,8 +854,8 @@ export const OperatorService: GenService<{
     output: typeof ListRefusalsResponseSchema;
   },
   /**
-   * Says what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND, INVALID_DEFINITION,
-   * MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
+   * Reports what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND,
+   * INVALID_DEFINITION, MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
    *
    * @generated from rpc drover.v1.OperatorService.TryTrigger
    */

@@ -319,7 +319,7 @@ export type Activity = Message<"drover.v1.Activity"> & {
   moreRetries: boolean;
 
   /**
-   * The steps of the newest of these retries, those with most retries first: up to five.
+   * The steps of the newest retries, those with most retries first: up to five.
    *
    * @generated from field: repeated drover.v1.RetriedStep retried_steps = 9;
    */

@@ -182,7 +182,7 @@ export const RunSchema: GenMessage<Run> = /*@__PURE__*/
   messageDesc(file_drover_v1_run, 0);
 
 /**
- * The run whose step began a child run.
+ * The run and the step that started a child run.
  *
  * @generated from message drover.v1.ParentRun
  */
@@ -406,7 +406,7 @@ export type Step = Message<"drover.v1.Step"> & {
   waitingOn: WaitingOn;
 
   /**
-   * While verify tasks resolve an unknown outcome: how many of them could not tell so far.
+   * While verify tasks resolve an unknown outcome: how many of them ended without a result so far.
    *
    * @generated from field: uint32 verifies = 16;
    */
@@ -441,7 +441,7 @@ export type Step = Message<"drover.v1.Step"> & {
   signalName: string;
 
   /**
-   * Progress of the items of a map. Absent: the step is not a map, or has not begun.
+   * Progress of the items of a map. Absent: the step is not a map, or has not started.
    *
    * @generated from field: drover.v1.ItemCounts items = 23;
    */
@@ -477,14 +477,14 @@ export type ItemCounts = Message<"drover.v1.ItemCounts"> & {
   total: number;
 
   /**
-   * Number of items that have begun, in the order of the list.
+   * Number of items that have started, in the order of the list.
    *
    * @generated from field: uint32 begun = 2;
    */
   begun: number;
 
   /**
-   * Number of these that have not ended.
+   * Number of started items that have not ended.
    *
    * @generated from field: uint32 open = 3;
    */
@@ -866,9 +866,9 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
   /**
    * Stable name of the cause: undo-failed (an undo failed for good), poison (a task was lost three
    * times in a row, or was not delivered ten times in a row), unknown (`effects` ONCE, and the
-   * outcome of the attempt is unknown), unverified (no verify task could tell), expression (an
-   * expression failed), step-failed (`on_failure` ESCALATE, or an `always` step), after-pivot (a
-   * step failed after a pivot), pickup (no agent polls for the task), expired (a signal or an
+   * outcome of the attempt is unknown), unverified (no verify task could determine it), expression
+   * (an expression failed), step-failed (`on_failure` ESCALATE, or an `always` step), after-pivot
+   * (a step failed after a pivot), pickup (no agent polls for the task), expired (a signal or an
    * approval did not come in time), doubled (an attempt that was given up reports a success: the
    * effect may exist twice). Later versions may add causes.
    *
@@ -1194,8 +1194,8 @@ export const RunState = {
   UNSPECIFIED: 0,
 
   /**
-   * Accepted, not yet begun: the run waits for the time that Schedule gave as `start_time`, or for
-   * a permit of its concurrency key; or it is a child run that is about to begin.
+   * Accepted, not yet started: the run waits for the time that Schedule gave as `start_time`, or
+   * for a permit of its concurrency key; or it is a child run that is about to begin.
    *
    * @generated from enum value: RUN_STATE_PENDING = 1;
    */
@@ -1580,14 +1580,14 @@ export const WaitingOn = {
   CALLBACK: 4,
 
   /**
-   * The run `child_run_id`; at `next_time` that run is told to stop.
+   * The run `child_run_id`; at `next_time` that run is asked to stop.
    *
    * @generated from enum value: WAITING_ON_CHILD = 5;
    */
   CHILD: 5,
 
   /**
-   * The end of the run `child_run_id`, which was told to stop.
+   * The end of the run `child_run_id`, which was asked to stop.
    *
    * @generated from enum value: WAITING_ON_CHILD_END = 6;
    */

@@ -367,7 +367,7 @@ export type Occurrence = Message<"drover.v1.Occurrence"> & {
   missed: number;
 
   /**
-   * Of MISSED and PAUSED: all of these times are before this time.
+   * Of MISSED and PAUSED: all of the missed times are before this time.
    *
    * @generated from field: google.protobuf.Timestamp missed_before_time = 10;
    */
@@ -816,7 +816,7 @@ export type BackfillScheduleRequest = Message<"drover.v1.BackfillScheduleRequest
   concurrency: number;
 
   /**
-   * Says what the call would do, and starts nothing. Default false.
+   * Reports what the call would do, and starts nothing. Default false.
    *
    * @generated from field: bool dry_run = 6;
    */

@@ -2366,8 +2366,8 @@ export const SchedulerService: GenService<{
   },
   /**
    * Lists the items of a map, page by page, in the order of its list, each as a step. Items that
-   * have not begun are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of this
-   * id), PAGE_TOKEN_INVALID.
+   * have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
+   * this id), PAGE_TOKEN_INVALID.
    *
    * @generated from rpc drover.v1.SchedulerService.ListItems
    */
@@ -2437,7 +2437,7 @@ export const SchedulerService: GenService<{
    * Pauses a run: no new task is handed out, and tasks that agents hold continue. The timeout of
    * the run and the `total` of its steps are suspended. Its child runs are paused shortly after,
    * and resume with it. Idempotent: OK without change when the run is PAUSED. Errors:
-   * RUN_NOT_FOUND, RUN_STATE (the run has not begun, is stopping, is being undone or has ended).
+   * RUN_NOT_FOUND, RUN_STATE (the run has not started, is stopping, is being undone or has ended).
    *
    * @generated from rpc drover.v1.SchedulerService.PauseRun
    */

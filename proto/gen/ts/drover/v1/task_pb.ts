@@ -452,7 +452,7 @@ export const Outcome_DeferredSchema: GenMessage<Outcome_Deferred> = /*@__PURE__*
   messageDesc(file_drover_v1_task, 1, 4);
 
 /**
- * Not started. A draining agent answers this for tasks that it has not begun.
+ * Not started. A draining agent answers this for tasks that it has not started.
  *
  * @generated from message drover.v1.Outcome.Released
  */
@@ -468,8 +468,8 @@ export const Outcome_ReleasedSchema: GenMessage<Outcome_Released> = /*@__PURE__*
 
 /**
  * Stopped on request. Without `no_effect`, the attempt is unknown, with the reason of the stop as
- * its code (drover.timeout, drover.stalled, drover.unknown), if it was told to stop because of
- * its own time or progress, or if it was not told to stop at all.
+ * its code (drover.timeout, drover.stalled, drover.unknown), if it was asked to stop because of
+ * its own time or progress, or if it was not asked to stop at all.
  *
  * @generated from message drover.v1.Outcome.Cancelled
  */
@@ -560,7 +560,8 @@ export const TaskKind = {
 
   /**
    * Find out whether an earlier attempt took effect: success = it did (with its output), failure
-   * with `no_effect` = it did not, unknown = cannot tell. A verify task never does the work itself.
+   * with `no_effect` = it did not, unknown = it cannot determine it. A verify task never does the
+   * work itself.
    *
    * @generated from enum value: TASK_KIND_VERIFY = 2;
    */

@@ -599,7 +599,7 @@ export const WaitStepSchema: GenMessage<WaitStep> = /*@__PURE__*/
  * as its own definition says. To undo a child that is COMPLETED the step needs a `compensate`,
  * which gets the child's output; without one the effects of the child stay.
  *
- * When `timeouts.total` has passed, the child is told to stop and to undo its work, and once the
+ * When `timeouts.total` has passed, the child is asked to stop and to undo its work, and once the
  * child has ended the step fails with drover.total.
  *
  * @generated from message drover.v1.RunStep
@@ -808,7 +808,7 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
   pickup?: Duration | undefined;
 
   /**
-   * Maximum duration of one attempt, with or without heartbeats. After it the agent is told to
+   * Maximum duration of one attempt, with or without heartbeats. After it the agent is asked to
    * cancel, and the attempt ends as unknown with the code drover.timeout. At least 1 ms. Default 15
    * minutes.
    *
@@ -827,8 +827,8 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
 
   /**
    * How long the progress that an agent reports may stay unchanged while the agent sends
-   * heartbeats. After it the agent is told to cancel, and the attempt ends as unknown with the code
-   * drover.stalled. At least 1 ms. Default: off.
+   * heartbeats. After it the agent is asked to cancel, and the attempt ends as unknown with the
+   * code drover.stalled. At least 1 ms. Default: off.
    *
    * @generated from field: google.protobuf.Duration stall = 4;
    */
@@ -883,7 +883,8 @@ export const TimeoutsSchema: GenMessage<Timeouts> = /*@__PURE__*/
  * The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
  * the key under which the effect would have been made, and as `last_details` those of the attempt.
  * Success: the effect happened, with the output of the step. Failure with `no_effect`: it did not
- * happen. Any other outcome: the task cannot tell, and is retried; after that a person is asked.
+ * happen. Any other outcome: the task could not determine it, and is retried; after that a person
+ * is asked.
  *
  * @generated from message drover.v1.Verify
  */
@@ -903,7 +904,7 @@ export type Verify = Message<"drover.v1.Verify"> & {
   queue: string;
 
   /**
-   * How a verify task that failed or could not tell is retried. Empty: 5 tries, with waits of 1 s
+   * How a verify task that failed or had no result is retried. Empty: 5 tries, with waits of 1 s
    * to 1 minute. At most 16.
    *
    * @generated from field: repeated drover.v1.RetryPolicy retry = 3;
