@@ -234,7 +234,7 @@ type HeldTask struct {
 	Progress *Progress `protobuf:"bytes,11,opt,name=progress,proto3" json:"progress,omitempty"`
 	// When the progress last changed. Absent: there is no progress yet.
 	ProgressTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=progress_time,json=progressTime,proto3" json:"progress_time,omitempty"`
-	// Whether the agent is told to stop the task.
+	// Whether the agent is asked to stop the task.
 	Cancelling    bool `protobuf:"varint,13,opt,name=cancelling,proto3" json:"cancelling,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

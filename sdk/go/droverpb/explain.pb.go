@@ -35,7 +35,7 @@ const (
 	WaitKind_WAIT_KIND_AGENT_TO_POLL WaitKind = 1
 	// An agent holds the task; see `agent`.
 	WaitKind_WAIT_KIND_AGENT_WORKING WaitKind = 2
-	// An agent holds the task and is told to stop, or will be with its next heartbeat; see `agent`.
+	// An agent holds the task and is asked to stop, or will be with its next heartbeat; see `agent`.
 	WaitKind_WAIT_KIND_AGENT_TO_STOP WaitKind = 3
 	// The task is retried at `next_time`, according to its retry policy.
 	WaitKind_WAIT_KIND_BACKOFF WaitKind = 4
@@ -172,9 +172,9 @@ const (
 	// The step fails, and its `on_failure` says what follows.
 	NextKind_NEXT_KIND_FAIL NextKind = 5
 	// The supervisor checks the lease: an agent that has sent no heartbeat loses the task; an agent
-	// whose progress has not changed is told to stop, where `stall` is set.
+	// whose progress has not changed is asked to stop, where `stall` is set.
 	NextKind_NEXT_KIND_CHECK_LEASE NextKind = 6
-	// The attempt reaches its timeout: the agent is told to stop.
+	// The attempt reaches its timeout: the agent is asked to stop.
 	NextKind_NEXT_KIND_TELL_TO_STOP NextKind = 7
 	// The lease ends, whatever the agent does, and it is unknown whether the attempt took effect.
 	NextKind_NEXT_KIND_END_LEASE NextKind = 8
@@ -190,11 +190,11 @@ const (
 	NextKind_NEXT_KIND_UNDO NextKind = 13
 	// The first steps of the run begin.
 	NextKind_NEXT_KIND_START NextKind = 14
-	// The run ends without having begun.
+	// The run ends without having started.
 	NextKind_NEXT_KIND_GIVE_UP NextKind = 15
 	// The gate of a map decides whether its next wave may begin, or the wave begins.
 	NextKind_NEXT_KIND_NEXT_WAVE NextKind = 17
-	// The child run is told to stop.
+	// The child run is asked to stop.
 	NextKind_NEXT_KIND_STOP_CHILD NextKind = 16
 	// The open circuit lets one probe task through.
 	NextKind_NEXT_KIND_TRY_ONE NextKind = 40
@@ -432,11 +432,11 @@ func (PausedThing) EnumDescriptor() ([]byte, []int) {
 	return file_drover_v1_explain_proto_rawDescGZIP(), []int{3}
 }
 
-// Why an agent is told to stop.
+// Why an agent is asked to stop.
 type StopCause int32
 
 const (
-	// The agent is not told to stop.
+	// The agent is not asked to stop.
 	StopCause_STOP_CAUSE_UNSPECIFIED StopCause = 0
 	// The run stops.
 	StopCause_STOP_CAUSE_RUN StopCause = 1
@@ -786,7 +786,7 @@ type ChildWait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the child run; ExplainRun of that run says what it waits for.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Whether the child run was told to stop.
+	// Whether the child run was asked to stop.
 	Stopping      bool `protobuf:"varint,2,opt,name=stopping,proto3" json:"stopping,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1024,14 +1024,14 @@ type AgentWait struct {
 	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
 	// When the progress last changed. Absent if there is none.
 	ProgressTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=progress_time,json=progressTime,proto3" json:"progress_time,omitempty"`
-	// When the attempt reaches its timeout. Absent once the agent is told to stop.
+	// When the attempt reaches its timeout. Absent once the agent is asked to stop.
 	AttemptEndTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=attempt_end_time,json=attemptEndTime,proto3" json:"attempt_end_time,omitempty"`
-	// Why the agent is told to stop.
+	// Why the agent is asked to stop.
 	StopCause StopCause `protobuf:"varint,6,opt,name=stop_cause,json=stopCause,proto3,enum=drover.v1.StopCause" json:"stop_cause,omitempty"`
-	// Whether the answer to a heartbeat has told the agent to stop.
+	// Whether the answer to a heartbeat has asked the agent to stop.
 	StopHeard bool `protobuf:"varint,7,opt,name=stop_heard,json=stopHeard,proto3" json:"stop_heard,omitempty"`
 	// Since when the attempt is suspect: it runs far longer than other attempts of the step did.
-	// Absent: it is not suspect, or the agent is told to stop.
+	// Absent: it is not suspect, or the agent is asked to stop.
 	SuspectTime   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=suspect_time,json=suspectTime,proto3" json:"suspect_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

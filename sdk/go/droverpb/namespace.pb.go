@@ -113,7 +113,7 @@ func (x *Namespace) GetLimits() *NamespaceLimits {
 }
 
 // Limits of a namespace. Each server applies them by itself, with a count that is up to 5 s old and
-// the runs that it has begun since. So several servers together may exceed the limits by the runs
+// the runs that it has started since. So several servers together may exceed the limits by the runs
 // that they begin meanwhile, and each server has a token bucket of its own for the rate. A refused
 // run is NAMESPACE_LIMIT. Runs of schedules, child runs, and runs that a trigger starts at the end
 // of another run count, and are not refused.
@@ -121,10 +121,10 @@ type NamespaceLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of runs that have not ended, 0 to 10,000,000; 0: no limit.
 	OpenRuns int32 `protobuf:"varint,1,opt,name=open_runs,json=openRuns,proto3" json:"open_runs,omitempty"`
-	// Maximum number of runs begun per second, on average: 0.001 to 100,000, or 0: no limit. A call
+	// Maximum number of runs started per second, on average: 0.001 to 100,000, or 0: no limit. A call
 	// that repeats another counts too.
 	RunsPerSecond float64 `protobuf:"fixed64,2,opt,name=runs_per_second,json=runsPerSecond,proto3" json:"runs_per_second,omitempty"`
-	// Maximum number of runs begun at once after an idle time, 0 to 100,000; 0 means the number of
+	// Maximum number of runs started at once after an idle time, 0 to 100,000; 0 means the number of
 	// one second, and at least 1. Has no effect without `runs_per_second`.
 	Burst int32 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Maximum size of one payload in bytes, 0 to 2 MiB; 0: the limit of the server, 256 KiB unless

@@ -124,8 +124,8 @@ type OperatorServiceClient interface {
 	DeleteTrigger(ctx context.Context, in *DeleteTriggerRequest, opts ...grpc.CallOption) (*DeleteTriggerResponse, error)
 	// Lists the calls and run ends that triggers have refused and why, the newest first.
 	ListRefusals(ctx context.Context, in *ListRefusalsRequest, opts ...grpc.CallOption) (*ListRefusalsResponse, error)
-	// Says what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND, INVALID_DEFINITION,
-	// MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
+	// Reports what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND,
+	// INVALID_DEFINITION, MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
 	TryTrigger(ctx context.Context, in *TryTriggerRequest, opts ...grpc.CallOption) (*TryTriggerResponse, error)
 	// Lists the queues of a namespace by name, page by page: those that a step or an agent has used.
 	// Errors: PAGE_TOKEN_INVALID.
@@ -782,8 +782,8 @@ type OperatorServiceServer interface {
 	DeleteTrigger(context.Context, *DeleteTriggerRequest) (*DeleteTriggerResponse, error)
 	// Lists the calls and run ends that triggers have refused and why, the newest first.
 	ListRefusals(context.Context, *ListRefusalsRequest) (*ListRefusalsResponse, error)
-	// Says what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND, INVALID_DEFINITION,
-	// MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
+	// Reports what a trigger would do, without doing it. Errors: TRIGGER_NOT_FOUND,
+	// INVALID_DEFINITION, MAPPING_FAILED, RUN_NOT_FOUND, RUN_STATE (the run has not ended).
 	TryTrigger(context.Context, *TryTriggerRequest) (*TryTriggerResponse, error)
 	// Lists the queues of a namespace by name, page by page: those that a step or an agent has used.
 	// Errors: PAGE_TOKEN_INVALID.

@@ -433,7 +433,7 @@ type Activity struct {
 	Retries int32 `protobuf:"varint,7,opt,name=retries,proto3" json:"retries,omitempty"`
 	// There may be more than 10,000 retries.
 	MoreRetries bool `protobuf:"varint,8,opt,name=more_retries,json=moreRetries,proto3" json:"more_retries,omitempty"`
-	// The steps of the newest of these retries, those with most retries first: up to five.
+	// The steps of the newest retries, those with most retries first: up to five.
 	RetriedSteps []*RetriedStep `protobuf:"bytes,9,rep,name=retried_steps,json=retriedSteps,proto3" json:"retried_steps,omitempty"`
 	// Number of retries, the newest ones, that retried_steps counts: up to 500.
 	RetriesSampled int32 `protobuf:"varint,10,opt,name=retries_sampled,json=retriesSampled,proto3" json:"retries_sampled,omitempty"`

@@ -33,8 +33,8 @@ type RunState int32
 const (
 	// Never sent by this version; a newer server may send a state that a client does not know.
 	RunState_RUN_STATE_UNSPECIFIED RunState = 0
-	// Accepted, not yet begun: the run waits for the time that Schedule gave as `start_time`, or for
-	// a permit of its concurrency key; or it is a child run that is about to begin.
+	// Accepted, not yet started: the run waits for the time that Schedule gave as `start_time`, or
+	// for a permit of its concurrency key; or it is a child run that is about to begin.
 	RunState_RUN_STATE_PENDING RunState = 1
 	// Steps are being performed, or wait to be performed.
 	RunState_RUN_STATE_RUNNING RunState = 2
@@ -367,9 +367,9 @@ const (
 	WaitingOn_WAITING_ON_APPROVAL WaitingOn = 3
 	// The outcome of an attempt that its agent deferred, until `next_time`.
 	WaitingOn_WAITING_ON_CALLBACK WaitingOn = 4
-	// The run `child_run_id`; at `next_time` that run is told to stop.
+	// The run `child_run_id`; at `next_time` that run is asked to stop.
 	WaitingOn_WAITING_ON_CHILD WaitingOn = 5
-	// The end of the run `child_run_id`, which was told to stop.
+	// The end of the run `child_run_id`, which was asked to stop.
 	WaitingOn_WAITING_ON_CHILD_END WaitingOn = 6
 	// The items of a map; see `items`.
 	WaitingOn_WAITING_ON_ITEMS WaitingOn = 7
@@ -974,7 +974,7 @@ func (x *Run) GetParent() *ParentRun {
 	return nil
 }
 
-// The run whose step began a child run.
+// The run and the step that started a child run.
 type ParentRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the parent run.
@@ -1228,7 +1228,7 @@ type Step struct {
 	Strategy uint32 `protobuf:"varint,14,opt,name=strategy,proto3" json:"strategy,omitempty"`
 	// In WAITING: what the step waits for.
 	WaitingOn WaitingOn `protobuf:"varint,15,opt,name=waiting_on,json=waitingOn,proto3,enum=drover.v1.WaitingOn" json:"waiting_on,omitempty"`
-	// While verify tasks resolve an unknown outcome: how many of them could not tell so far.
+	// While verify tasks resolve an unknown outcome: how many of them ended without a result so far.
 	Verifies uint32 `protobuf:"varint,16,opt,name=verifies,proto3" json:"verifies,omitempty"`
 	// For an approval step: number of approvals so far.
 	Approvals uint32 `protobuf:"varint,17,opt,name=approvals,proto3" json:"approvals,omitempty"`
@@ -1238,7 +1238,7 @@ type Step struct {
 	ChildRunId string `protobuf:"bytes,21,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
 	// Name of the signal for which the step waits; empty for other kinds of steps.
 	SignalName string `protobuf:"bytes,22,opt,name=signal_name,json=signalName,proto3" json:"signal_name,omitempty"`
-	// Progress of the items of a map. Absent: the step is not a map, or has not begun.
+	// Progress of the items of a map. Absent: the step is not a map, or has not started.
 	Items *ItemCounts `protobuf:"bytes,23,opt,name=items,proto3" json:"items,omitempty"`
 	// Since when the step's attempt is suspect: it runs far longer than other attempts of the step
 	// did (GetWorkflow shows their durations). The attempt continues. Absent: it is not suspect.
@@ -1436,9 +1436,9 @@ type ItemCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of items.
 	Total uint32 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
-	// Number of items that have begun, in the order of the list.
+	// Number of items that have started, in the order of the list.
 	Begun uint32 `protobuf:"varint,2,opt,name=begun,proto3" json:"begun,omitempty"`
-	// Number of these that have not ended.
+	// Number of started items that have not ended.
 	Open uint32 `protobuf:"varint,3,opt,name=open,proto3" json:"open,omitempty"`
 	// Number of items that succeeded.
 	Succeeded uint32 `protobuf:"varint,4,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
@@ -2017,9 +2017,9 @@ type Escalation struct {
 	StepId string `protobuf:"bytes,2,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
 	// Stable name of the cause: undo-failed (an undo failed for good), poison (a task was lost three
 	// times in a row, or was not delivered ten times in a row), unknown (`effects` ONCE, and the
-	// outcome of the attempt is unknown), unverified (no verify task could tell), expression (an
-	// expression failed), step-failed (`on_failure` ESCALATE, or an `always` step), after-pivot (a
-	// step failed after a pivot), pickup (no agent polls for the task), expired (a signal or an
+	// outcome of the attempt is unknown), unverified (no verify task could determine it), expression
+	// (an expression failed), step-failed (`on_failure` ESCALATE, or an `always` step), after-pivot
+	// (a step failed after a pivot), pickup (no agent polls for the task), expired (a signal or an
 	// approval did not come in time), doubled (an attempt that was given up reports a success: the
 	// effect may exist twice). Later versions may add causes.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -697,7 +697,7 @@ type Occurrence struct {
 	Message string `protobuf:"bytes,8,opt,name=message,proto3" json:"message,omitempty"`
 	// Of MISSED and PAUSED: number of times, this one first; 1,000 means that many or more.
 	Missed int32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
-	// Of MISSED and PAUSED: all of these times are before this time.
+	// Of MISSED and PAUSED: all of the missed times are before this time.
 	MissedBeforeTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=missed_before_time,json=missedBeforeTime,proto3" json:"missed_before_time,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1587,7 +1587,7 @@ type BackfillScheduleRequest struct {
 	// Maximum number of runs of the backfill in progress at a time, the oldest times first; the
 	// others wait, PENDING, for the concurrency key `backfill/NAME`. 0 to 1,000; 0 means 1.
 	Concurrency int32 `protobuf:"varint,5,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
-	// Says what the call would do, and starts nothing. Default false.
+	// Reports what the call would do, and starts nothing. Default false.
 	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -97,8 +97,8 @@ type SchedulerServiceClient interface {
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
 	// Lists the items of a map, page by page, in the order of its list, each as a step. Items that
-	// have not begun are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of this
-	// id), PAGE_TOKEN_INVALID.
+	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
+	// this id), PAGE_TOKEN_INVALID.
 	ListItems(ctx context.Context, in *ListItemsRequest, opts ...grpc.CallOption) (*ListItemsResponse, error)
 	// Lists runs, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
@@ -120,7 +120,7 @@ type SchedulerServiceClient interface {
 	// Pauses a run: no new task is handed out, and tasks that agents hold continue. The timeout of
 	// the run and the `total` of its steps are suspended. Its child runs are paused shortly after,
 	// and resume with it. Idempotent: OK without change when the run is PAUSED. Errors:
-	// RUN_NOT_FOUND, RUN_STATE (the run has not begun, is stopping, is being undone or has ended).
+	// RUN_NOT_FOUND, RUN_STATE (the run has not started, is stopping, is being undone or has ended).
 	PauseRun(ctx context.Context, in *PauseRunRequest, opts ...grpc.CallOption) (*PauseRunResponse, error)
 	// Resumes a paused run. Idempotent: OK without change when the run is not paused. Errors:
 	// RUN_NOT_FOUND, RUN_STATE (the run has ended).
@@ -546,8 +546,8 @@ type SchedulerServiceServer interface {
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
 	// Lists the items of a map, page by page, in the order of its list, each as a step. Items that
-	// have not begun are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of this
-	// id), PAGE_TOKEN_INVALID.
+	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
+	// this id), PAGE_TOKEN_INVALID.
 	ListItems(context.Context, *ListItemsRequest) (*ListItemsResponse, error)
 	// Lists runs, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
@@ -569,7 +569,7 @@ type SchedulerServiceServer interface {
 	// Pauses a run: no new task is handed out, and tasks that agents hold continue. The timeout of
 	// the run and the `total` of its steps are suspended. Its child runs are paused shortly after,
 	// and resume with it. Idempotent: OK without change when the run is PAUSED. Errors:
-	// RUN_NOT_FOUND, RUN_STATE (the run has not begun, is stopping, is being undone or has ended).
+	// RUN_NOT_FOUND, RUN_STATE (the run has not started, is stopping, is being undone or has ended).
 	PauseRun(context.Context, *PauseRunRequest) (*PauseRunResponse, error)
 	// Resumes a paused run. Idempotent: OK without change when the run is not paused. Errors:
 	// RUN_NOT_FOUND, RUN_STATE (the run has ended).

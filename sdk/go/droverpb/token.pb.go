@@ -1,4 +1,5 @@
-// API tokens: who may call, where a server requires tokens (drover server --require-tokens).
+// API tokens: they authenticate callers of a server that requires tokens (drover server
+// --require-tokens).
 //
 // A call carries its token in the metadata `authorization: Bearer drover_...`, in native gRPC and
 // HTTP alike. Nothing else is needed: a client of generated stubs sets this one header. A table in

@@ -1473,7 +1473,7 @@ func (*WaitStep_Until) isWaitStep_Over() {}
 // as its own definition says. To undo a child that is COMPLETED the step needs a `compensate`,
 // which gets the child's output; without one the effects of the child stay.
 //
-// When `timeouts.total` has passed, the child is told to stop and to undo its work, and once the
+// When `timeouts.total` has passed, the child is asked to stop and to undo its work, and once the
 // child has ended the step fails with drover.total.
 type RunStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1800,7 +1800,7 @@ type Timeouts struct {
 	// queue, the task is part of a backlog; if none does, `on_pickup` says what happens. At least 1
 	// ms. Default 5 minutes.
 	Pickup *durationpb.Duration `protobuf:"bytes,1,opt,name=pickup,proto3" json:"pickup,omitempty"`
-	// Maximum duration of one attempt, with or without heartbeats. After it the agent is told to
+	// Maximum duration of one attempt, with or without heartbeats. After it the agent is asked to
 	// cancel, and the attempt ends as unknown with the code drover.timeout. At least 1 ms. Default 15
 	// minutes.
 	Attempt *durationpb.Duration `protobuf:"bytes,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -1809,8 +1809,8 @@ type Timeouts struct {
 	// least 2 s. Default 30 s.
 	Heartbeat *durationpb.Duration `protobuf:"bytes,3,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
 	// How long the progress that an agent reports may stay unchanged while the agent sends
-	// heartbeats. After it the agent is told to cancel, and the attempt ends as unknown with the code
-	// drover.stalled. At least 1 ms. Default: off.
+	// heartbeats. After it the agent is asked to cancel, and the attempt ends as unknown with the
+	// code drover.stalled. At least 1 ms. Default: off.
 	Stall *durationpb.Duration `protobuf:"bytes,4,opt,name=stall,proto3" json:"stall,omitempty"`
 	// Maximum duration of the step over all its attempts, waits, verify tasks and fallbacks, from the
 	// time at which it was first ready. It is suspended while the run is PAUSED or ESCALATED. When it
@@ -1922,14 +1922,15 @@ func (x *Timeouts) GetCallback() *durationpb.Duration {
 // The task that finds out whether an attempt took effect. It gets the step's input, as `effect_key`
 // the key under which the effect would have been made, and as `last_details` those of the attempt.
 // Success: the effect happened, with the output of the step. Failure with `no_effect`: it did not
-// happen. Any other outcome: the task cannot tell, and is retried; after that a person is asked.
+// happen. Any other outcome: the task could not determine it, and is retried; after that a person
+// is asked.
 type Verify struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the task. Required, 1 to 128 characters of [A-Za-z0-9._-].
 	Task string `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`
 	// Queue of the task; in a map it may contain expressions. Empty: the queue of the step.
 	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
-	// How a verify task that failed or could not tell is retried. Empty: 5 tries, with waits of 1 s
+	// How a verify task that failed or had no result is retried. Empty: 5 tries, with waits of 1 s
 	// to 1 minute. At most 16.
 	Retry []*RetryPolicy `protobuf:"bytes,3,rep,name=retry,proto3" json:"retry,omitempty"`
 	// The timeouts of the task. Same defaults as a step's; the step's own timeouts do not apply.

@@ -16,7 +16,7 @@
 // Repeating is always safe. A repeated poll is a new poll with a new number; the number of the old
 // poll goes into `lost_polls`.
 //
-// Finished work. Keep the outcome of a task until its own CompleteAnswer says what became of it. An
+// Finished work. Keep the outcome of a task until its own CompleteAnswer reports its result. An
 // error of a whole Complete says nothing about the results in it, whatever its code: an expired
 // token causes UNAUTHENTICATED, and a proxy can cause PERMISSION_DENIED, NOT_FOUND or
 // UNIMPLEMENTED; both are temporary. Wait with backoff and send the same outcome again, at least
@@ -736,7 +736,7 @@ type CompleteRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The agent that reports. Required.
 	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
-	// The results, 1 to 1,000. Each is judged by itself: some may be accepted and others refused.
+	// The results, 1 to 1,000. Each is checked by itself: some may be accepted and others refused.
 	Results []*TaskResult `protobuf:"bytes,3,rep,name=results,proto3" json:"results,omitempty"`
 	// A poll that this call carries, so that a busy agent needs one call for each step. Absent: none.
 	Next          *Next `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`

@@ -16,7 +16,7 @@
 // Repeating is always safe. A repeated poll is a new poll with a new number; the number of the old
 // poll goes into `lost_polls`.
 //
-// Finished work. Keep the outcome of a task until its own CompleteAnswer says what became of it. An
+// Finished work. Keep the outcome of a task until its own CompleteAnswer reports its result. An
 // error of a whole Complete says nothing about the results in it, whatever its code: an expired
 // token causes UNAUTHENTICATED, and a proxy can cause PERMISSION_DENIED, NOT_FOUND or
 // UNIMPLEMENTED; both are temporary. Wait with backoff and send the same outcome again, at least

@@ -35,7 +35,8 @@ const (
 	// Perform the step.
 	TaskKind_TASK_KIND_PERFORM TaskKind = 1
 	// Find out whether an earlier attempt took effect: success = it did (with its output), failure
-	// with `no_effect` = it did not, unknown = cannot tell. A verify task never does the work itself.
+	// with `no_effect` = it did not, unknown = it cannot determine it. A verify task never does the
+	// work itself.
 	TaskKind_TASK_KIND_VERIFY TaskKind = 2
 	// Undo the step.
 	TaskKind_TASK_KIND_COMPENSATE TaskKind = 3
@@ -977,7 +978,7 @@ func (*Outcome_Deferred) Descriptor() ([]byte, []int) {
 	return file_drover_v1_task_proto_rawDescGZIP(), []int{1, 4}
 }
 
-// Not started. A draining agent answers this for tasks that it has not begun.
+// Not started. A draining agent answers this for tasks that it has not started.
 type Outcome_Released struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1015,8 +1016,8 @@ func (*Outcome_Released) Descriptor() ([]byte, []int) {
 }
 
 // Stopped on request. Without `no_effect`, the attempt is unknown, with the reason of the stop as
-// its code (drover.timeout, drover.stalled, drover.unknown), if it was told to stop because of
-// its own time or progress, or if it was not told to stop at all.
+// its code (drover.timeout, drover.stalled, drover.unknown), if it was asked to stop because of
+// its own time or progress, or if it was not asked to stop at all.
 type Outcome_Cancelled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The agent knows that nothing exists at the remote service, neither from this attempt nor from
