@@ -5,7 +5,7 @@ import { createProgram } from "../cli/program.ts";
 
 export async function cliPage(): Promise<string> {
   const program = await createProgram("0", () => undefined);
-  const nouns = program.commands.filter(isTold);
+  const nouns = program.commands.filter(isDocumented);
   const names = nouns.map((noun) => `[${noun.name()}](#drover-${noun.name()})`).join(" · ");
   const global = optionTable(program.options);
   return [HEAD, names, "## Global options", global, ...nouns.map((noun) => nounPart(noun))].join(
@@ -30,16 +30,17 @@ A command has the form \`drover NOUN VERB\`. It writes data to standard output, 
 | 4 | not found |
 | 5 | the run waits for a person (\`run start --wait\`) |
 
-A setting comes from the first of these that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` says which one applies.`;
+A setting comes from the first source that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.`;
 
-/** What scripts of completion call is no word for people. */
-function isTold(command: Command): boolean {
+/** The verb of the completion scripts is not for people. */ function isDocumented(
+  command: Command,
+): boolean {
   return command.name() !== "complete";
 }
 
 function nounPart(noun: Command): string {
   const name = `drover ${noun.name()}`;
-  const verbs = noun.commands.filter(isTold);
+  const verbs = noun.commands.filter(isDocumented);
   if (verbs.length === 0) return verbPart(noun, name, "##");
   const own = EXAMPLES[noun.name()]
     ? [verbPart(noun, name, "##")]
@@ -50,7 +51,7 @@ function nounPart(noun: Command): string {
 function verbsPart(verbs: readonly Command[], under: string): readonly string[] {
   return verbs.flatMap((verb) => {
     const name = `${under} ${verb.name()}`;
-    const more = verb.commands.filter(isTold);
+    const more = verb.commands.filter(isDocumented);
     return more.length === 0 ? [verbPart(verb, name, "###")] : verbsPart(more, name);
   });
 }
@@ -86,8 +87,8 @@ function optionTable(options: readonly Option[]): string {
       const choices = argChoices ? [`one of ${argChoices.map(code).join(", ")}`] : [];
       const fallback = description.includes("(default ") ? "" : defaultOf(option);
       const more = [...choices, ...(fallback ? [`default ${fallback}`] : [])];
-      const said = [description, ...more].filter((part) => part !== "").join("; ");
-      return `| \`${cell(flags)}\` | ${cell(said)} | ${envVar ? code(envVar) : ""} |`;
+      const text = [description, ...more].filter((part) => part !== "").join("; ");
+      return `| \`${cell(flags)}\` | ${cell(text)} | ${envVar ? code(envVar) : ""} |`;
     });
   if (rows.length === 0) return "";
   return ["| option | | environment |", "| --- | --- | --- |", ...rows].join("\n");
@@ -95,9 +96,9 @@ function optionTable(options: readonly Option[]): string {
 
 function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   if (defaultValueDescription !== undefined) return defaultValueDescription;
-  const said: unknown = defaultValue;
-  if (typeof said === "string" && said !== "") return code(said);
-  return typeof said === "number" ? String(said) : "";
+  const value: unknown = defaultValue;
+  if (typeof value === "string" && value !== "") return code(value);
+  return typeof value === "number" ? String(value) : "";
 }
 
 function code(text: string): string {

@@ -1,7 +1,7 @@
 /**
- * Makes docs/STATES.md from the rules: the table of states, what each outcome leads to (asked of
- * the rules, one by one), and the defaults. `node docs/generate.ts` writes the page, and
- * the other pages and schemas below with it; tests compare them.
+ * Generates docs/STATES.md from the rules: the table of states, what each outcome leads to
+ * (evaluated by the rules, one by one), and the defaults. `node docs/generate.ts` writes the page,
+ * and the other pages and schemas below with it; tests compare them.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,13 +47,13 @@ export function statesPage(): string {
     "After reading this page you can look up every state of a run and of a step, every change from one state to another, what each event and each outcome leads to, and all defaults.",
     "A step has a forward state and, beside it, an undo state. At most one of the two moves, which means that it is READY, LEASED, BACKOFF, WAITING or HELD (ready while its run is paused). A row from a state to itself changes a property of the state, such as its next due time; the pictures leave these rows out.",
     "## Run",
-    "A run begins RUNNING, or PENDING if it is to start later. The column *on* names the cause of a change. `start`: what the run waited for has come. `counters`: the counters of the run ask for the change, at the end of any event. `stop`: a step has failed for good. `continue`: an answer, a report or a command resumes an escalated run. `leave`: a person ends the run as things are.",
+    "A run starts in RUNNING, or in PENDING if it has a later start time. The column *on* names the cause of a change. `start`: the start time, or the concurrency permit, for which the run waited has come. `counters`: the counters of the run ask for the change, at the end of any event. `stop`: a step has failed for good. `continue`: an answer, a report or a command resumes an escalated run. `leave`: a person ends the run without compensation.",
     ...pictureAndTable(RUN_EDGES, "PENDING", "RUNNING"),
     "## Step, forward",
-    "The forward state begins BLOCKED. The column *on* names the effect of a decision that changes the state. `claim` and `beat` happen to a task outside a decision: an agent takes the task, or hears in a heartbeat that it should stop.",
+    "The forward state starts as BLOCKED. The column *on* names the effect of a decision that changes the state. `claim` and `beat` happen to a task outside a decision: an agent takes the task, or learns from the answer to a heartbeat that it should stop.",
     ...pictureAndTable(FORWARD_EDGES, "BLOCKED"),
     "## Step, undo",
-    "The undo state begins NONE. Undoing begins when the forward state can move no more.",
+    "The undo state starts as NONE. Undoing starts when the forward state can no longer change.",
     ...pictureAndTable(UNDO_EDGES, "NONE"),
     "## Events",
     "The table lists what each event does to a run in each of its states. *Same*: the run stays in its state; the changes that may follow by `counters` are listed [above](#run).",
@@ -61,7 +61,7 @@ export function statesPage(): string {
     "## Outcomes",
     "The table lists the state of a leased step after each outcome, as the rules answer: for a step with the defaults and a `compensate`, at its first attempt, by its `effects`, and for a verify and an undo. *Counted*: the try counts against a retry policy. *Unsettled*: an effect may exist, and is undone if the run is undone. *Made*: the effect exists.",
     outcomeTable(),
-    "An outcome that the supervisor finds is recorded as an intervention as well. A step has failed for good when no retry policy matches its failure, or when the policy allows no further try: the step is FAILED, and the run gets its stop reason (`stop` above), unless `on_failure` says otherwise.",
+    "An outcome that the supervisor finds is recorded as an intervention as well. A step has failed for good when no retry policy matches its failure, or when the policy allows no further try: the step is FAILED, and the run gets its stop reason (`stop` above), unless `on_failure` is set.",
     "## Defaults",
     ...defaultTables(),
     "",
@@ -128,9 +128,9 @@ function planWith(effects: Effects): Plan {
 }
 
 type Report = Extract<RunEvent, { kind: "report" }>;
-type Said = Report["outcome"];
+type Outcome = Report["outcome"];
 
-const failure = (kind: "transient" | "permanent", noEffect = false): Said => ({
+const failure = (kind: "transient" | "permanent", noEffect = false): Outcome => ({
   kind: "failure",
   class: kind,
   code: "code",
@@ -144,16 +144,16 @@ const OUTCOMES: readonly (readonly [
   by: string,
   event: (lease: Lease) => RunEvent,
 ])[] = [
-  ["success", "agent", said({ kind: "success", output: null })],
-  ["failure, transient", "agent", said(failure("transient"))],
-  ["failure, permanent", "agent", said(failure("permanent"))],
-  ["failure, permanent, no effect", "agent", said(failure("permanent", true))],
-  ["unknown", "agent", said({ kind: "unknown", code: "drover.unknown", message: "" })],
-  ["again", "agent", said({ kind: "again", afterMs: 1_000 })],
-  ["deferred", "agent", said({ kind: "deferred" })],
-  ["cancelled", "agent", said({ kind: "cancelled", noEffect: false })],
-  ["cancelled, no effect", "agent", said({ kind: "cancelled", noEffect: true })],
-  ["released", "agent", said({ kind: "released" })],
+  ["success", "agent", reported({ kind: "success", output: null })],
+  ["failure, transient", "agent", reported(failure("transient"))],
+  ["failure, permanent", "agent", reported(failure("permanent"))],
+  ["failure, permanent, no effect", "agent", reported(failure("permanent", true))],
+  ["unknown", "agent", reported({ kind: "unknown", code: "drover.unknown", message: "" })],
+  ["again", "agent", reported({ kind: "again", afterMs: 1_000 })],
+  ["deferred", "agent", reported({ kind: "deferred" })],
+  ["cancelled", "agent", reported({ kind: "cancelled", noEffect: false })],
+  ["cancelled, no effect", "agent", reported({ kind: "cancelled", noEffect: true })],
+  ["released", "agent", reported({ kind: "released" })],
   [
     "never delivered",
     "agent, for a lost poll",
@@ -162,7 +162,7 @@ const OUTCOMES: readonly (readonly [
   ["lost: silent for `heartbeat`", "supervisor", silence],
 ];
 
-function said(outcome: Said): (lease: Lease) => RunEvent {
+function reported(outcome: Outcome): (lease: Lease) => RunEvent {
   return ({ task, fence, secret, session, agentId }) => ({
     kind: "report",
     step: 0,
@@ -196,7 +196,7 @@ function situations(): readonly Situation[] {
     { name: "verifiable", plan: verifiable, view: leased(verifiable, started(verifiable)) },
     { name: "once", plan: once, view: leased(once, started(once)) },
     {
-      name: "told to stop: past its time",
+      name: "asked to stop: past its timeout",
       plan: idempotent,
       view: leased(idempotent, started(idempotent), "timeout"),
     },
@@ -253,19 +253,19 @@ function stopping(plan: Plan): View {
 }
 
 function verifying(plan: Plan): View {
-  const unknown = said({ kind: "unknown", code: "drover.unknown", message: "" });
+  const unknown = reported({ kind: "unknown", code: "drover.unknown", message: "" });
   return passed(plan, leased(plan, started(plan)), unknown).view;
 }
 
 function compensating(plan: Plan): View {
-  const success = said({ kind: "success", output: null });
+  const success = reported({ kind: "success", output: null });
   const done = passed(plan, leased(plan, started(plan)), success).view;
   const last = leased(plan, done, null, 1);
   return passed(plan, last, (lease) => ({ ...reportOf(lease), step: 1 })).view;
 }
 
 function reportOf(lease: Lease): Report {
-  const event = said(failure("permanent"))(lease);
+  const event = reported(failure("permanent"))(lease);
   if (event.kind !== "report") throw new Error("a report is a report");
   return event;
 }
@@ -353,7 +353,7 @@ function defaultTables(): string[] {
         [
           "`cancel`",
           words(timeouts.cancelMs),
-          "from the heartbeat that told the agent to stop to the end of the lease",
+          "from the heartbeat that asked the agent to stop to the end of the lease",
         ],
         [
           "`settle`",

@@ -16,9 +16,9 @@ const HEAD = `# Metrics and health
 
 After reading this page you can monitor a server: what each metric means, from which value on it is wrong, what \`/healthz\` reports, and which queries to put on a dashboard.
 
-A server publishes its metrics in the text format of Prometheus at \`/metrics\`, on its one port, beside \`/healthz\` and \`/readyz\`. A counter counts what this server did since it started: add up the counters of all servers. A gauge that says *every server* has the same value on each server: take the greatest. Labels have few values: no run, step, agent, namespace or queue is a label.
+A server publishes its metrics in the text format of Prometheus at \`/metrics\`, on its one port, beside \`/healthz\` and \`/readyz\`. A counter counts what this server did since it started: add up the counters of all servers. A gauge marked *every server* has the same value on each server: take the greatest. Labels have few values: no run, step, agent, namespace or queue is a label.
 
-| name | type | unit | labels | what it says | [wrong](RUNBOOKS.md) |
+| name | type | unit | labels | meaning | [wrong](RUNBOOKS.md) |
 | --- | --- | --- | --- | --- | --- |`;
 
 const TAIL = `
@@ -30,7 +30,7 @@ const TAIL = `
 - **Partitions are without owner**: no supervisor has watched a share of the runs for 5 s. Leases, timers and deadlines of these runs pass unnoticed until a server takes the partitions over; the servers still accept the reports of agents.
 - **The consistency check is late**: the last whole round of this server's check of derived rows began more than an hour ago. \`--consistency-late\` sets another limit.
 
-Every server checks all partitions every 3 s, by the clock of the database, even if it owns none. So the other servers report a server that hangs. A server logs the beginning and the end as \`health.degraded\` and \`health.ok\`. A degraded server still answers 200, so that a liveness probe does not restart it: a restart would not help. \`/readyz\` says whether a server can take calls, and does not depend on this status: a degraded server can.
+Every server checks all partitions every 3 s, by the clock of the database, even if it owns none. So the other servers report a server that hangs. A server logs the start and the end as \`health.degraded\` and \`health.ok\`. A degraded server still answers 200, so that a liveness probe does not restart it: a restart would not help. \`/readyz\` shows whether a server can take calls, and does not depend on this status: a degraded server can.
 
 ## Queries for a dashboard
 

@@ -41,10 +41,10 @@ export function scenariosPage(): string {
       '| `"*"` | every task that performs a step and has no key of its own |',
     ].join("\n"),
     "## Acts",
-    "An act says what an agent does with a task. It is written as a word (`hang`), with the value of its main setting (`fail: SOLD_OUT`), or with several settings (`fail: { code: SOLD_OUT, permanent: true }`). A list has one act for each time that the task is handed out. The last act repeats; each item of a map begins with the first.",
+    "An act defines what an agent does with a task. It is written as a word (`hang`), with the value of its main setting (`fail: SOLD_OUT`), or with several settings (`fail: { code: SOLD_OUT, permanent: true }`). A list has one act for each time that the task is handed out. The last act repeats; each item of a map starts with the first.",
     choices(ACT),
     "## Events",
-    "An event has one key of the second table, which says what happens, and keys of the first table, which say when:",
+    "An event has one key of the second table, which defines what happens, and keys of the first table, which define when:",
     table(EVENT.beside),
     choices(EVENT),
     "## Expectations",
@@ -62,7 +62,7 @@ function table(fields: ReadonlyMap<string, Field<unknown>>): string {
     const must = absent.kind === "required" ? " **Required.**" : "";
     return `| \`${key}\` | ${cell(shape.says)} | ${cell(about)}.${must} |`;
   });
-  return ["| key | value | what it says |", "| --- | --- | --- |", ...rows].join("\n");
+  return ["| key | value | meaning |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function choices({ choices: all }: Pick<ChoiceShape<unknown>, "choices">): string {

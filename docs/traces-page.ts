@@ -141,5 +141,5 @@ With \`--log info\` (or \`DROVER_LOG=info\`) a server writes a log line at the e
 
 ## Unreachable receivers
 
-While the receiver cannot be reached, only spans are lost. Up to 20,000 spans wait; the server drops and counts the others (\`drover_spans_lost_total\`). The log says \`traces.sent\` when this begins and when it ends.
+While the receiver cannot be reached, only spans are lost. Up to 20,000 spans wait; the server drops and counts the others (\`drover_spans_lost_total\`). The log line \`traces.sent\` reports when this starts and when it ends.
 `;

@@ -16,7 +16,7 @@ export function workflowSchemaText(): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** What stands above each field of a message, by `Message.field`. Messages are not nested here. */
+/** The comment above each field of a message, by `Message.field`. Messages are not nested here. */
 function commentsOf(proto: string): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
   let message = "";

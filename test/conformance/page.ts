@@ -1,6 +1,6 @@
 /**
  * The table of agents by scenarios: for a terminal, and as docs/CONFORMANCE.md. A cell of the page
- * that a run did not play keeps what stood there.
+ * for which there is no new result keeps its old value.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { root } from "./toolbox.ts";
 
 export const pagePath = join(root, "docs/CONFORMANCE.md");
 
-/** What stands in a cell: passed, failed, not asked, not played. */
+/** The content of a cell: passed, failed, not required, not run. */
 export type Cell = "yes" | "NO" | "–" | "?";
 
 /** By agent, then by scenario. */

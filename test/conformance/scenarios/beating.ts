@@ -19,7 +19,7 @@ const moreThanALease = 4;
 export const beating: readonly Scenario[] = [
   {
     name: "lease-kept",
-    says: "Heartbeats keep the lease of a handler that takes longer, and say nothing of progress.",
+    says: "Heartbeats keep the lease of a handler that takes longer, and contain no progress.",
     async play(stage) {
       await stage.start();
       const go = stage.file("go");
@@ -39,7 +39,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "lists-all",
-    says: "Heartbeats say up to which poll they list all tasks, so that a forgotten one is found.",
+    says: "Heartbeats state up to which poll they list all tasks, so that a forgotten one is found.",
     notForStubs: "an agent may leave it out; a lost answer is then found when the lease ends",
     async play(stage) {
       await stage.start();
@@ -87,7 +87,7 @@ export const beating: readonly Scenario[] = [
   ),
   {
     name: "stalled",
-    says: "Work whose progress stands still is stopped, however many heartbeats come.",
+    says: "Work without progress is stopped, however many heartbeats arrive.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
@@ -151,7 +151,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "cancel-no-effect",
-    says: "A handler that was cancelled and says that nothing exists leaves nothing to undo.",
+    says: "A handler that was cancelled and reports no effect leaves nothing to undo.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
@@ -226,7 +226,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "lease-lost",
-    says: "An agent that hears its lease is lost stops the handler, and goes on with other work.",
+    says: "An agent that learns that its lease is lost stops the handler, and continues with other work.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
@@ -257,7 +257,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "frozen",
-    says: "The report of an agent that was frozen past its lease is kept as evidence alone.",
+    says: "The report of an agent that was frozen past its lease is only stored as evidence.",
     async play(stage) {
       const first = await stage.start();
       const go = stage.file("go");

@@ -27,7 +27,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-idle",
-    says: "An idle agent that is told to stop ends at once, with exit code 0.",
+    says: "An idle agent that is asked to stop ends at once, with exit code 0.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       const agent = await stage.start();
@@ -39,7 +39,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-finishes",
-    says: "An agent that is told to stop lets its handler finish, and takes nothing further.",
+    says: "An agent that is asked to stop lets its handler finish, and takes no further task.",
     async play(stage) {
       const first = await stage.start();
       const go = stage.file("go");
@@ -60,7 +60,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-stops",
-    says: "A handler that takes longer than the grace is told to stop, and its end is reported.",
+    says: "A handler that takes longer than the grace period is asked to stop, and its end is reported.",
     async play(stage) {
       const first = await stage.start({ graceMs: 200 });
       const runId = await stage.begin({ perform: [[{ await: stage.never }], [{ success: 2 }]] });
@@ -75,7 +75,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-gives-back",
-    says: "What was handed out to an agent that has just been told to stop goes to another.",
+    says: "A task that was handed out to an agent that has just been asked to stop goes to another.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       const first = await stage.start();

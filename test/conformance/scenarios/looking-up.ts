@@ -24,7 +24,7 @@ async function lookedUp(
 export const lookingUp: readonly Scenario[] = [
   {
     name: "verify-happened",
-    says: "A verify that says it happened settles the step with the output that it found.",
+    says: "A verify that finds the effect completes the step with the output that it found.",
     async play(stage) {
       const { agent, run } = await lookedUp(stage, [[{ happened: { charge: 7 } }]]);
       assertOutput(run, { charge: 7 });
@@ -37,7 +37,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "verify-did-not",
-    says: "A verify that says it did not happen lets the step be tried again.",
+    says: "After a verify that reports no effect, the step is tried again.",
     async play(stage) {
       const { run } = await lookedUp(stage, [[{ did_not_happen: {} }]]);
       assertOutput(run, "second");
@@ -46,7 +46,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "verify-cannot-tell",
-    says: "A verify that cannot tell is asked again, under a number of its own.",
+    says: "A verify with an unknown result is repeated, with its own attempt number.",
     async play(stage) {
       const cannot = [{ cannot_tell: { message: "The bank is closed." } }];
       const { agent, run } = await lookedUp(stage, [cannot, [{ happened: "found" }]]);
@@ -57,7 +57,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "verify-fails",
-    says: "A verify that fails, without saying that nothing exists, could not tell.",
+    says: "A verify that fails without no_effect counts as a verify with an unknown result.",
     async play(stage) {
       const fail = [{ fail: { code: "bank-closed" } }];
       const { run } = await lookedUp(stage, [fail, [{ did_not_happen: {} }]]);
@@ -112,7 +112,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "undo-unknown",
-    says: "What may have happened is undone too, without an output, under the key of the effect.",
+    says: "A possible effect is undone too, without an output, under the key of the effect.",
     async play(stage) {
       const agent = await stage.start();
       const perform = [

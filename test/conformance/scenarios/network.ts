@@ -19,7 +19,7 @@ async function moreBeats(stage: Stage, count: number): Promise<void> {
 export const network: readonly Scenario[] = [
   {
     name: "lost-delivery",
-    says: "A poll whose answer was lost is named, and what it brought comes again, uncounted.",
+    says: "The agent names a poll whose answer was lost; its tasks are handed out again, uncounted.",
     async play(stage) {
       const { poll } = stage.wire;
       const brings = poll.next();
@@ -59,7 +59,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "overloaded",
-    says: "Polls, beats and reports that a full server refused are repeated.",
+    says: "Polls, heartbeats and reports that an overloaded server refused are repeated.",
     async play(stage) {
       const { poll, beat, complete } = stage.wire;
       const refusals = [poll.next(), beat.next(), complete.next()].map(async (call) =>
@@ -79,7 +79,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "server-away",
-    says: "An agent that finds no server goes on asking, and works when there is one.",
+    says: "An agent that finds no server keeps polling, and works when there is one.",
     async play(stage) {
       const { poll } = stage.wire;
       const refusals = [poll.next(), poll.next(), poll.next()].map(async (call) =>
@@ -112,7 +112,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "silence",
-    says: "A network that swallows everything ends the lease by the agent's own clock.",
+    says: "If all packets are lost, the agent ends the lease by its own clock.",
     async play(stage) {
       const agent = await stage.start();
       const script = { perform: [[{ await: stage.never }], [{ success: 2 }]] };
@@ -223,7 +223,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "unknown-answer",
-    says: "An agent that does not know the answer to its heartbeat carries on.",
+    says: "An agent that does not know the answer to its heartbeat continues.",
     async play(stage) {
       await stage.start();
       const go = stage.file("go");

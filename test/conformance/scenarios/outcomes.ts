@@ -49,7 +49,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "retry-after",
-    says: "A failure may say how long to wait, and the next attempt does not come before.",
+    says: "A failure may set how long to wait, and the next attempt does not start before.",
     async play(stage) {
       await stage.start();
       const fail = { code: "rate-limited", retry_after_ms: 700 };
@@ -120,7 +120,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "again",
-    says: "A task that is not finished at the remote comes again, and no attempt is counted.",
+    says: "A task that is not finished at the remote service is handed out again, and no attempt is counted.",
     async play(stage) {
       const agent = await stage.start();
       const again = [{ again: { after_ms: 30 } }];

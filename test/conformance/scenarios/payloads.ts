@@ -91,7 +91,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "output-too-large",
-    says: "An output over the limit fails its step for good and says why; what was done is undone.",
+    says: "An output over the limit fails its step for good with the reason; completed steps are undone.",
     async play(stage) {
       const agent = await stage.start();
       const script = { perform: [[{ large: 300_000 }]] };

@@ -52,7 +52,7 @@ export const refusals: readonly Scenario[] = [
   refusedBy("refused-route", "no-route", "UNIMPLEMENTED"),
   {
     name: "drain-outage",
-    says: "An agent that is told to stop keeps a report through an outage as long as its lease lasts.",
+    says: "An agent that is asked to stop keeps a report through an outage as long as its lease lasts.",
     async play(stage) {
       const agent = await stage.start();
       const go = stage.file("go");
@@ -76,7 +76,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: "full-item",
-    says: "A report whose own answer says that it may pass later is repeated.",
+    says: "A report whose own answer is retryable is repeated.",
     async play(stage) {
       const reporting = stage.wire.complete.next();
       await stage.start();
