@@ -1,4 +1,4 @@
-/** A cordon in words: the agents that get no new tasks, the person, the reason, and how to remove it. */
+/** A cordon in words: its agents, its author, its reason, and how to remove it. */
 import type { Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { clean } from "./words.ts";
 

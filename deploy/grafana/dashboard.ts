@@ -1,6 +1,6 @@
-// The dashboard of Grafana as data: rows of panels, each a question that an operator asks, with the
-// queries that answer it. `node docs/generate.ts` makes drover.json of it, which is what Grafana
-// takes; a test holds every metric and label named here to the catalogue.
+// The dashboard of Grafana as data: rows of panels, each with the queries that an operator needs.
+// `node docs/generate.ts` writes drover.json from it, for Grafana; a test compares every metric and
+// label named here with the catalogue.
 
 export interface Query {
   readonly expr: string;
@@ -10,20 +10,20 @@ export interface Query {
 
 interface Panel {
   readonly title: string;
-  /** What it says, and what is good. */
+  /** What the panel shows, and which values are good. */
   readonly about: string;
   readonly unit: Unit;
   readonly queries: readonly Query[];
   /** One number, coloured from there on; left out: lines over time. */
   readonly wrongFrom?: number;
-  /** Lines stand on each other, since their sum means something. */
+  /** Lines are stacked, since their sum has a meaning. */
   readonly stacked?: true;
 }
 
 /** Units by the names of Grafana. */
 type Unit = "short" | "s" | "percentunit" | "bytes" | "ops";
 
-/** A label that a page of many servers is told apart by: Prometheus adds it. */
+/** The label that identifies a server: Prometheus adds it. */
 const BY_SERVER = "{{instance}}";
 const RANGE = "$__rate_interval";
 
@@ -37,46 +37,46 @@ const quantiles = (metric: string): readonly Query[] =>
 
 export const ROWS: readonly { readonly title: string; readonly panels: readonly Panel[] }[] = [
   {
-    title: "Does anything need a person?",
+    title: "Needs attention",
     panels: [
       {
         title: "Escalations",
-        about: "Questions that wait for a person. Their runs stand still until then.",
+        about: "Open escalations. Their runs wait for the answer of a person.",
         unit: "short",
         wrongFrom: 1,
         queries: [{ expr: "max(drover_escalations_open)", legend: "open" }],
       },
       {
         title: "Overdue",
-        about: "How long the oldest moment is due that nobody has acted on. Up to 5 s is the goal.",
+        about: "By how much the oldest due row is overdue. The goal is at most 5 s.",
         unit: "s",
         wrongFrom: 5,
         queries: [{ expr: "max(drover_overdue_seconds)", legend: "oldest" }],
       },
       {
         title: "Partitions without owner",
-        about: "Shares of the runs that nobody watches. For some seconds after a server was lost.",
+        about: "Partitions without a supervisor. Normal for some seconds after a server was lost.",
         unit: "short",
         wrongFrom: 1,
         queries: [{ expr: "max(drover_partitions_unowned)", legend: "partitions" }],
       },
       {
         title: "Open circuits",
-        about: "Tasks that fail for all agents, and agents that fail where others do not: at rest.",
+        about: "Tasks that fail for all agents, and agents that fail where others do not.",
         unit: "short",
         wrongFrom: 1,
         queries: [{ expr: "max by (of) (drover_circuits_open)", legend: "{{of}}" }],
       },
       {
-        title: "Oldest task that waits",
-        about: "How long an agent has been awaited. What is paused does not count.",
+        title: "Oldest waiting task",
+        about: "How long the oldest task has waited for an agent. Paused tasks do not count.",
         unit: "s",
         wrongFrom: 300,
         queries: [{ expr: "max(drover_tasks_waiting_seconds)", legend: "oldest" }],
       },
       {
         title: "Degraded servers",
-        about: "Servers that say of themselves that watching is late. /healthz says why.",
+        about: "Servers that report that supervision is late. /healthz contains the reason.",
         unit: "short",
         wrongFrom: 1,
         queries: [{ expr: "sum(drover_degraded)", legend: "degraded" }],
@@ -88,7 +88,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Success rate",
-        about: "Of the runs that have ended, those that are COMPLETED.",
+        about: "The share of ended runs that are COMPLETED.",
         unit: "percentunit",
         queries: [
           {
@@ -98,24 +98,24 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: "Runs begun and ended",
-        about: "Per second, by the state in which they end.",
+        title: "Runs started and ended",
+        about: "Per second; ended runs by their final state.",
         unit: "ops",
         queries: [
-          { expr: `sum(${rate("drover_runs_started_total")})`, legend: "begun" },
+          { expr: `sum(${rate("drover_runs_started_total")})`, legend: "started" },
           { expr: `sum by (state) (${rate("drover_runs_ended_total")})`, legend: "{{state}}" },
         ],
       },
       {
         title: "Open runs by state",
-        about: "What is under way in all namespaces, and what stands still.",
+        about: "Open runs in all namespaces.",
         unit: "short",
         stacked: true,
         queries: [{ expr: "max by (state) (drover_runs_open)", legend: "{{state}}" }],
       },
       {
         title: "Retries per run",
-        about: "Attempts that have failed, or of which nobody knows, for each run that has ended.",
+        about: "Attempts with a failed or unknown outcome, for each ended run.",
         unit: "short",
         queries: [
           {
@@ -127,12 +127,12 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     ],
   },
   {
-    title: "What goes wrong, and how fast it is put right",
+    title: "Faults and recovery",
     panels: [
       {
         title: "Time to detect",
         about:
-          "From the moment at which something was due to the action of a supervisor: p99 within 1 s.",
+          "From the due time to the action of a supervisor. Good: p99 within 1 s.",
         unit: "s",
         queries: quantiles("drover_detection_seconds"),
       },
@@ -145,7 +145,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Interventions by rule",
         about:
-          "What supervisors do, per second. A rule that rises and did not before has a runbook.",
+          "Actions of supervisors per second. See the runbook of a rule that rises.",
         unit: "ops",
         stacked: true,
         queries: [
@@ -154,7 +154,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Attempts by outcome",
-        about: "Tasks that have ended, per second.",
+        about: "Ended tasks per second.",
         unit: "ops",
         stacked: true,
         queries: [
@@ -168,13 +168,13 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Dispatch latency",
-        about: "From the time at which a task was ready to its lease. Long: agents are too few.",
+        about: "From the time at which a task was ready to its lease. If it is long, add agents.",
         unit: "s",
         queries: quantiles("drover_task_wait_seconds"),
       },
       {
         title: "Queue depth",
-        about: "Tasks that wait in all queues, and polls of agents that wait for one.",
+        about: "Waiting tasks of all queues, and parked polls of agents.",
         unit: "short",
         queries: [
           { expr: "max(drover_tasks_waiting)", legend: "tasks" },
@@ -183,13 +183,13 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Queue age",
-        about: "How long the task waits that has waited longest.",
+        about: "The wait of the oldest task.",
         unit: "s",
         queries: [{ expr: "max(drover_tasks_waiting_seconds)", legend: "oldest" }],
       },
       {
         title: "Tasks handed out",
-        about: "Per second, by what they are.",
+        about: "Per second, by kind of task.",
         unit: "ops",
         stacked: true,
         queries: [
@@ -198,7 +198,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Heartbeats",
-        about: "Beats of sessions that were stored, per second.",
+        about: "Heartbeats of sessions that were stored, per second.",
         unit: "ops",
         queries: [
           {
@@ -209,7 +209,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Sessions of agents",
-        about: "Those that each server has heard of in the last minute.",
+        about: "Sessions that called each server in the last minute.",
         unit: "short",
         stacked: true,
         queries: [{ expr: "drover_agent_sessions", legend: BY_SERVER }],
@@ -217,28 +217,28 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     ],
   },
   {
-    title: "Watching",
+    title: "Supervision",
     panels: [
       {
         title: "Overdue rows",
-        about: "Moments that have passed by more than the goal, by what they are of. Good: none.",
+        about: "Due rows that are overdue by more than the goal, by kind. Good: none.",
         unit: "short",
         stacked: true,
         queries: [{ expr: "max by (of) (drover_overdue_rows)", legend: "{{of}}" }],
       },
       {
         title: "Partitions by owner",
-        about: "How the servers share the watching; a step in it is a hand-over.",
+        about: "The number of partitions of each server; a step is a hand-over.",
         unit: "short",
         stacked: true,
         queries: [
           { expr: "drover_partitions_owned", legend: BY_SERVER },
-          { expr: "max(drover_partitions_unowned)", legend: "nobody" },
+          { expr: "max(drover_partitions_unowned)", legend: "no owner" },
         ],
       },
       {
         title: "Consistency check",
-        about: "How long ago the last whole round began. Up to an hour is fine.",
+        about: "How long ago the last whole round started. Good: up to an hour.",
         unit: "s",
         queries: [{ expr: "max(drover_consistency_round_age_seconds)", legend: "age" }],
       },
@@ -249,7 +249,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Transactions: p99",
-        about: "How long one was out that carries many calls. Good: well under a second.",
+        about: "The duration of a transaction of a batch. Good: well under a second.",
         unit: "s",
         queries: [
           {
@@ -261,7 +261,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       {
         title: "Calls in a batch",
         about:
-          "How many calls one transaction carries: it grows with the load, and spares the disk.",
+          "How many calls one transaction contains: it grows with the load, and saves disk writes.",
         unit: "short",
         queries: [
           {
@@ -272,7 +272,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Connections",
-        about: "Busy ones, and transactions that wait for one. Good: none waits.",
+        about: "Busy connections, and transactions that wait for one. Good: none waits.",
         unit: "short",
         queries: [
           {
@@ -289,19 +289,19 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Processor",
-        about: "Cores that each server takes.",
+        about: "CPU cores used by each server.",
         unit: "short",
         queries: [{ expr: rate("drover_process_cpu_seconds_total"), legend: BY_SERVER }],
       },
       {
-        title: "The thread that takes calls",
-        about: "The share of time in which it is at work. At 90 % start one more server.",
+        title: "Main thread",
+        about: "The share of time in which the thread is busy. At 90 % start one more server.",
         unit: "percentunit",
         queries: [{ expr: rate("drover_process_loop_seconds_total"), legend: BY_SERVER }],
       },
       {
         title: "Memory",
-        about: "As the system counts it.",
+        about: "Resident memory of each server.",
         unit: "bytes",
         queries: [{ expr: "drover_process_memory_bytes", legend: BY_SERVER }],
       },
@@ -313,7 +313,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Lost spans",
-        about: "Spans per second that got to no receiver of traces. Good: none.",
+        about: "Spans per second that were not delivered to the receiver of traces. Good: none.",
         unit: "ops",
         queries: [{ expr: `sum(${rate("drover_spans_lost_total")})`, legend: "lost" }],
       },
@@ -323,7 +323,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
 
 const WIDTH = 24;
 const HEIGHT = { number: 4, lines: 8, heading: 1 };
-/** Whatever Prometheus the reader has. */
+/** The Prometheus that the reader selects. */
 const SOURCE = { type: "prometheus", uid: "${source}" };
 
 /** drover.json, as text. */
@@ -356,7 +356,7 @@ function dashboardOf(panels: readonly object[]): object {
     uid: "drover",
     title: "Drover",
     description:
-      "What needs a person, how runs fare, how fast faults are found, and what it takes.",
+      "What needs attention, the outcomes of runs, detection and recovery times, and resources.",
     tags: ["drover"],
     schemaVersion: 39,
     editable: true,

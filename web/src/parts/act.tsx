@@ -1,6 +1,6 @@
 // An action: a button, a dialog that asks before it, and a message after it.
 //
-//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It is paused."}>
+//   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "Paused."}>
 //     what will happen, and fields if the user must fill in something
 //   </Act>
 import { type ReactNode, useState } from "react";
