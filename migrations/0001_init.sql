@@ -1,9 +1,9 @@
--- All of Drover, in a schema of its own. `drover.` stands for the name of that schema, whatever it is: the
--- program creates the schema and replaces the name here. Rules for changes of this folder: README.md beside
--- it.
+-- All of Drover, in a schema of its own. `drover.` stands for the name of that schema: the
+-- program creates the schema and replaces the name here. Rules for changes of this folder:
+-- README.md beside it.
 --
--- The state of a run is JSON in its pages, with words for states. In the other tables numbers stand for
--- names. Views show both in words.
+-- The state of a run is JSON in its pages, with words for states. In the other tables numbers
+-- represent names. Views show both in words.
 --
 -- Frequency of writes: `run_page`, `ready`, `lease` and `agent_session` change with every task and stay small
 -- or narrow. All other tables are append-only or change rarely. There are no foreign keys between frequently
@@ -138,7 +138,7 @@ create table drover.run (
 ) partition by range (id);
 create table drover.run_default partition of drover.run default;
 comment on column drover.run.notify_hook is 'The hook that the start request names for the end of the run; notify_url is another address for it.';
-comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) started this one; never changes.';
+comment on column drover.run.parent_id is 'The run that started this one, by its step parent_step (an id); never changes.';
 comment on column drover.run.parent_until is 'The deadline of the parent when it started this run.';
 comment on column drover.run.traceparent is 'W3C trace context: the trace, the span of the caller (zeros: none), and whether the trace is sampled; null: not traced.';
 comment on column drover.run.tracestate is 'As the caller sent it.';
@@ -356,7 +356,7 @@ create table drover.lease (
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.lease.cancel is 'asked: the next heartbeat with this task tells its agent to stop; heard: its agent knows, and the lease ends at the time that the agent has for that; none: neither.';
+comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; heard: the agent has received the request, and the lease ends after its grace period; none: neither.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Input from people and other systems, interventions and escalations
@@ -417,7 +417,7 @@ create table drover.escalation (
 create table drover.escalation_default partition of drover.escalation default;
 comment on table drover.escalation is 'A question that only a person can answer, numbered within its run.';
 comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
-comment on column drover.escalation.claimed_by is 'The person who has said that he looks after it. Any other person may still answer.';
+comment on column drover.escalation.claimed_by is 'The person who has claimed it. Any other person may still answer.';
 comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
 
 create table drover.lane_question (
@@ -862,8 +862,8 @@ create table drover.partition_history (
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 
--- One row for each token, also when it is revoked or expired: who created it, for what, and who revoked it.
--- Deleted a year after its end, when another token is created.
+-- One row for each token, also when it is revoked or expired: its creator, its purpose, and the
+-- person who revoked it. Deleted a year after its end, when another token is created.
 create table drover.api_token (
   id text primary key,
   digest bytea not null unique,
@@ -1094,7 +1094,7 @@ cross join lateral (
 cross join lateral (
   select coalesce((x.step ->> 'f')::integer, 0) as fence, coalesce((x.step ->> 'r')::float8, 0) as since
 ) as n;
-comment on view drover.step_view is 'Steps, and items of maps, that have begun. A step that still waits for all its needs is in no page. Filter by run_id.';
+comment on view drover.step_view is 'Steps, and items of maps, that have started. A step that still waits for all its needs is in no page. Filter by run_id.';
 
 -- Attempts as pages and the log contain them.
 create view drover.stored_attempt as
@@ -1257,7 +1257,7 @@ from drover.lane as l
 join drover.queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
 where q.leases_max is not null or q.rate is not null;
 
--- Lanes whose circuit lets nothing through, except one probe.
+-- Lanes whose circuit is open: no task is handed out, except one probe.
 create view drover.open_lane as
 select c.lane, c.state, c.since, c.until, c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.circuit as c

@@ -1258,7 +1258,7 @@ comment on table drover.delivery is 'One webhook: what it is about, how many eve
 comment on column drover.delivery.run_id is 'The run of the first event.';
 comment on table drover.escalation is 'A question that only a person can answer, numbered within its run.';
 comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
-comment on column drover.escalation.claimed_by is 'The person who has said that he looks after it. Any other person may still answer.';
+comment on column drover.escalation.claimed_by is 'The person who has claimed it. Any other person may still answer.';
 comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
 comment on table drover.hook is 'Where the events of a namespace are sent. The secret signs, so it is stored as it is.';
 comment on table drover.inbox is 'A run that is to be started. The row is deleted once the run exists; a refused row stays for 30 days.';
@@ -1270,7 +1270,7 @@ comment on table drover.lane_question is 'The last escalation about a lane that 
 comment on table drover.learned_duration is 'Typical durations of successful attempts at a step of a workflow version, as two sketches. Each server with new samples writes them once a minute. There are as many rows as versions have steps.';
 comment on column drover.learned_duration.step_no is 'The number of the step. All items of a map count for the step.';
 comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent sketch; null: there are none yet.';
-comment on column drover.lease.cancel is 'asked: the next heartbeat with this task tells its agent to stop; heard: its agent knows, and the lease ends at the time that the agent has for that; none: neither.';
+comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; heard: the agent has received the request, and the lease ends after its grace period; none: neither.';
 comment on view drover.lease_view is 'Tasks that agents hold now, with their last heartbeat and progress.';
 comment on table drover.message is 'A message from one run to another, from the change that causes it until a pass of its target applies it.';
 comment on column drover.message.step_key is 'Of the end of a child run: the step that started it, with the fence.';
@@ -1301,7 +1301,7 @@ comment on view drover.region_use is 'Whether a region has anything to do. Its p
 comment on table drover.rerun is 'A run that repeats another one.';
 comment on column drover.rerun.from_step is 'The step from which it repeats; empty: from the start; null: from what had failed.';
 comment on column drover.run.notify_hook is 'The hook that the start request names for the end of the run; notify_url is another address for it.';
-comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) started this one; never changes.';
+comment on column drover.run.parent_id is 'The run that started this one, by its step parent_step (an id); never changes.';
 comment on column drover.run.parent_until is 'The deadline of the parent when it started this run.';
 comment on column drover.run.traceparent is 'W3C trace context: the trace, the span of the caller (zeros: none), and whether the trace is sampled; null: not traced.';
 comment on column drover.run.tracestate is 'As the caller sent it.';
@@ -1326,7 +1326,7 @@ comment on table drover.signal is 'A signal that was sent to a run, perhaps befo
 comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 comment on view drover.step_name is 'The name of each step of each definition, by its number.';
 comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
-comment on view drover.step_view is 'Steps, and items of maps, that have begun. A step that still waits for all its needs is in no page. Filter by run_id.';
+comment on view drover.step_view is 'Steps, and items of maps, that have started. A step that still waits for all its needs is in no page. Filter by run_id.';
 comment on view drover.stored_attempt is 'The rows that attempt_view reads.';
 comment on table drover.trigger is 'A trigger waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
 comment on column drover.trigger.secret is 'The secret that signs a body, as it is. Of a bearer token only the digest is stored.';
