@@ -1,5 +1,5 @@
-// Where a server's CPU goes: its profile as V8 writes it, by the part of the program that a moment
-// belongs to. A moment belongs to the innermost frame that is of a package or of a folder of the
+// Where a server's CPU goes: its profile as V8 writes it, by the part of the program that a sample
+// // belongs to. A sample belongs to the innermost frame that is of a package or of a folder of the
 // server, so what Node does for the driver counts as the driver.
 import { readdirSync, readFileSync } from "node:fs";
 import type { Profiler } from "node:inspector";

@@ -109,8 +109,7 @@ export interface Seen extends Used {
   readonly loadCpuS: number;
 }
 
-/**
- * As much work as the machine can do, for as long as somebody looks. With several servers each has
+/** As much work as the machine can do, for as long as it is measured. With several servers each has
  * its own agent, and its share of the runs.
  */
 export async function saturate<Result>(

@@ -1,6 +1,6 @@
-// What early detection costs: agents hold tasks with beats for a while, then all of them are killed
-// at once, and every lease must be found. Few agents at several heartbeats, and ten thousand leases
-// that are beaten for every 5 s.
+// What early detection costs: agents hold tasks with heartbeats for a while, then all of them are
+// killed at once, and every lease must be found. Few agents at several heartbeats, and ten thousand
+// leases that are beaten for every 5 s.
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { type Measured, spreadOf, type Wish } from "../profile.ts";
@@ -50,7 +50,7 @@ async function measure(load: Load, measureS: number) {
     await begin(world, load);
     const args = [world.address, ...[sessions, tasksEach, heartbeatS * 1_000].map(String)];
     const agents = await startProgram("holders.ts", args);
-    // The first beat of every agent and what it set in motion is not measured.
+    // The first heartbeat of every agent and the work that it causes is not measured.
     await wait((heartbeatS * 1_000) / 3);
     const before = await world.used();
     await wait(measureS * 1_000);
@@ -105,7 +105,7 @@ async function begin(world: BenchWorld, { heartbeatS, sessions, tasksEach }: Loa
   client.close();
 }
 
-/** Once every lease has been found: when each was due, and when somebody acted, in ms. */
+/** Once every lease has been found: when each was due, and when a supervisor acted, in ms. */
 async function allFound(world: BenchWorld, wanted: number) {
   for (;;) {
     const { rows } = await world.database.query<{ dueAt: number; actedAt: number }>(

@@ -34,14 +34,14 @@ interface Place {
   readonly client: Client;
 }
 
-/** What an agent process tells. */
-interface Told {
+/** What an agent process reports. */
+interface Reported {
   readonly awake: readonly number[];
   readonly failed: number;
 }
 
 interface Sleepers {
-  /** By the clock that all share; in the order in which they were told. */
+  /** By the clock that all share; in the order in which they were reported. */
   readonly awake: number[];
   /** Calls that had to be repeated so far. */
   failed(): number;
@@ -103,10 +103,10 @@ async function park(
   const awake: number[] = [];
   let failed = 0;
   for (const worker of workers)
-    worker.onMessage((told) => {
-      if (!isTold(told)) return;
-      awake.push(...told.awake);
-      failed += told.failed;
+    worker.onMessage((report) => {
+      if (!isReported(report)) return;
+      awake.push(...report.awake);
+      failed += report.failed;
     });
   await (how === "spread" ? wait(SPREAD_MS) : quiet(place));
   return {
@@ -122,7 +122,7 @@ async function park(
   };
 }
 
-function isTold(message: unknown): message is Told {
+function isReported(message: unknown): message is Reported {
   return typeof message === "object" && message !== null && "awake" in message;
 }
 

@@ -42,7 +42,7 @@ export async function inflight({ short, say }: Wish): Promise<Measured> {
   });
 }
 
-/** One run that the server has begun, and copies of it. */
+/** One run that the server has started, and copies of it. */
 async function park({ address, database }: BenchWorld, step: Wait, runs: number): Promise<void> {
   const client = createClient({ address });
   const workflow = { workflow: "parked", steps: [{ id: "wait", ...step }] };

@@ -1,5 +1,5 @@
 // How long a run of three tasks takes that do nothing: one at a time, and at shares of what the
-// machine can do, by callers who wait for nobody.
+// machine can do, by callers that do not wait for each other.
 import { setTimeout as wait } from "node:timers/promises";
 import { idleShare } from "../machine.ts";
 import { type Measured, type Spread, spreadOf, type Wish } from "../profile.ts";
@@ -10,7 +10,7 @@ import { BATCHES, STEPS, saturated } from "./chain.ts";
 const SHARES = { at_10_percent: 0.1, at_50_percent: 0.5, at_80_percent: 0.8 };
 const LONG = { warmS: 5, measureS: 30, alone: 500 };
 const SHORT = { warmS: 1, measureS: 4, alone: 60 };
-/** Tells the one who schedules to begin one run. */
+/** Asks the scheduling process to start one run. */
 const ONE = -1;
 const LOOK_MS = 1;
 
@@ -54,7 +54,7 @@ export async function latency({ short, say }: Wish): Promise<Measured> {
   }
 }
 
-/** Who performs the runs and who schedules them, each a process of its own. */
+/** The agent of the runs and the client that starts them, each a process of its own. */
 export async function startWorkers({ address }: Pick<BenchWorld, "address">): Promise<Workers> {
   const seen: RunTimes[] = [];
   const agent = await startWorker("latency-agent.ts", [address, String(BATCHES.many)]);

@@ -1,7 +1,8 @@
-// How long nobody watches: a server that owns nearly all partitions is stopped, killed, frozen, or
-// cut off from PostgreSQL, while agents hold thousands of leases, timers come due all the time and
-// tasks follow from them. Some of the agents die with the server, and what they held must be found;
-// the others beat on at the server that is left, and must lose nothing.
+// How long partitions are without a supervisor: a server that owns nearly all partitions is
+// stopped, killed, frozen, or cut off from PostgreSQL, while agents hold thousands of leases,
+// timers come due all the time and tasks follow from them. Some of the agents die with the server,
+// and what they held must be found; the others beat on at the server that is left, and must lose
+// nothing.
 //
 //   each round: the survivor of the last one, alone ─→ a new server joins ─→ the older one goes,
 //   and comes back, if it can, when all is over: what it still says must count for nothing
@@ -62,7 +63,7 @@ const SCAN_EVERY_MS = 500;
 
 interface World {
   readonly database: Client;
-  /** Held at the moment of the fault. */
+  /** Held at the time of the fault. */
   readonly leases: number;
   start(): Promise<Server>;
 }

@@ -1,5 +1,6 @@
-// The work of `chain` while somebody holds an old snapshot: what dies meanwhile cannot be cleared
-// away. The load goes on throughout, so the windows before, with and after it follow each other.
+// The work of `chain` while a transaction holds an old snapshot: what dies meanwhile cannot be
+// cleared away. The load continues throughout, so the windows before, with and after it follow each
+// other.
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
 import type { Measured, Wish } from "../profile.ts";
