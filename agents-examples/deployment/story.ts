@@ -10,12 +10,12 @@ during the first. The second starts everywhere, and the servers of the third wav
 The third does not even start on those of the second wave. Two servers may fail, and not more.`,
   right: "all servers run what the last good release brought, and no others ever saw a bad one.",
   meanings: {
-    network: "the connection broke, done or not: tried again under the same key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
-    "in-repair": "never will: one of the two servers that may fail",
-    unhealthy: "the gate after a wave stays shut: what was touched goes back",
-    "does-not-start": "never will: too many of these, and what was touched goes back",
-    "drover.items": "more servers failed than may: no other begins",
+    network: "the connection broke, effect unknown: tried again with the same key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
+    "in-repair": "permanent: one of the two servers that may fail",
+    unhealthy: "the gate after a wave refused: changed servers are rolled back",
+    "does-not-start": "permanent: too many failures, changed servers are rolled back",
+    "drover.items": "more servers failed than tolerated: no further one starts",
   },
 
   async play({ start, schedule }) {
@@ -50,7 +50,7 @@ function judgeRelease({ run, end, brokenIn, sickIn }: Release, facts: readonly F
   );
   return [
     ...(stranded.length > 0 ? [`never taken back from ${serversOf(stranded)}`] : []),
-    ...(tooFar.length > 0 ? [`went on to ${serversOf(tooFar)}`] : []),
+    ...(tooFar.length > 0 ? [`continued to ${serversOf(tooFar)}`] : []),
     ...(back.length > new Set(back).size ? ["taken back twice"] : []),
   ].map((message) => ({ run, message }));
 }

@@ -1,4 +1,4 @@
-/** A film in six chunks, of which one gets stuck while its agent is alive and beats. */
+/** A film in six chunks; one gets stuck while its agent is alive and sends heartbeats. */
 import { isDeepStrictEqual } from "node:util";
 import type { Fact } from "../stage/books.ts";
 import { judgeEnds, type Story } from "../stage/story.ts";
@@ -11,9 +11,9 @@ further: the process is there, its agent beats, and nothing goes on. An encoder 
 licence server, and gives it back.`,
   right: "the film is published once, of all its chunks, and every seat has been given back.",
   meanings: {
-    "drover.stalled": "the progress stood still: the encoder was killed, and the preset changed",
-    network: "the connection broke, done or not: tried again under the same key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
+    "drover.stalled": "no progress: the encoder was killed, and the preset changed",
+    network: "the connection broke, effect unknown: tried again with the same key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
   },
 
   async play({ seed, start, schedule }) {

@@ -11,10 +11,10 @@ cut off, and cannot be read: one may fail. The line breaks, once after a page wa
 is killed in the middle of a partition.`,
   right: "each row that can be read is loaded once, and what was published is their sum.",
   meanings: {
-    network: "the connection broke, done or not: gone on from the last page, under its key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
-    "drover.lost": "the agent was killed: another one went on from the last page it had told of",
-    "cut-off": "never will: the one that may fail",
+    network: "the connection broke, effect unknown: continued from the last page, with its key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
+    "drover.lost": "the agent was killed: another one continued from the last reported page",
+    "cut-off": "permanent: the one partition that may fail",
   },
 
   async play(stage) {

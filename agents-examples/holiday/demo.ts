@@ -25,7 +25,7 @@ import type { ServiceKind } from "./services/booking-desk.ts";
 
 /** From the first line to the verdict. */
 const limitMs = 75_000;
-/** A slow service may act on a request for which nobody waits any more: the verdict comes later. */
+/** A slow service may act on a request after its caller has left, so the ledgers are checked later. */
 const lateEffectMs = 1_600;
 const openNamedMax = 5;
 const exitCodes = { right: 0, failed: 1, usage: 2 } as const;
@@ -63,7 +63,7 @@ async function play(stage: Stage): Promise<Ended> {
   return { drover, outcome: await bookHolidays(stage, drover, services) };
 }
 
-/** Prints and writes what became of it; with --keep, returns only when somebody has seen enough. */
+/** Prints and writes the results; with --keep, returns only after Ctrl-C. */
 async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<number> {
   const { options, place, timeline, ending } = stage;
   ending.lift();
@@ -160,10 +160,10 @@ async function scheduleAll(client: Client, signal: AbortSignal): Promise<string>
   return name;
 }
 
-function tellKill(timeline: Timeline, { agent, held, bookedUntold }: Killed): void {
+function tellKill(timeline: Timeline, { agent, held, bookedUnreported }: Killed): void {
   timeline.act(`SIGKILL for ${agent}, in the middle of ${held.join(", ")}`);
-  if (bookedUntold.length === 0) return;
-  timeline.act(`booked by then, with nobody left to say so: ${bookedUntold.join(", ")}`);
+  if (bookedUnreported.length === 0) return;
+  timeline.act(`booked but not reported: ${bookedUnreported.join(", ")}`);
 }
 
 function openRuns(follow: Follow): string[] {

@@ -9,14 +9,14 @@ const approver = "Sasha";
 export const story: Story = {
   intro: `Eight orders: reserved, charged, shipped, or everything is given back. Over 500 euros a
 person decides, and once does not. Two cannot be shipped after they are paid, since there is no such
-address, and the line breaks while one of them is undone. Whatever happens, the customer is told.`,
+address, and the line breaks while one of them is undone. The customer is notified in any case.`,
   right: "who paid has a parcel, who has none has the money, no stock is held, and all were told.",
   meanings: {
-    network: "the connection broke, done or not: tried again under the same key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
+    network: "the connection broke, effect unknown: tried again with the same key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
     "drover.rejected": "not approved, or not in time",
-    "no-address": "never will: what was done is undone",
-    "sold-out": "never will, and there is nothing to undo",
+    "no-address": "permanent: completed steps are undone",
+    "sold-out": "permanent, and there is nothing to undo",
   },
 
   async play(stage) {
@@ -36,7 +36,7 @@ address, and the line breaks while one of them is undone. Whatever happens, the 
   ],
 };
 
-/** The approver reads what waits for him, and says his word. */
+/** The approver reads the open approvals, and decides. */
 async function decide({ client, signal }: Stage, { run, word, euros }: Order): Promise<void> {
   if (word === null) return;
   for await (const { steps } of client.watchRun({ key: run }, { signal })) {

@@ -25,7 +25,7 @@ export async function naive({ seed, remote, act }: NaiveStage): Promise<void> {
     const call = { key: ref, body: { ref, cents } };
     await remote("card/authorize", call);
     if (!(await capture(payment)) && !(await capture(payment)))
-      throw new Error("nobody says if it was captured");
+      throw new Error("it is unknown whether it was captured");
     await remote("books/post", call);
     await remote("mail/receipt", call);
   }

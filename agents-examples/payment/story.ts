@@ -1,4 +1,4 @@
-/** Nine payments over a card service that breaks, throttles, forgets, and cannot tell. */
+/** Nine payments over a card service that breaks, throttles, and loses callbacks and outcomes. */
 import type { Fact } from "../stage/books.ts";
 import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
 import { naive } from "./naive.ts";
@@ -10,13 +10,13 @@ The card service breaks the line, throttles, accepts captures and never says how
 twice cannot even tell when it is asked. One card is declined, one expires too early.`,
   right: "who was charged was charged once, with books and receipt; nobody else has a hold.",
   meanings: {
-    network: "the connection broke, done or not: tried again at once, under the same key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
-    "drover.callback": "accepted and never called back: looked up before anything else",
-    "did-not-happen": "looked up: it had not happened",
-    "cannot-tell": "looked up: the service does not know",
-    "card-declined": "never will: not tried again",
-    "card-expired": "never will: what was held is released",
+    network: "the connection broke, effect unknown: tried again at once, with the same key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
+    "drover.callback": "accepted, no callback: verified before any other action",
+    "did-not-happen": "verified: no effect",
+    "cannot-tell": "verified: the service does not know",
+    "card-declined": "permanent: not tried again",
+    "card-expired": "permanent: the hold is released",
   },
 
   async play({ seed, start, schedule }) {

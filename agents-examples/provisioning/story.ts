@@ -11,10 +11,10 @@ after it has acted. Some databases find no room in the first region, and some en
 the end of the quota in the middle, with half of the nodes made.`,
   right: "what is wanted is there once and whole, and of what cannot be there is nothing.",
   meanings: {
-    network: "the connection broke, done or not: tried again under the same key",
-    "rate-limited": "throttled: tried again when the cloud said",
-    "no-capacity": "never will in this region: made in the second one",
-    quota: "never will: all is deleted, the half-made nodes too",
+    network: "the connection broke, effect unknown: tried again with the same key",
+    "rate-limited": "throttled: tried again after its Retry-After",
+    "no-capacity": "permanent in this region: created in the second one",
+    quota: "permanent: all is deleted, including incomplete nodes",
   },
   compares: true,
 

@@ -47,7 +47,7 @@ export function createEnding(limitMs: number): Ending {
     });
   }
   // Somebody took what he wanted to see and closed the pipe, as `head` does.
-  process.stdout.on("error", () => cutShort("nobody reads the output any more", failed));
+  process.stdout.on("error", () => cutShort("the reader of the output has closed it", failed));
 
   return Object.freeze({
     signal: ending.signal,

@@ -31,7 +31,11 @@ export function tell(news: News): Told | null {
     case "asked": {
       const { stepId, message } = news.escalation;
       const what = stepId === "" ? "" : `${stepId}: `;
-      return { who: "scheduler", text: `${what}${message} → a person is asked`, tone: "trouble" };
+      return {
+        who: "scheduler",
+        text: `${what}${message} → escalated to a person`,
+        tone: "trouble",
+      };
     }
     case "answered": {
       const { stepId, answer } = news.escalation;
@@ -71,9 +75,10 @@ function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
       if (undoing && map !== null) return null;
       if (undoing) return { who, text: `${stepId} undone`, tone: "undo" };
       if (isGate(attempt, details))
-        return { who, text: `${stepId}: the next wave may begin`, tone: "good" };
+        return { who, text: `${stepId}: the next wave may start`, tone: "good" };
       if (!details.attempts.some((one) => isSetback(one, attempt))) return null;
-      const which = attempt.attempt < 2 ? "after all" : `at attempt ${attempt.attempt}`;
+      const which =
+        attempt.attempt < 2 ? "after an earlier failure" : `at attempt ${attempt.attempt}`;
       return { who, text: `${stepId} done ${which}`, tone: "good" };
     }
     case "AGAIN":
@@ -82,7 +87,7 @@ function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
     case "CANCELLED":
       return {
         who,
-        text: `${what} stopped after ${took}, as told${nextOf(attempt, details)}`,
+        text: `${what} stopped after ${took}, as requested${nextOf(attempt, details)}`,
         tone: "undo",
       };
     case "FAILURE":
@@ -104,20 +109,19 @@ function isSetback({ stepId, fence, failure }: Attempt, than: Attempt): boolean 
 }
 
 function tellVerify({ stepId, agentId: who, outcome, failure }: Attempt): Told {
-  if (outcome === "SUCCESS")
-    return { who, text: `${stepId} verified: it had happened`, tone: "good" };
+  if (outcome === "SUCCESS") return { who, text: `${stepId} verified: effect found`, tone: "good" };
   if (outcome === "FAILURE")
-    return { who, text: `${stepId} verified: it had not happened → again`, tone: "rescue" };
+    return { who, text: `${stepId} verified: no effect → again`, tone: "rescue" };
   return {
     who,
-    text: `${stepId} verified: ${failure?.message ?? "nobody knows"}`,
+    text: `${stepId} verified: ${failure?.message ?? "unknown"}`,
     tone: "trouble",
   };
 }
 
 const followsFailure: Partial<Record<RunDetails["run"]["state"], string>> = {
-  RUNNING: " → go on without",
-  COMPLETED: " → go on without",
+  RUNNING: " → continues without it",
+  COMPLETED: " → continues without it",
   FAILED: " → the run fails, with nothing to undo",
 };
 
@@ -144,7 +148,7 @@ function nextOf(attempt: Attempt, details: RunDetails): string {
     return ` → again in ${timeBetween(attempt.endedTime, step.nextTime)}`;
   if (step?.state === "FAILED") return followsFailure[run.state] ?? " → undo";
   const isOver = attempt.failure?.class === "PERMANENT" || attempt.outcome === "CANCELLED";
-  return isOver && (step?.strategy ?? 0) > 0 ? " → another way" : "";
+  return isOver && (step?.strategy ?? 0) > 0 ? " → fallback" : "";
 }
 
 function tellEnd({ run, attempts, escalations }: RunDetails): Told {
@@ -161,7 +165,7 @@ function tellEnd({ run, attempts, escalations }: RunDetails): Told {
       return { who, text: `COMPENSATED in ${took}: nothing is left of it`, tone: "undo" };
     case "ESCALATED": {
       const why = escalations.map(({ message }) => message).join("; ");
-      return { who, text: `ESCALATED, a person is asked: ${why}`, tone: "trouble" };
+      return { who, text: `ESCALATED to a person: ${why}`, tone: "trouble" };
     }
     default:
       return { who, text: `${run.state} in ${took}: ${run.reason}`, tone: "trouble" };

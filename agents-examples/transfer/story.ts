@@ -12,11 +12,11 @@ slow, busy, and loses its line every other time. The agents are killed one after
 right after the bank has done something. Two transfers are large, and need two approvals.`,
   right: "no cent appeared or was lost, and each transfer was made once or not at all.",
   meanings: {
-    network: "the connection broke, done or not: tried again under the same key",
-    "rate-limited": "the service said when to come back, and was taken at its word",
-    "drover.lost": "the agent was killed: its tasks went to another, under the same key",
-    "drover.rejected": "a person said no",
-    closed: "never will: the money goes back",
+    network: "the connection broke, effect unknown: tried again with the same key",
+    "rate-limited": "the service was busy: tried again after its Retry-After",
+    "drover.lost": "the agent was killed: its tasks went to another, with the same key",
+    "drover.rejected": "rejected by a person",
+    closed: "permanent: the money goes back",
   },
 
   async play(stage) {
@@ -44,7 +44,7 @@ right after the bank has done something. Two transfers are large, and need two a
   ],
 };
 
-/** The treasury decides on what is large; who asked for it is refused, and says so. */
+/** The treasury decides on large transfers; the requester is refused as an approver. */
 async function decide({ client, signal, act }: Stage, { run, words }: Transfer): Promise<void> {
   if (words.length === 0) return;
   for await (const { steps } of client.watchRun({ key: run }, { signal }))

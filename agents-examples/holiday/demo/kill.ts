@@ -17,7 +17,7 @@ export interface Killed {
   /** Runs of which it held a task. */
   readonly held: readonly string[];
   /** Those among them that its service had booked by then, with nobody left to say so. */
-  readonly bookedUntold: readonly string[];
+  readonly bookedUnreported: readonly string[];
 }
 
 /** As much of a run as is looked at here. */
@@ -72,8 +72,8 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
     if (held.length === 0) continue;
     const entries = readLedger(ledger);
     const booked = new Set(entries.map((entry) => entry.op === "booked" && entry.booking.run));
-    const bookedUntold = held.filter((run) => booked.has(run));
-    const killed = { agent: `${kind}-${agent.pid}`, at, held, bookedUntold };
+    const bookedUnreported = held.filter((run) => booked.has(run));
+    const killed = { agent: `${kind}-${agent.pid}`, at, held, bookedUnreported };
     onKilled(killed);
     startAnother();
     return killed;

@@ -78,11 +78,11 @@ function attemptsOf(details: RunDetails | undefined, step: ServiceKind): number 
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  busy: "the service said 503: asked again after its Retry-After",
-  broken: "the connection broke, booked or not: a flight is looked up, else asked again by its key",
-  "timed-out": "no answer, booked or not: the same",
-  "did-not-happen": "looked up: no flight was booked",
-  "no-rooms": "refused for good: the second hotel, or the holiday is undone",
+  busy: "the service answered 503: tried again after its Retry-After",
+  broken: "the connection broke, effect unknown: a flight is verified, others tried again by key",
+  "timed-out": "no answer, effect unknown: the same",
+  "did-not-happen": "verified: no flight was booked",
+  "no-rooms": "permanent: the second hotel, or the holiday is undone",
   "drover.lost": "the agent fell silent: its tasks went to another",
   "drover.timeout": "the agent did not end in time",
 };
@@ -130,7 +130,7 @@ export const nextSteps = `${title("Try next", "")}
   npm run demo -- --keep        leave it running, and look inside with psql and drover
   npm run drover -- dev         a server of your own, its data in ./.drover
 
-${title("Where to look", "")}
+${title("Where to find more", "")}
   agents-examples/holiday/holiday.yaml            the workflow
   agents-examples/holiday/agents/hotel-agent.ts   an agent, whole
   agents-examples/holiday/README.md               what happened here, and how it is checked`;
@@ -149,7 +149,7 @@ export function insideSteps(
   ${psql} -c 'select * from drover.intervention_view order by acted_at'
   ${psql} -c 'select * from drover.run_view'          (and step_view)
 
-${title("Where to look", "")}
+${title("Where to find more", "")}
   ${folder}/ledgers/   what the remote services did, a fact a line
   ${folder}/logs/      what the processes said`;
 }

@@ -67,7 +67,7 @@ class Held:
             if answer.HasField("lease_lost"): self.why = self.why or "lease-lost"
 
     def report(self, outcome, refused=False):
-        """Repeats it until the server says what became of it: an error of the call says nothing."""
+        """Repeats the report until it is answered: an error of the call says nothing about it."""
         if self.notes: self.beat()  # what the next attempt resumes from
         result = msg.TaskResult(task_token=self.task.task_token, outcome=outcome)
         request = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result])

@@ -72,7 +72,7 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
     note(more: Notes): void {
       notes = { ...notes, ...more };
     },
-    /** Repeats it until the server says what became of it: an error of the call says nothing. */
+    /** Repeats the report until it is answered: an error of the call says nothing about it. */
     async report(outcome: Outcome, refused = false): Promise<void> {
       await beating;
       if (Object.keys(notes).length > 0) await beat(); // what the next attempt resumes from

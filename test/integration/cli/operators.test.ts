@@ -138,7 +138,7 @@ test("a queue is shown with its tasks, and drained when its agents have finished
   await once("queue show bank", (answer) => answer.queue?.pause !== undefined);
   letGo();
   const drained = await draining;
-  expect(drained.stdout).toBe("queue bank is drained: no agent has anything of it; 0 wait\n");
+  expect(drained.stdout).toBe("queue bank drained: 0 in progress, 0 waiting\n");
   expect(drained.stderr).toContain("drover queue resume bank");
   await client.waitRun(runId);
   expect((await json("queue show bank")).queue.pause.reason).toBe("upgrade");
@@ -174,11 +174,11 @@ test("every partition is watched by the server, which is listed as their supervi
   const { handOvers } = await json("partition history 0");
   expect(handOvers).toMatchObject([{ epoch: "1", supervisor, reason: "HAND_OVER_REASON_FIRST" }]);
   const history = (await drover("partition history --limit 2")).stdout;
-  expect(history).toMatch(
-    new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* first owner$`, "m"),
-  );
+  expect(history).toMatch(new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* first owner$`, "m"));
   expect((await ask("partition history x")).code).toBe(2);
-  expect((await drover("partition list --late")).stderr).toContain("every partition has a supervisor");
+  expect((await drover("partition list --late")).stderr).toContain(
+    "every partition has a supervisor",
+  );
 });
 
 test("what the supervisor did is listed, of a rule, a run and a time", async () => {

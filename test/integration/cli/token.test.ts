@@ -43,7 +43,9 @@ const run = (token: string | null, ...args: string[]) => {
 test("who shows no token, or one that may not, is told what to do", async () => {
   const none = await run(null, "run", "list");
   expect(none.code).toBe(1);
-  expect(none.stderr).toMatch(/shows no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/);
+  expect(none.stderr).toMatch(
+    /shows no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/,
+  );
   const { stdout } = await run(admin, "token", "create", "eyes", "--role", "viewer", "--by", "ada");
   const refused = await run(stdout.trim(), "queue", "pause", "travel", "--reason", "why not");
   expect(refused.code).toBe(1);

@@ -59,7 +59,12 @@ describe("a mistake in the command is told with the help to read, and exits with
       "no such file",
       "path of a file",
     ],
-    ["no address", ["run", "list", "--address", "a b"], '"a b" is not an address', "127.0.0.1:7420"],
+    [
+      "no address",
+      ["run", "list", "--address", "a b"],
+      '"a b" is not an address',
+      "127.0.0.1:7420",
+    ],
   ])("%s", async (_, args, message, next) => {
     const { code, stdout, stderr } = await drover(args, { cwd: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
