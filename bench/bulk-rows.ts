@@ -84,7 +84,7 @@ function sessionOf({ leasesOfSession }: Copies): string {
   return `sha256((c.n / ${leasesOfSession})::text::bytea)`;
 }
 
-/** A page names the session of its lease. Its supervisor looks, and finds that it was too early. */
+/** A page names the session of its lease. Its supervisor checks it and finds it too early. */
 async function ofPage(db: pg.Client, copies: Copies): Promise<Readonly<Record<string, string>>> {
   const { rows } = await db.query<{ session: string }>(
     "select encode(session, 'hex') as session from drover.lease where run_id = $1 limit 1",

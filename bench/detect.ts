@@ -36,7 +36,7 @@ const RATE = 20;
 interface World {
   readonly address: string;
   readonly db: pg.Client;
-  /** For what beats all the while: `db` is busy for long. */
+  /** For heartbeats that are sent all the time: `db` is busy for long. */
   readonly beats: pg.Client;
 }
 
@@ -135,7 +135,7 @@ async function timers({ address, db }: World, load: string): Promise<readonly La
   return latenessOf(db, { what: "timer", load, rule: "timer", runs: runs.map((run) => run.runId) });
 }
 
-/** Tasks of agents that say nothing after they have got them; `once`: nobody gets them again. */
+/** Tasks of agents that are silent after they got them; `once`: they are not handed out again. */
 async function silences({ address, db }: World, load: string): Promise<readonly Lateness[]> {
   const client = createClient({ address });
   const task = `silent-${load.replaceAll(/[^a-z0-9]/g, "-")}`;
@@ -204,7 +204,7 @@ async function poll(address: string, task: string, maxTasks: number): Promise<nu
   return Array.isArray(tasks) ? tasks.length : 0;
 }
 
-/** The sessions of copied leases beat, all at once: what they would say is not measured here. */
+/** Heartbeats of the sessions of copied leases, all at once; their content is not measured here. */
 function keepBeating(db: pg.Client): { stop(): void } {
   const timer = setInterval(() => {
     void db.query(

@@ -1,4 +1,4 @@
-// Ports for servers of other products, which must be told theirs.
+// Ports for servers of other products, which need theirs as an option.
 import { createServer } from "node:net";
 
 const FIRST_PORT = 21_000;

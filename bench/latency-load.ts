@@ -1,4 +1,4 @@
-// The one who begins the runs of `latency`, as a process of its own, at a rate that does not wait
+// The load of `latency`: a process of its own that starts the runs, at a rate that does not wait
 // for anybody. Its parent says how many runs a second; a negative number means one at a time, the
 // next as soon as the parent says so again.
 //   node latency-load.ts ADDRESS [NAMESPACE]

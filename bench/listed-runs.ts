@@ -1,6 +1,6 @@
-// What `list` looks through and asks for: runs of several kinds, each of which the server has
-// brought to where it is, how often each stands in the history, and every filter of ListRuns, by
-// which many, few or none of them are found.
+// The runs that `list` reads and the filters that it uses: runs of several kinds, each of which the
+// server has brought to where it is, how often each stands in the history, and every filter of
+// ListRuns, by which many, few or none of them are found.
 import {
   type Client,
   createAgent,

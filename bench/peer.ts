@@ -1,5 +1,5 @@
 // A product beside Drover, measured as `chain` measures Drover: programs of its own, which speak by
-// lines (peers/serve.ts), and as many runs under way as it was told.
+// lines (peers/serve.ts), and as many open runs as it was asked for.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -38,7 +38,7 @@ export interface Talker {
   tell(order: string, count: number): void;
   /** What follows the next line that begins with this word. */
   heard(word: string): Promise<string>;
-  /** Steps, as it said last. */
+  /** Steps, as it reported last. */
   done(): number;
 }
 
@@ -50,7 +50,7 @@ export interface Form {
 }
 
 const RELAY_MS = 20;
-/** For all runs to end that have begun. */
+/** The wait for all started runs to end. */
 const DRAIN_MS = 180_000;
 const LOOK_MS = 50;
 
@@ -186,7 +186,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** Or has never begun. */
+/** Or has never started. */
 function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid === undefined || exitCode !== null || signalCode !== null;
 }

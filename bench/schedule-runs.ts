@@ -1,4 +1,4 @@
-// Many runs of one kind, begun as the one who schedules in `chain` does it: calls of 50 runs, four
+// Many runs of one kind, started as the load of `chain` starts them: calls of 50 runs, four
 // at a time.
 import type { Client, ScheduleSpec } from "../sdk/typescript/index.ts";
 

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Profiler } from "node:inspector";
 import { join } from "node:path";
 
-/** Below this share of the CPU a part is told among the others. */
+/** Below this share of the CPU a part is counted among the others. */
 const SHARE_MIN = 0.01;
 const OTHERS = "other";
 

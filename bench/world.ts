@@ -153,7 +153,7 @@ export async function openWorld(
   } satisfies BenchWorld);
 }
 
-/** The first line that a program says, once it has said it; its path is seen from this folder. */
+/** The first line that a program prints; its path is relative to this folder. */
 export async function startProgram(
   name: string,
   args: readonly string[],
@@ -172,7 +172,7 @@ export async function startProgram(
   return { child, said: String(said) };
 }
 
-/** A program of a benchmark that is told things while it runs, and tells some. */
+/** A program of a benchmark that exchanges messages with its parent while it runs. */
 export interface Worker {
   send(message: number): void;
   onMessage(hear: (message: unknown) => void): void;
@@ -181,7 +181,7 @@ export interface Worker {
   kill(): Promise<void>;
 }
 
-/** Its path is seen from this folder; it has said its first word. */
+/** Its path is relative to this folder; it has printed its first line. */
 export async function startWorker(name: string, args: readonly string[]): Promise<Worker> {
   const child = fork(join(import.meta.dirname, name), [...args]);
   const ended = once(child, "exit");

@@ -46,7 +46,7 @@ export function usageFailure(message: string, next = "drover --help"): CliFailur
 }
 
 /**
- * For calls that succeed without change if there was nothing: the exit code still tells scripts.
+ * For calls that succeed without change if there was nothing: scripts still get the exit code.
  */
 export function notThere(message: string, next: string): CliFailure {
   return new CliFailure(message, { code: exitCodes.notFound, next });

@@ -1,5 +1,5 @@
-// DBOS Transact: workflows of three steps that do nothing, begun in the process that performs them,
-// or put into a queue by another one.
+// DBOS Transact: workflows of three steps that do nothing, started in the process that performs
+// them, or put into a queue by another one.
 //   node dbos.ts load|work URL direct|queue
 import { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk";
 import { Client } from "pg";

@@ -1,6 +1,6 @@
 // How the program of a peer speaks with its parent, by lines: it says `ready`, then what it has
 // done so far, and at the end whether each step was done exactly once.
-//   allow N   so many runs may have begun
+//   allow N   at most N runs may start
 //   stop      begin no more; answered by `begun N`
 //   check N   judge the steps of so many runs; answered by `right`, or `wrong` and what is
 //   alone N   so many runs of three steps, the next when the last one has ended; answered by

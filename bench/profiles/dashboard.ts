@@ -1,6 +1,6 @@
 // The dashboard in a real Chromium over a history of 100,000 runs: how soon something is seen, and
 // how long the browser is held up by one task while a person scrolls through all of them, and while
-// he looks at a run of 500 steps.
+// he opens a run of 500 steps.
 import { type Browser, chromium, type Page } from "playwright-core";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { loadHistory } from "../bulk-history.ts";
@@ -106,7 +106,7 @@ async function tasksOf(page: Page) {
   return { longest_task_ms: Math.max(0, ...tasks), long_tasks: tasks.length };
 }
 
-/** By the first paint: of several looks the middle one. */
+/** By the first paint: the median of several page loads. */
 function middleOf(looks: readonly Row[]): Row {
   const sorted = looks.toSorted((a, b) => a.first_paint_ms - b.first_paint_ms);
   const middle = sorted[Math.floor(sorted.length / 2)];

@@ -30,7 +30,7 @@ const SHORT = {
     { items: 1_000, times: 3 },
   ],
 };
-/** The agent tells so often what it has done, in milliseconds. */
+/** The interval in milliseconds at which the agent reports its progress. */
 const TELLS_MS = 200;
 
 interface Crowd {
@@ -151,7 +151,7 @@ async function atOnce({ client }: Crowd, { items, maps }: { items: number; maps:
 }
 
 async function measured({ world, agent }: Crowd, items: number, work: () => Promise<void>) {
-  // The tail of what was before, and of what the agent has to tell.
+  // The tail of what was before, and of the reports of the agent.
   await wait(TELLS_MS);
   const look = async () => ({ ...(await world.used()), agentCpuS: agent.cpuS() });
   const before = await look();

@@ -14,7 +14,7 @@ interface Load {
 }
 
 const FEW = { sessions: 200, tasksEach: 5 };
-/** Agents beat at a third of it: every 5 s. */
+/** Agents send heartbeats at a third of it: every 5 s. */
 const MANY_HEARTBEAT_S = 15;
 const MANY: readonly Load[] = [
   { heartbeatS: MANY_HEARTBEAT_S, sessions: 2_000, tasksEach: 5 },

@@ -21,7 +21,7 @@ const QUIET_ANSWER_MS = 100;
 /** In a row. */
 const QUIET_SECONDS = 2;
 const QUIET_WITHIN_S = 60;
-/** Polls that end all the time are never quiet: by then each has begun. */
+/** Polls that end all the time are never quiet: by then each has started. */
 const SPREAD_MS = 5_000;
 const LOOK_MS = 5;
 const STATEMENTS_TOLD = 12;
@@ -195,7 +195,7 @@ async function wake(place: Place, { polls, ones }: Form) {
     await client.schedule(IDLE);
     alone.push(...(await awakened(sleepers, 1)).map((at) => at - atMs));
     sleepers.goOn();
-    // Until it polls again, and at another place between two looks of the server each time.
+    // Until it polls again, and at another time between two scans of the server each time.
     await wait(50 + Math.random() * 100);
   }
   const waking_calls_repeated = sleepers.failed();

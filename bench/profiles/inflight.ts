@@ -1,4 +1,4 @@
-// The work of `chain` while many runs are in flight and wait: for a moment that is hours away, and
+// The work of `chain` while many runs are in flight and wait: for a time that is hours away, and
 // for a signal that does not come.
 import { createClient } from "../../sdk/typescript/index.ts";
 import { besidePlain, LONG, rateOf, SHORT, withTwoWorlds } from "../beside-plain.ts";

@@ -1,8 +1,8 @@
 // How long partitions are without a supervisor: a server that owns nearly all partitions is
 // stopped, killed, frozen, or cut off from PostgreSQL, while agents hold thousands of leases,
 // timers come due all the time and tasks follow from them. Some of the agents die with the server,
-// and what they held must be found; the others beat on at the server that is left, and must lose
-// nothing.
+// and what they held must be found; the others send heartbeats to the server that is left, and must
+// lose nothing.
 //
 //   each round: the survivor of the last one, alone ─→ a new server joins ─→ the older one goes,
 //   and comes back, if it can, when all is over: what it still says must count for nothing
@@ -202,7 +202,7 @@ async function round(
       return (await client.schedule({ workflow: { workflow: "bench-recovery", steps } })).runId;
     }),
   );
-  // A round would else meet the survivor's looks always at the same place between two of them.
+  // Otherwise each round would meet the survivor at the same time between two of its scans.
   await wait(DUE_WITHIN_MS / 8 + Math.random() * SCAN_EVERY_MS);
   const { rows } = await database.query<{ partition: number; at: number }>(
     `select partition, (extract(epoch from clock_timestamp()) * 1000)::float8 as at
@@ -241,7 +241,7 @@ function dyingOf({ leases }: World): number {
   return leases * DYING;
 }
 
-/** Agents that hold all the leases: some beat at the server that goes, and die with it. */
+/** Agents that hold all the leases: some use the server that fails, and die with it. */
 async function hold(
   world: World,
   of: { client: Drover; held: string; older: Server; newer: Server },
@@ -262,7 +262,7 @@ async function hold(
   return { dying, living };
 }
 
-/** Once all leases of the agents that died were found: when somebody acted on each. */
+/** Once all leases of the agents that died were found: when a supervisor acted on each. */
 async function deadFound(
   world: World,
   { held, dying }: { held: string; dying: ChildProcess },

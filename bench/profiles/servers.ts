@@ -56,7 +56,7 @@ function cpuOf({ server_cpu_us_per_step, db_cpu_us_per_step }: Reached): number 
   return server_cpu_us_per_step + db_cpu_us_per_step;
 }
 
-/** With the sessions that were found waiting for a lock of another one, on average of all looks. */
+/** With the sessions that were found waiting for a lock of another one, as an average. */
 async function waits(
   world: BenchWorld,
   measure: () => Promise<Reached>,
