@@ -1,7 +1,7 @@
 // What a profile is given, and what it gives.
 
 export interface Wish {
-  /** The short form, for a first impression; the figures that are written down come from the long one. */
+  /** The short form, for a first impression; published figures come from the long one. */
   readonly short: boolean;
   /** One task in a call, where a profile knows the difference. */
   readonly single: boolean;

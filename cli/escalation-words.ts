@@ -6,7 +6,7 @@ import { clean, statedName, timeWords } from "./words.ts";
 export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
   retry: "try again with the same input",
   "retry-changed": "try again, with --payload as its complete input",
-  succeed: "continue, with --payload as its output",
+  succeed: "it is done; continue with --payload as its output",
   skip: "continue as if it were not needed",
   compensate: "stop, and compensate completed steps in reverse order",
   fail: "the run fails, and its effects remain",

@@ -25,7 +25,7 @@ import type { ServiceKind } from "./services/booking-desk.ts";
 
 /** From the first line to the verdict. */
 const limitMs = 75_000;
-/** A slow service may act on a request after its caller has left, so the ledgers are checked later. */
+/** A slow service may act after its caller has left, so the ledgers are checked later. */
 const lateEffectMs = 1_600;
 const openNamedMax = 5;
 const exitCodes = { right: 0, failed: 1, usage: 2 } as const;

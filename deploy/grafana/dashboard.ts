@@ -131,8 +131,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Time to detect",
-        about:
-          "From the due time to the action of a supervisor. Good: p99 within 1 s.",
+        about: "From the due time to the action of a supervisor. Good: p99 within 1 s.",
         unit: "s",
         queries: quantiles("drover_detection_seconds"),
       },
@@ -144,8 +143,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
       },
       {
         title: "Interventions by rule",
-        about:
-          "Actions of supervisors per second. See the runbook of a rule that rises.",
+        about: "Actions of supervisors per second. See the runbook of a rule that rises.",
         unit: "ops",
         stacked: true,
         queries: [

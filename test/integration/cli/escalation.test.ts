@@ -115,7 +115,7 @@ describe("show", () => {
         "",
         "answers",
         "ANSWER   THEN",
-        "succeed  continue, with --payload as its output",
+        "succeed  it is done; continue with --payload as its output",
         "fail     the run fails, and its effects remain",
         "",
       ].join("\n"),

@@ -89,7 +89,7 @@ test("a question is found, read and answered", async () => {
   const name = /^\S+\/\d+/m.exec(listed)?.[0] ?? "";
   expect(name.startsWith(`${runId}/`)).toBe(true);
   const shown = await drover(`escalation show ${name}`);
-  expect(shown.stdout).toMatch(/^succeed +continue, with --payload as its output$/m);
+  expect(shown.stdout).toMatch(/^succeed +it is done; continue with --payload as its output$/m);
   expect(shown.stdout).toContain("no-answer: the bank did not answer");
   const said = "--answer succeed --by ada --why seen --payload 7";
   const { stdout } = await drover(`escalation resolve ${name} ${said}`);

@@ -91,7 +91,7 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
       return {
         ...plain,
         name: "It is done",
-        means: "continue, with what you write as its output",
+        means: "it is done; continue with what you write as its output",
         happens: `${subject} counts as done, and the run continues. It is not tried again, so make sure that it is done.`,
         takes: "output",
       };
