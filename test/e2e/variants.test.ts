@@ -199,7 +199,7 @@ describe("the variants of the supervisor", () => {
     const env = { DROVER_ADDRESS: address };
     await startServer(address, "none");
     const made = await drover(["namespace", "create", "europe", "--region", "eu"], { env });
-    expect(made.stdout).toBe("namespace europe made, in the region eu\n");
+    expect(made.stdout).toBe("namespace europe created, in the region eu\n");
     const unknown = await drover(["supervisor", "--region", "ue"], {
       env: { DATABASE_URL: database.connectionString },
     });
@@ -233,7 +233,7 @@ describe("the variants of the supervisor", () => {
     expect(why.stdout).toContain(`  ${command} (with DATABASE_URL)`);
     expect(why.stdout).not.toContain("now it goes on");
     const status = await drover(["status"], { env });
-    expect(status.stdout).toMatch(/nobody watches region "eu" \(256 partitions\) .*--region eu/);
+    expect(status.stdout).toMatch(/no supervisor for region "eu" \(256 partitions\) .*--region eu/);
     const doctor = await drover(["doctor"], { env });
     expect(doctor.stdout + doctor.stderr).toContain(command);
     const health = async () => (await fetch(`${rest.pages}/healthz`)).text();
