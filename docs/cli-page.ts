@@ -33,9 +33,7 @@ A command has the form \`drover NOUN VERB\`. It writes data to standard output, 
 A setting comes from the first source that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.`;
 
 /** The verb of the completion scripts is not for people. */
-function isDocumented(
-  command: Command,
-): boolean {
+function isDocumented(command: Command): boolean {
   return command.name() !== "complete";
 }
 
