@@ -62,22 +62,11 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
   const children: Child[] = [];
   let stopping = false;
 
-  function launch({ name, program, args, trace = null }: ChildSpec): {
-    child: Child;
-    process: ChildProcess;
-  } {
+  function launch(spec: ChildSpec): { child: Child; process: ChildProcess } {
+    const { name } = spec;
     if (stopping) throw new Error(`${name} is not started: everything is stopping`);
     const logFile = join(logFolder, `${name}.log`);
-    const log = openSync(logFile, "a");
-    const traced = trace === null ? [] : ["--import", tracing];
-    const told = { OTEL_EXPORTER_OTLP_ENDPOINT: trace ?? "", OTEL_SERVICE_NAME: name };
-    const env = { ...process.env, ...(trace === null ? {} : told) };
-    const launched = spawn(
-      process.execPath,
-      ["--import", preload, ...traced, fileURLToPath(program), ...args],
-      { stdio: ["pipe", "pipe", log], detached: true, env },
-    );
-    closeSync(log);
+    const launched = spawnLogged(spec, logFile);
     let expected = false;
     const exited = new Promise<void>((resolve) => {
       launched.once("error", (error) => {
@@ -137,6 +126,20 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
       for (const child of children.toReversed()) await child.stop();
     },
   });
+}
+
+function spawnLogged({ name, program, args, trace = null }: ChildSpec, logFile: string) {
+  const log = openSync(logFile, "a");
+  const traced = trace === null ? [] : ["--import", tracing];
+  const tracedEnv = { OTEL_EXPORTER_OTLP_ENDPOINT: trace ?? "", OTEL_SERVICE_NAME: name };
+  const env = { ...process.env, ...(trace === null ? {} : tracedEnv) };
+  const launched = spawn(
+    process.execPath,
+    ["--import", preload, ...traced, fileURLToPath(program), ...args],
+    { stdio: ["pipe", "pipe", log], detached: true, env },
+  );
+  closeSync(log);
+  return launched;
 }
 
 function wordsOf(logFile: string): string {

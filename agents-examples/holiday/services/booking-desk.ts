@@ -44,6 +44,22 @@ export function refusal(status: number, code: string, message: string): Answer {
   return { status, body: { code, message } };
 }
 
+function ledgerFull(): Answer {
+  const message = `the ledger holds ${KEYS_MAX} keys and takes no more; start with a new file`;
+  return { ...refusal(503, "ledger-full", message), headers: { "retry-after": "60" } };
+}
+
+/** The answer to a booking whose key was used before; null: it was not. */
+function answerToRepeat(key: string, booking: Booking, state: KeyState | undefined): Answer | null {
+  if (state?.blocked)
+    return refusal(410, "cancelled", `key ${key} was cancelled; book under a new key`);
+  if (!state?.booked) return null;
+  if (isDeepStrictEqual(state.booked.booking, booking))
+    return { status: 200, body: { booking_id: state.booked.booking_id } };
+  const message = `key ${key} was used for another booking; send that one, or a new key`;
+  return refusal(409, "key-reused", message);
+}
+
 export function createBookingDesk(options: BookingDeskOptions): BookingDesk {
   const { kind, ledger, full, now } = options;
   const states = new Map<string, KeyState>();
@@ -63,23 +79,9 @@ export function createBookingDesk(options: BookingDeskOptions): BookingDesk {
     learn(entry);
   }
 
-  function ledgerFull(): Answer {
-    const message = `the ledger holds ${KEYS_MAX} keys and takes no more; start with a new file`;
-    return { ...refusal(503, "ledger-full", message), headers: { "retry-after": "60" } };
-  }
-
   function book(key: string, booking: Booking): Answer {
-    const state = states.get(key);
-    if (state?.blocked) {
-      return refusal(410, "cancelled", `key ${key} was cancelled; book under a new key`);
-    }
-    if (state?.booked) {
-      if (!isDeepStrictEqual(state.booked.booking, booking)) {
-        const message = `key ${key} was used for another booking; send that one, or a new key`;
-        return refusal(409, "key-reused", message);
-      }
-      return { status: 200, body: { booking_id: state.booked.booking_id } };
-    }
+    const known = answerToRepeat(key, booking, states.get(key));
+    if (known) return known;
     if (full.has(booking.traveller) || full.has(String(booking.hotel))) {
       const message = `no room in ${booking.to} for ${booking.traveller}, now or later`;
       return refusal(422, "no-rooms", message);

@@ -45,33 +45,20 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const BUSY_RETRY_AFTER_S = 1;
 
 export function createBookingServer(options: BookingServerOptions): BookingServer {
-  const { desk, ledger, faults, log } = options;
+  const { faults, log } = options;
   const stopping = new AbortController();
-
-  function perform(request: Exclude<Request, { kind: "bad" }>): Answer {
-    switch (request.kind) {
-      case "book":
-        return desk.book(request.key, request.booking);
-      case "cancel":
-        return desk.cancel(request.key);
-      case "find":
-        return desk.find(request.key);
-      case "ledger":
-        return { status: 200, body: { entries: ledger.entries() } };
-    }
-  }
 
   async function handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(message);
     const name = `${message.method} ${message.url}`;
     if (request.kind === "bad" || request.kind === "ledger") {
-      const answer = request.kind === "bad" ? request.answer : perform(request);
+      const answer = request.kind === "bad" ? request.answer : perform(options, request);
       log(`${name} -> ${answer.status}`);
       send(response, answer);
       return;
     }
     const fault = faults.next(request.key);
-    const answer = await strike(fault, response, () => perform(request));
+    const answer = await strike(fault, response, () => perform(options, request));
     log(`${name} key=${request.key} fault=${fault.kind} -> ${answer?.status ?? "no answer"}`);
   }
 
@@ -124,6 +111,22 @@ export function createBookingServer(options: BookingServerOptions): BookingServe
       return close(server);
     },
   });
+}
+
+function perform(
+  { desk, ledger }: BookingServerOptions,
+  request: Exclude<Request, { kind: "bad" }>,
+): Answer {
+  switch (request.kind) {
+    case "book":
+      return desk.book(request.key, request.booking);
+    case "cancel":
+      return desk.cancel(request.key);
+    case "find":
+      return desk.find(request.key);
+    case "ledger":
+      return { status: 200, body: { entries: ledger.entries() } };
+  }
 }
 
 async function readRequest(message: IncomingMessage): Promise<Request> {
