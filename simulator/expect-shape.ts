@@ -1,5 +1,5 @@
 // The shape of what a scenario file may expect of a run.
-import { durationMs } from "@drover/server/core/definition/duration-text.ts";
+import { durationMs } from "@drover/server/definition-text/duration-text.ts";
 import { shown } from "@drover/server/definition-text/problems.ts";
 import { STATE } from "./event-shape.ts";
 import { optional, record } from "./record-shape.ts";

@@ -345,7 +345,7 @@ export const layers: readonly Layer[] = [
       "server/expressions/",
       "server/api/",
       "simulator/",
-      "server/core/definition/",
+      "server/core/definition/definition.ts",
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

@@ -159,7 +159,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/circuits.test.ts": [
         "opens when two agents on two servers fail in two runs, and nothing is handed out",
-        "keeps an open circuit, its rest and its probe",
+        "keeps an open circuit, its cool-down and its probe",
         "is opened and closed by hand, here at once and there within a second",
       ],
     },
@@ -197,7 +197,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "A stop that takes leases along",
     scenarios: 3,
     tests: {
-      "integration/rpc/drain.test.ts": [
+      "integration/api/drain.test.ts": [
         "answers parked polls with an empty OK on both transports, then ends",
         "waits for calls in flight, refuses new ones, and says NOT_SERVING meanwhile",
       ],
