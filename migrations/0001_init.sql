@@ -86,7 +86,7 @@ create table drover.paused_workflow (
   reason text not null,
   primary key (namespace_id, name)
 );
-comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows are in the negative of their lane.';
+comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows say so.';
 
 create table drover.learned_duration (
   definition_id bigint not null,
@@ -334,11 +334,12 @@ create table drover.ready (
   ordinal integer not null,
   partition smallint not null,
   priority smallint not null,
+  paused boolean not null default false,
   until timestamptz,
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim reads that lane.';
+comment on column drover.ready.paused is 'Whether the workflow of the run is paused: no claim reads the row.';
 
 -- A task that an agent has. Derived from its page.
 create table drover.lease (
@@ -917,7 +918,7 @@ create index idempotency_expiry on drover.idempotency (expires_at);
 create index permit_of_key on drover.permit (namespace_id, key, holds, priority, since, run_id);
 
 -- For claims, the leases of a session, and the leases of a lane.
-create index ready_lane on drover.ready (lane, priority, ordered_by, ordinal);
+create index ready_lane on drover.ready (lane, paused, priority, ordered_by, ordinal);
 create index lease_session on drover.lease (session, heartbeat_ms);
 create index lease_lane on drover.lease (lane);
 -- For the check whether there are more lanes of classes than a server knows.
@@ -949,7 +950,19 @@ create index delivery_ended on drover.delivery (ended_at);
 create function drover.page_of(place integer) returns integer
   language sql immutable parallel safe
   return case when place < 512 then place / 32 else place end;
-comment on function drover.page_of is 'The number of the page of a step or of an item (no = step + 512 * item).';
+comment on function drover.page_of is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
+create function drover.step_of(place integer) returns integer
+  language sql immutable parallel safe
+  return place % 512;
+comment on function drover.step_of is 'The number of the step in the definition, from a step key or from the number of the page of an item.';
+create function drover.item_of(place integer) returns integer
+  language sql immutable parallel safe
+  return nullif(place / 512, 0);
+comment on function drover.item_of is 'The number of the item of a map, from a step key; null: a step outside a map.';
+create function drover.is_item_page(no integer) returns boolean
+  language sql immutable parallel safe
+  return no >= 512;
+comment on function drover.is_item_page is 'Whether a page is that of an item of a map.';
 
 -- JSON as servers write it may contain two things that jsonb refuses: U+0000, and half of a surrogate pair.
 create function drover.page_json(text text) returns jsonb
@@ -1042,8 +1055,8 @@ create view drover.step_view as
 select
   p.run_id,
   d.step,
-  nullif(x.place / 512, 0) as item,
-  x.place % 512 as no,
+  drover.item_of(x.place) as item,
+  drover.step_of(x.place) as no,
   case
     when m.moving ->> 't' = 'verify' then 'VERIFYING'
     when f.forward in ('MAPPING', 'UNDOING') then 'WAITING'
@@ -1075,7 +1088,7 @@ join drover.run as r on r.id = p.run_id
 cross join lateral (
   select e.key::integer as place, e.value as step from jsonb_each(drover.page_json(p.state) -> 's') as e
 ) as x
-join drover.step_name as d on d.definition_id = r.definition_id and d.no = x.place % 512
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = drover.step_of(x.place)
 cross join lateral (
   select case jsonb_typeof(x.step -> 'w')
     when 'object' then x.step -> 'w' ->> 'k'
@@ -1110,8 +1123,8 @@ create view drover.attempt_view as
 select
   a.run_id,
   d.step,
-  nullif(a.step_no / 512, 0) as item,
-  a.step_no % 512 as no,
+  drover.item_of(a.step_no) as item,
+  drover.step_of(a.step_no) as no,
   k.kind,
   k.fence,
   k.n,
@@ -1147,7 +1160,7 @@ select
   end end as output_data
 from drover.stored_attempt as a
 join drover.run as r on r.id = a.run_id
-join drover.step_name as d on d.definition_id = r.definition_id and d.no = a.step_no % 512
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = drover.step_of(a.step_no)
 cross join lateral (select a.attempt -> 'o' as told) as o
 cross join lateral (
   select case when jsonb_typeof(o.told) = 'array' then o.told ->> 0 else 'success' end as outcome,
@@ -1173,8 +1186,8 @@ create view drover.lease_view as
 select
   l.run_id,
   d.step,
-  nullif(l.step_no / 512, 0) as item,
-  l.step_no % 512 as no,
+  drover.item_of(l.step_no) as item,
+  drover.step_of(l.step_no) as no,
   coalesce(m.lease ->> 't', 'perform') as task_kind,
   l.fence,
   coalesce((m.lease ->> 'a')::smallint, (coalesce((x.step ->> 'a')::smallint, m.fence) + 1)::smallint) as attempt,
@@ -1193,7 +1206,7 @@ select
   l.partition
 from drover.lease as l
 join drover.run as r on r.id = l.run_id
-join drover.step_name as d on d.definition_id = r.definition_id and d.no = l.step_no % 512
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = drover.step_of(l.step_no)
 join drover.lane as n on n.id = l.lane
 left join drover.agent_session as b on b.session = l.session
 left join drover.run_page as p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
@@ -1209,7 +1222,7 @@ create view drover.intervention_view as
 select
   i.run_id,
   d.id as step,
-  nullif(greatest(i.step_no, 0) / 512, 0) as item,
+  drover.item_of(greatest(i.step_no, 0)) as item,
   u.name as rule,
   i.fence,
   i.n,
@@ -1228,7 +1241,7 @@ left join drover.intervention_rule as u on u.rule = i.rule
 left join lateral (
   select e.value ->> 'id' as id
   from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
-  where e.place = i.step_no % 512 + 1
+  where e.place = drover.step_of(i.step_no) + 1
 ) as d on true;
 
 comment on view drover.intervention_view is 'What the supervisor has done: by which rule, when it was due and when it was done.';

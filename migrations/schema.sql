@@ -39,6 +39,20 @@ end
 $function$
 ;
 
+create or replace function drover.is_item_page(no integer)
+ returns boolean
+ language sql
+ immutable parallel safe
+return (no >= 512)
+;
+
+create or replace function drover.item_of(place integer)
+ returns integer
+ language sql
+ immutable parallel safe
+return nullif((place / 512), 0)
+;
+
 create or replace function drover.page_hex(text text)
  returns text
  language sql
@@ -106,6 +120,13 @@ begin
   return run_key;
 end
 $function$
+;
+
+create or replace function drover.step_of(place integer)
+ returns integer
+ language sql
+ immutable parallel safe
+return (place % 512)
 ;
 
 -- tables
@@ -486,6 +507,7 @@ create table drover.ready (
   ordinal integer not null,
   partition smallint not null,
   priority smallint not null,
+  paused boolean default false not null,
   until timestamp with time zone,
   constraint ready_pkey primary key (run_id, step_no)
 )
@@ -843,7 +865,7 @@ create index message_wake on drover.message using btree (partition, wake_at);
 create index occurrence_by_time on drover.occurrence using btree (schedule_id, at);
 create index outbox_partition on drover.outbox using btree (partition, id);
 create index permit_of_key on drover.permit using btree (namespace_id, key, holds, priority, since, run_id);
-create index ready_lane on drover.ready using btree (lane, priority, ordered_by, ordinal);
+create index ready_lane on drover.ready using btree (lane, paused, priority, ordered_by, ordinal);
 create index run_by_namespace on drover.run using btree (namespace_id, id);
 create index run_by_parent on drover.run using btree (parent_id, id) where (parent_id is not null);
 create index run_by_workflow on drover.run using btree (namespace_id, workflow, id);
@@ -911,8 +933,8 @@ create view drover.run_view as
 create view drover.step_view as
  select p.run_id,
     d.step,
-    nullif(x.place / 512, 0) as item,
-    x.place % 512 as no,
+    drover.item_of(x.place) as item,
+    drover.step_of(x.place) as no,
         case
             when (m.moving ->> 't'::text) = 'verify'::text then 'VERIFYING'::text
             when f.forward = any (array['MAPPING'::text, 'UNDOING'::text]) then 'WAITING'::text
@@ -948,7 +970,7 @@ create view drover.step_view as
      cross join lateral ( select e.key::integer as place,
             e.value as step
            from jsonb_each(drover.page_json(p.state) -> 's'::text) e(key, value)) x
-     join drover.step_name d on d.definition_id = r.definition_id and d.no = (x.place % 512)
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = drover.step_of(x.place)
      cross join lateral ( select
                 case jsonb_typeof(x.step -> 'w'::text)
                     when 'object'::text then (x.step -> 'w'::text) ->> 'k'::text
@@ -983,8 +1005,8 @@ union all
 create view drover.attempt_view as
  select a.run_id,
     d.step,
-    nullif(a.step_no / 512, 0) as item,
-    a.step_no % 512 as no,
+    drover.item_of(a.step_no) as item,
+    drover.step_of(a.step_no) as no,
     k.kind,
     k.fence,
     k.n,
@@ -1052,7 +1074,7 @@ create view drover.attempt_view as
         end as output_data
    from drover.stored_attempt a
      join drover.run r on r.id = a.run_id
-     join drover.step_name d on d.definition_id = r.definition_id and d.no = (a.step_no % 512)
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = drover.step_of(a.step_no)
      cross join lateral ( select a.attempt -> 'o'::text as told) o
      cross join lateral ( select
                 case
@@ -1080,8 +1102,8 @@ create view drover.attempt_view as
 create view drover.lease_view as
  select l.run_id,
     d.step,
-    nullif(l.step_no / 512, 0) as item,
-    l.step_no % 512 as no,
+    drover.item_of(l.step_no) as item,
+    drover.step_of(l.step_no) as no,
     coalesce(m.lease ->> 't'::text, 'perform'::text) as task_kind,
     l.fence,
     coalesce((m.lease ->> 'a'::text)::smallint, (coalesce((x.step ->> 'a'::text)::smallint, m.fence) + 1)::smallint) as attempt,
@@ -1099,7 +1121,7 @@ create view drover.lease_view as
     l.partition
    from drover.lease l
      join drover.run r on r.id = l.run_id
-     join drover.step_name d on d.definition_id = r.definition_id and d.no = (l.step_no % 512)
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = drover.step_of(l.step_no)
      join drover.lane n on n.id = l.lane
      left join drover.agent_session b on b.session = l.session
      left join drover.run_page p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
@@ -1115,7 +1137,7 @@ create view drover.lease_view as
 create view drover.intervention_view as
  select i.run_id,
     d.id as step,
-    nullif(greatest(i.step_no, 0) / 512, 0) as item,
+    drover.item_of(greatest(i.step_no, 0)) as item,
     u.name as rule,
     i.fence,
     i.n,
@@ -1133,7 +1155,7 @@ create view drover.intervention_view as
      left join drover.intervention_rule u on u.rule = i.rule
      left join lateral ( select e.value ->> 'id'::text as id
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
-          where e.place = (i.step_no % 512 + 1)) d on true;
+          where e.place = (drover.step_of(i.step_no) + 1)) d on true;
 
 create view drover.inbox_refused as
  select id,
@@ -1266,6 +1288,8 @@ comment on column drover.inbox.taken_until is 'Until then one server works on th
 comment on view drover.inbox_refused is 'What drover.schedule was asked for and was refused, and why.';
 comment on column drover.intervention.step_no is '-1: about the run.';
 comment on view drover.intervention_view is 'What the supervisor has done: by which rule, when it was due and when it was done.';
+comment on function drover.is_item_page(no integer) is 'Whether a page is that of an item of a map.';
+comment on function drover.item_of(place integer) is 'The number of the item of a map, from a step key; null: a step outside a map.';
 comment on table drover.lane_question is 'The last escalation about a lane that no agent polled.';
 comment on table drover.learned_duration is 'Typical durations of successful attempts at a step of a workflow version, as two sketches. Each server with new samples writes them once a minute. There are as many rows as versions have steps.';
 comment on column drover.learned_duration.step_no is 'The number of the step. All items of a map count for the step.';
@@ -1285,17 +1309,17 @@ comment on table drover.outbox is 'One row for each event that a hook wants, unt
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
-comment on function drover.page_of(place integer) is 'The number of the page of a step or of an item (no = step + 512 * item).';
+comment on function drover.page_of(place integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
-comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows are in the negative of their lane.';
+comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows say so.';
 comment on table drover.permit is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
 comment on table drover.pin_move is 'Ready rows of this workflow may be in other lanes than its pins, or its pause, want. The row is written with the change and deleted when the ready rows have been moved. Housekeeping completes what a server left incomplete.';
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
 comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
 comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
-comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim reads that lane.';
+comment on column drover.ready.paused is 'Whether the workflow of the run is paused: no claim reads the row.';
 comment on table drover.region is 'A region is created with its first namespace, together with its 256 rows of partition_lease, and is never deleted.';
 comment on view drover.region_use is 'Whether a region has anything to do. Its partitions are watched while it has.';
 comment on table drover.rerun is 'A run that repeats another one.';
@@ -1325,6 +1349,7 @@ comment on column drover.schedule.wake_at is 'When its owner acts: next_at and j
 comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
 comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 comment on view drover.step_name is 'The name of each step of each definition, by its number.';
+comment on function drover.step_of(place integer) is 'The number of the step in the definition, from a step key or from the number of the page of an item.';
 comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
 comment on view drover.step_view is 'Steps, and items of maps, that have started. A step that still waits for all its needs is in no page. Filter by run_id.';
 comment on view drover.stored_attempt is 'The rows that attempt_view reads.';

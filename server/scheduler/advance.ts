@@ -7,6 +7,7 @@
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
+import { changesPagesOnly } from "../core/model/effect.ts";
 import type { Answer, RunEvent } from "../core/model/event.ts";
 import { isEnded } from "../core/model/model.ts";
 import type { Actor, PassRecord } from "../store/pass-record.ts";
@@ -162,7 +163,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
       try {
-        const work = (tx: Tx) => pass(options, tx, items, { wait, number: number ?? 0 });
+        const work = (tx: Tx) => pass(options, tx, items, { wait, number });
         return (await commitAndPublish(options, use, work, batch)).results;
       } finally {
         if (number !== null) numbers.push(number);
@@ -188,9 +189,12 @@ async function pass(
   options: AdvanceOptions,
   tx: Tx,
   items: readonly Item[],
-  { wait, number }: { wait: boolean; number: number },
+  { wait, number }: { wait: boolean; number: number | null },
 ): Promise<Flushed> {
-  const fenced = await fencedOf(tx, items, number, ({ run }) => run.partition);
+  const fenced =
+    number === null
+      ? new Set<Item>()
+      : await fencedOf(tx, items, number, ({ run }) => run.partition);
   const live = items.filter((item) => !fenced.has(item));
   const heads = await findRuns(tx, live, wait);
   const { views, failed } = await loadViews(options, tx, heads, live);
@@ -231,15 +235,31 @@ async function decideAll(
     if (decision.effects.length === 0) continue;
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
     const { view: after, effects } = decision;
-    const laneOf = await laneOfPass(options.store, head.namespaceId, laned, decision);
+    // Without facts no queue is named by an expression.
+    const laneOf = after.facts
+      ? await laneOfPass(options.store, head.namespaceId, laned, decision)
+      : laned.laneOf;
     const slowAfter = slowAfterOf(options.typical, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
   return { answers, postponed, records };
 }
 
-/** Writes the passes, and what only some of them need: permits, child runs, lane questions. */
+/** Writes the passes. Most change the pages of their runs and nothing else. */
 async function writeAll(
+  options: AdvanceOptions,
+  tx: Tx,
+  views: readonly Loaded[],
+  records: readonly PassRecord[],
+): Promise<Worked> {
+  if (!records.every(({ effects }) => changesPagesOnly(effects)))
+    return writeWithMore(options, tx, views, records);
+  const written = records.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
+  return { ...written, records, begun: [] };
+}
+
+/** Writes the passes, and what only some of them need: permits, child runs, lane questions. */
+async function writeWithMore(
   options: AdvanceOptions,
   tx: Tx,
   views: readonly Loaded[],
@@ -248,7 +268,7 @@ async function writeAll(
   const passed = await passPermitsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
-  const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
+  const written = await tx.write(children.records);
   if (passed.changes.length > 0) await tx.writePermits(passed.changes);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);

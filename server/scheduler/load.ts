@@ -81,9 +81,12 @@ export async function loadViews(
     return [{ runId: head.runId, ...stepsToLoad(head.run.state.kind, laned.plan, of) }];
   });
   const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
+  const { suspensions } = options;
+  const hasSuspended = suspensions.hasSuspended();
   const views = found.map(({ head, laned, events }) => {
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
-    return { head, laned, events, view: withSuspensions(view, laned, options.suspensions) };
+    const suspended = hasSuspended ? withSuspensions(view, laned, suspensions) : view;
+    return { head, laned, events, view: suspended };
   });
   return { views: views.some(needsMore) ? await withMore(options, tx, views) : views, failed };
 }

@@ -21,7 +21,6 @@ export interface Suspensions {
 }
 
 export function withSuspensions(view: View, laned: LanedPlan, of: Suspensions): View {
-  if (!of.hasSuspended()) return view;
   const suspendedMs = new Map<number, number>();
   for (const step of view.steps.values()) {
     const { firstReadyAt } = step;

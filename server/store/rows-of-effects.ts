@@ -66,7 +66,10 @@ export interface RowsOfEffects extends EscalationChanges {
   readonly actor: Actor | null;
 }
 
-export function rowsOfEffects(record: PassRecord): RowsOfEffects {
+/** What appends rows: the effects of a pass, for its run and its supervisor. */
+type Appending = Pick<PassRecord, "head" | "actor" | "effects">;
+
+export function rowsOfEffects(record: Appending): RowsOfEffects {
   const { effects, head, actor } = record;
   return {
     head,
@@ -103,7 +106,10 @@ function signalChanges(
 }
 
 /** The messages of a pass, in the order in which it wrote them. */
-export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
+export function messagesOf({
+  head,
+  effects,
+}: Pick<Appending, "head" | "effects">): readonly MessageInsert[] {
   const region = regionOf(head.partition);
   return effects.flatMap((effect) => {
     if (effect.kind === "child-messaged") {
@@ -130,7 +136,7 @@ export function runsToWake(record: PassRecord): readonly RunRef[] {
  * A pass may begin a strategy in the place of one that it has dropped: the last one at an index is
  * stored.
  */
-function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
+function overridesOf({ effects }: Pick<Appending, "effects">): readonly OverrideInsert[] {
   const found = new Map<string, OverrideInsert>();
   for (const effect of effects) {
     if (effect.kind !== "strategy-begun" || effect.input === null) continue;

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { changesPagesOnly } from "../../server/core/model/effect.ts";
 import { isEnded } from "../../server/core/model/model.ts";
 import { decodePage, type EncodedPage, encodePage } from "../../server/core/page/codec.ts";
 import {
@@ -15,6 +16,7 @@ import {
   wakeAtOf,
 } from "../../server/core/page/derived-rows.ts";
 import { ATTEMPTS_MAX, type Page, pageNoOf, sameAttempt } from "../../server/core/page/page.ts";
+import { rowsOfEffects } from "../../server/store/rows-of-effects.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { begunOf, type PagedLife, pagedLife } from "../support/paged-life.ts";
 import { lives } from "./random-acts.ts";
@@ -111,6 +113,20 @@ test("every attempt that ended is in its page or in the log, once, and eight at 
       const { attempt } = effect;
       const found = stored.filter((one) => one.step === attempt.step && sameAttempt(one, attempt));
       expect(found).toHaveLength(1);
+    }
+  });
+});
+
+test("an effect that changes pages only appends no row beside them, and leaves the run's state", () => {
+  const runId = "00000000-0000-4000-8000-000000000001";
+  forEveryLife((_, world) => {
+    const { run } = world.view();
+    const head = { runId, partition: 0, namespaceId: 1, definitionId: 1, priority: 5, run };
+    for (const effect of world.effects) {
+      if (!changesPagesOnly([effect])) continue;
+      expect(effect.kind).not.toBe("run-moved");
+      const { head: _, actor, ...rows } = rowsOfEffects({ head, actor: null, effects: [effect] });
+      expect(Object.values(rows).flat()).toEqual([]);
     }
   });
 });

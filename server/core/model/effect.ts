@@ -259,3 +259,65 @@ export type Effect =
   | { readonly kind: "message-sent"; readonly to: string; readonly message: Message }
   | { readonly kind: "message-applied"; readonly no: number }
   | { readonly kind: "intervened"; readonly intervention: Intervention };
+
+/**
+ * Effects that change the pages of their run and nothing else: they append no row beside these
+ * pages, start or end no run, and reach no other run.
+ */
+const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
+  "attempt-settled": true,
+  "attempt-stored": true,
+  "backed-off": true,
+  "began-waiting": true,
+  "cancel-asked": true,
+  cancelled: true,
+  "child-began": false,
+  "child-messaged": false,
+  "command-noted": true,
+  "decision-stored": false,
+  "effect-status-set": true,
+  "effect-undone": true,
+  escalated: false,
+  "escalation-answered": false,
+  "escalation-closed": false,
+  "escalation-reminded": false,
+  failed: true,
+  held: true,
+  intervened: false,
+  "items-begun": true,
+  "items-due": true,
+  "items-undoing": true,
+  kept: false,
+  "made-ready": true,
+  "map-begun": true,
+  "message-applied": false,
+  "message-sent": false,
+  "need-ended": true,
+  "outcome-unknown": true,
+  "pickup-alarmed": true,
+  "retries-renewed": true,
+  "run-moved": false,
+  settling: true,
+  "signal-stored": false,
+  "signal-taken": false,
+  skipped: true,
+  "strategy-begun": false,
+  "strategy-dropped": true,
+  "strategy-undo-ended": true,
+  "strategy-undoing": true,
+  succeeded: true,
+  suspected: true,
+  "task-ended": true,
+  "total-moved": true,
+  "undo-failed": true,
+  "undo-planned": true,
+  undone: true,
+  "wake-moved": true,
+  warned: true,
+  "wave-begun": true,
+};
+
+/** Whether a pass with these effects has nothing to do beside the pages of its run. */
+export function changesPagesOnly(effects: readonly Effect[]): boolean {
+  return effects.every(({ kind }) => PAGES_ONLY[kind]);
+}

@@ -21,7 +21,7 @@ import { cordonKey } from "./circuit-tables.ts";
 import { circuitSign } from "./circuits.ts";
 import type { AgentRow } from "./process-tables.ts";
 import { workflowKey } from "./queue-tables.ts";
-import { mayBeTaken, seeWatermarks } from "./ready-rows.ts";
+import { mayBeTaken, rowsInLane, seeWatermarks } from "./ready-rows.ts";
 import { type RegionWorld, unwatchedOf } from "./regions.ts";
 import { scheduleTimers } from "./schedules.ts";
 import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
@@ -66,7 +66,7 @@ export function pollQuery(
   return {
     lanes: lanes.filter(
       (lane) =>
-        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, watermarks)) &&
+        rowsInLane(tables, lane).some((row) => mayBeTaken(row, now, watermarks)) &&
         !world.pauseOf(lane),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
@@ -224,8 +224,8 @@ function withTakers(
   if (due.kind !== "ready") return [due];
   const row = tables.ready.get(stepKey(due.runId, due.step));
   if (!row) return [];
-  const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
-  const lane = Math.abs(row.lane);
+  const isHeld = row.paused || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
+  const { lane } = row;
   const { agentVersion } = laneOf(lane);
   const polled =
     isHeld ||
@@ -254,21 +254,21 @@ export function runLiveness(
   const polls = steps.flatMap((no) => {
     const row = tables.ready.get(stepKey(runId, no));
     if (!row) return [];
-    const seen = tables.lanePoller.where("lane", Math.abs(row.lane)).map(({ seenAt }) => seenAt);
+    const seen = tables.lanePoller.where("lane", row.lane).map(({ seenAt }) => seenAt);
     return [[no, seen.length === 0 ? null : Math.max(...seen)] as const];
   });
   const pauses = polls.flatMap(([no]) => {
-    const { lane } = tables.ready.expect(stepKey(runId, no));
-    const pause = (lane < 0 ? workflowPauseOf(tables, runId) : null) ?? pauseOf(Math.abs(lane));
+    const { lane, paused } = tables.ready.expect(stepKey(runId, no));
+    const pause = (paused ? workflowPauseOf(tables, runId) : null) ?? pauseOf(lane);
     return pause ? [[no, pause] as const] : [];
   });
   const circuits = polls.flatMap(([no]) => {
-    const circuit = circuitOf(Math.abs(tables.ready.expect(stepKey(runId, no)).lane));
+    const circuit = circuitOf(tables.ready.expect(stepKey(runId, no)).lane);
     return circuit ? [[no, circuit] as const] : [];
   });
   const cordoned = polls.flatMap(([no]) => {
     const { lane } = tables.ready.expect(stepKey(runId, no));
-    const asking = agentsAsking(tables, now, laneOf(Math.abs(lane)));
+    const asking = agentsAsking(tables, now, laneOf(lane));
     return asking.length > 0 && asking.every((agent) => isCordoned(tables, agent))
       ? [[no, asking.length] as const]
       : [];
@@ -276,17 +276,17 @@ export function runLiveness(
   const row = tables.run.get(runId);
   const silent = polls.flatMap(([no]) => {
     const { lane } = tables.ready.expect(stepKey(runId, no));
-    return isSilent(tables, now, laneOf(Math.abs(lane)), polledMs) ? [no] : [];
+    return isSilent(tables, now, laneOf(lane), polledMs) ? [no] : [];
   });
   const agentVersions = polls.flatMap(([no]) => {
     const { lane } = tables.ready.expect(stepKey(runId, no));
-    const { agentVersion } = laneOf(Math.abs(lane));
+    const { agentVersion } = laneOf(lane);
     return agentVersion === null ? [] : [[no, agentVersion] as const];
   });
   const queues = steps.flatMap((no) => {
     const key = stepKey(runId, no);
     const row = tables.lease.get(key) ?? tables.ready.get(key);
-    return row ? [[no, laneOf(Math.abs(row.lane)).queue] as const] : [];
+    return row ? [[no, laneOf(row.lane).queue] as const] : [];
   });
   return {
     now,

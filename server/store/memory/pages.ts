@@ -88,8 +88,8 @@ export function insertReady(
   const { workflow } = tables.run.expect(runId);
   const { namespaceId, definitionId, priority } = runStateOf(tables, runId);
   const of = { namespaceId, workflow, definitionId };
-  const pinned = pinnedLane(writing.world, terms.lane, of);
-  const isPaused = tables.pausedWorkflow.get(workflowKey(of)) !== undefined;
+  const lane = pinnedLane(writing.world, terms.lane, of);
+  const paused = tables.pausedWorkflow.get(workflowKey(of)) !== undefined;
   tables.ready.insert({
     runId,
     partition,
@@ -97,10 +97,11 @@ export function insertReady(
     priority,
     transaction,
     number: writing.nextNumber(),
-    lane: isPaused ? -pinned : pinned,
+    lane,
+    paused,
     until: ready.until,
   });
-  return isPaused ? [] : [pinned];
+  return paused ? [] : [lane];
 }
 
 /** Writes what a pass has made of the pages of its run, and what had no room in them. */

@@ -84,15 +84,15 @@ function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): read
     .flatMap((row) => {
       const run = tables.run.expect(row.runId);
       if (run.namespaceId !== of.namespaceId || run.workflow !== of.workflow) return [];
-      const base = tables.lane.get(String(Math.abs(row.lane)))?.base;
+      const base = tables.lane.get(String(row.lane))?.base;
       if (base === undefined) return [];
-      const lane = Math.sign(row.lane) * pinnedLane(world, base, run);
+      const lane = pinnedLane(world, base, run);
       return lane === row.lane ? [] : [{ row, lane }];
     });
   // Ordered as if they had become ready now, in their order.
   for (const [number, { row, lane }] of moves.entries())
     tables.ready.put({ ...row, lane, transaction, number });
-  return [...new Set(moves.flatMap(({ lane }) => (lane > 0 ? [lane] : [])))];
+  return [...new Set(moves.flatMap(({ row, lane }) => (row.paused ? [] : [lane])))];
 }
 
 export function pinnedOf({ tables, lanes }: Pick<QueueWorld, "tables" | "lanes">): Pinned {

@@ -63,18 +63,18 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         const pause = known?.pause ?? { since: now(), reason };
         tables.pausedWorkflow.put({ ...of, pause });
         for (const row of tables.ready.all())
-          if (row.lane > 0 && isOf(tables, row, of)) tables.ready.put({ ...row, lane: -row.lane });
+          if (isOf(tables, row, of)) tables.ready.put({ ...row, paused: true });
         return pause;
       }),
     resumeWorkflow: (of: WorkflowRef) =>
       run((transaction) => {
         const known = tables.pausedWorkflow.get(workflowKey(of));
         if (known) tables.pausedWorkflow.removeRow(known);
-        const held = tables.ready.all().filter((row) => row.lane < 0 && isOf(tables, row, of));
+        const held = tables.ready.all().filter((row) => row.paused && isOf(tables, row, of));
         // Ordered as if they had become ready now, in their order.
         for (const [number, row] of held.sort(byAge).entries())
-          tables.ready.put({ ...row, lane: -row.lane, transaction, number });
-        return [...new Set(held.map(({ lane }) => -lane))];
+          tables.ready.put({ ...row, paused: false, transaction, number });
+        return [...new Set(held.map(({ lane }) => lane))];
       }),
   } satisfies Queues);
 }

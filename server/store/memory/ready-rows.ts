@@ -9,6 +9,11 @@ export function byAge(a: ReadyRow, b: ReadyRow): number {
   return a.priority - b.priority || a.transaction - b.transaction || a.number - b.number;
 }
 
+/** The rows of a lane that a claim may scan: none of a paused workflow. */
+export function rowsInLane(tables: Tables, lane: number): readonly ReadyRow[] {
+  return tables.ready.where("lane", lane).filter(({ paused }) => !paused);
+}
+
 /** Its time is not over, and it is not before the watermark of its lane and priority. */
 export function mayBeTaken(row: ReadyRow, now: EpochMs, marks: readonly Watermark[]): boolean {
   const { until } = row;
@@ -32,8 +37,7 @@ export function seeWatermarks(
 ): SeenWatermarks {
   return {
     watermarks: marks.map(({ lane, priority, from }) => {
-      const numbers = tables.ready
-        .where("lane", lane)
+      const numbers = rowsInLane(tables, lane)
         .filter((row) => row.priority === priority && BigInt(row.transaction) >= from)
         .map(({ transaction }) => transaction);
       return { lane, priority, first: numbers.length > 0 ? BigInt(Math.min(...numbers)) : null };

@@ -62,8 +62,9 @@ interface StepRef extends RunRef {
 }
 
 export interface ReadyRow extends StepRef {
-  /** Negative while its workflow is paused: no claim scans such a lane. */
   readonly lane: number;
+  /** Whether its workflow is paused: no claim scans the row. */
+  readonly paused: boolean;
   readonly priority: number;
   /** Its place within the priority: the transaction that made it ready, then its number there. */
   readonly transaction: number;

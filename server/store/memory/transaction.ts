@@ -32,7 +32,7 @@ import { attemptsOf, putPage, type Writing } from "./pages.ts";
 import { ownsStill } from "./partitions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
-import { byAge, mayBeTaken, readyTaskOf } from "./ready-rows.ts";
+import { byAge, mayBeTaken, readyTaskOf, rowsInLane } from "./ready-rows.ts";
 import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import {
   endedHeadOf,
@@ -358,8 +358,7 @@ function claimingOf(
         : free.flatMap(({ lane }) => limitedLane(world, lane) ?? []);
       const served = free.filter(({ lane }) => !limited.some((one) => one.lane === lane));
       const rows = served.flatMap(({ lane, limit }) =>
-        tables.ready
-          .where("lane", lane)
+        rowsInLane(tables, lane)
           .filter((row) => mayBeTaken(row, now, marks))
           .sort(byAge)
           .slice(0, limit)

@@ -1,10 +1,11 @@
 // Writes what passes have decided: the pages of their runs (pages.ts), and the rows that their
 // effects append. Statements are sent and not waited for: the next read, or the commit, fails if
 // one of them has failed.
+import { changesPagesOnly } from "../../core/model/effect.ts";
 import { isEnded, type Run } from "../../core/model/model.ts";
 import type { DerivedLease } from "../../core/page/derived-rows.ts";
 import type { PassRecord } from "../pass-record.ts";
-import { endedTasks, rowsOfEffects } from "../rows-of-effects.ts";
+import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { NewRun, RunId } from "../store.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { policies, runStates } from "./codes.ts";
@@ -78,7 +79,6 @@ export async function writePasses(
   records: readonly PassRecord[],
 ): Promise<Written> {
   const { send } = begun;
-  const rows = records.map(rowsOfEffects);
   const leases = await pages.apply(records);
   const ended = endLeases(send, records, leases);
   // If the statement fails, so does its waiter.
@@ -89,6 +89,17 @@ export async function writePasses(
       isEnded(run.state) && !isEnded(before.run.state) ? [{ runId: head.runId, run }] : [],
     ),
   );
+  const more = records.filter(({ effects }) => !changesPagesOnly(effects));
+  if (more.length > 0) await writeRowsBeside(begun, more.map(rowsOfEffects));
+  const freesNothing =
+    pages.isFromCache() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
+  const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];
+  return { ended, filled, freesNothing };
+}
+
+/** What the effects of these passes append beside the pages of their runs. */
+async function writeRowsBeside(begun: Begun, rows: readonly RowsOfEffects[]): Promise<void> {
+  const { send } = begun;
   writeRows(
     send,
     "insert_kept",
@@ -102,10 +113,6 @@ export async function writePasses(
   writeInterventions(send, rows);
   writeMessages(send, rows);
   await writePeople(begun, rows);
-  const freesNothing =
-    pages.isFromCache() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
-  const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];
-  return { ended, filled, freesNothing };
 }
 
 /** Ended tasks free capacity of their queues, which claims of this transaction count. */

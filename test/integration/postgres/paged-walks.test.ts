@@ -33,8 +33,8 @@ const RUNS = `
       state)
     select id, 0, partition, 1, 1, definition_id, 0, false, '{}' from made
   )
-  insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at)
-  select m.id, 0, m.partition, -l.id, 5, row_number() over (order by m.id), now()
+  insert into drover.ready (run_id, step_no, partition, lane, priority, paused, ordinal, ready_at)
+  select m.id, 0, m.partition, l.id, 5, true, row_number() over (order by m.id), now()
   from made as m, drover.lane as l where l.namespace_id = 1`;
 
 beforeAll(async () => {
@@ -104,7 +104,7 @@ async function read(table: string, work: (store: Store) => Promise<unknown>): Pr
 const small = { namespaceId: 1, workflow: "small" };
 const heldOf = async (workflow: string) => {
   const { rows } = await db.query(
-    "select from drover.ready as r join drover.run as n on n.id = r.run_id where n.workflow = $1 and r.lane < 0",
+    "select from drover.ready as r join drover.run as n on n.id = r.run_id where n.workflow = $1 and r.paused",
     [workflow],
   );
   return rows.length;

@@ -43,8 +43,8 @@ left join lateral (
       nullif(p.wake_at, 'infinity') as wake_at, p.state
     from drover.ready as x
     join drover.run_page as p on p.run_id = x.run_id
-      and p.no = case when x.step_no < 512 then x.step_no / 32 else x.step_no end
-    where x.lane = w.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
+      and p.no = drover.page_of(x.step_no)
+    where x.lane = w.lane and not x.paused and (x.priority, x.ordered_by) >= (g.priority, g.first)
       and x.priority <= g.last and (w.queue is null or :queues_locked::boolean)
       and (x.until is null or x.until > now())
     order by x.priority, x.ordered_by, x.ordinal
@@ -82,7 +82,7 @@ from (
       cross join lateral (
         select
         from drover.ready as x
-        where x.lane = u.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
+        where x.lane = u.lane and not x.paused and (x.priority, x.ordered_by) >= (g.priority, g.first)
           and x.priority <= g.last and (x.until is null or x.until > now())
         order by x.priority, x.ordered_by, x.ordinal
         limit 1
@@ -136,7 +136,7 @@ from unnest(:lane::integer[], :priority::smallint[], :first::text[], :last::smal
   priority, first, last)
 where exists (
   select from drover.ready as r
-  where r.lane = w.lane and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
+  where r.lane = w.lane and not r.paused and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
     and r.priority <= w.last and (r.until is null or r.until > now())
 )
 and not exists (select from drover.paused_lane as p where p.lane = w.lane)
@@ -159,7 +159,7 @@ from unnest(:mark_lane::integer[], :mark_priority::smallint[], :mark::text[]) as
 left join lateral (
   select r.ordered_by
   from drover.ready as r
-  where r.lane = u.lane and r.priority = u.priority and r.ordered_by >= u.mark::xid8
+  where r.lane = u.lane and not r.paused and r.priority = u.priority and r.ordered_by >= u.mark::xid8
   order by r.ordered_by
   limit 1
 ) as x on true

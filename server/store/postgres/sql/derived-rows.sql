@@ -24,8 +24,8 @@ from unnest(:run_id::uuid[], :step_no::integer[], :until::float8[]) as u (run_id
 where r.run_id = u.run_id and r.step_no = u.step_no;
 
 -- name: insert_ready
--- Purpose: Inserts ready rows. A row of a paused workflow gets the negative of its lane, which no claim
---   reads. A row that a pin gives to one version of agents gets the lane of that class.
+-- Purpose: Inserts ready rows. A row of a paused workflow says so, and no claim reads it. A row that a pin
+--   gives to one version of agents gets the lane of that class.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :partition smallint[], :lane
 --   integer[] (class 0), :priority smallint[] (1 first, 9 last), :ready_at float8[], :until float8[] (ms
 --   since 1970; null: no bound), :namespace_id integer[], :definition_id bigint[].
@@ -34,9 +34,9 @@ where r.run_id = u.run_id and r.step_no = u.step_no;
 -- Note: The order within a priority is (transaction, number), so rows of one transaction keep their order.
 --   Whether there is any pause or pin is read once, so a row costs next to nothing where there is none.
 with made as (
-  insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at, until)
-  select u.run_id, u.step_no, u.partition,
-    case when w.is_paused then -1 else 1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal,
+  insert into drover.ready (run_id, step_no, partition, lane, priority, paused, ordinal, ready_at, until)
+  select u.run_id, u.step_no, u.partition, coalesce(k.lane, u.lane), u.priority,
+    coalesce(w.is_paused, false), u.ordinal,
     to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
   from (
     select unnest(:run_id::uuid[]) as run_id, unnest(:step_no::integer[]) as step_no,
@@ -70,9 +70,9 @@ with made as (
     order by v.definition_id desc
     limit 1
   ) as k on true
-  returning lane
+  returning lane, paused
 )
-select distinct m.lane from made as m where m.lane > 0;
+select distinct m.lane from made as m where not m.paused;
 
 -- name: insert_leases
 -- Purpose: Inserts leases, and makes their sessions watched. A session without a row gets one. A row of a

@@ -135,24 +135,24 @@ join drover.run_page as p on p.run_id = u.run_id and p.no = u.no;
 -- Result: polled is also true for a lane that lets nothing through: paused, or with an open circuit.
 --   agent_version is null for a lane of all agents. No row: the task is no longer ready.
 with waiting as materialized (
-  select r.run_id, r.step_no, r.lane
+  select r.run_id, r.step_no, r.lane, r.paused
   from unnest(:run_id::uuid[], :step_no::integer[]) as u (run_id, step_no)
   join drover.ready as r on r.run_id = u.run_id and r.step_no = u.step_no
 ),
 silent as materialized (
   select s.lane
-  from (select distinct w.lane from waiting as w where w.lane > 0) as d
+  from (select distinct w.lane from waiting as w where not w.paused) as d
   join drover.silent_lane as s on s.lane = d.lane
   where coalesce(s.seen_at, '-infinity') <= now() - greatest(:polled::integer, 60000) * interval '1 millisecond'
 )
-select w.run_id, w.step_no, abs(w.lane) as lane,
+select w.run_id, w.step_no, w.lane,
   (exists (
     select from drover.lane_poller as p
     where p.lane = w.lane and p.seen_at > now() - :polled::integer * interval '1 millisecond'
-  ) and not exists (select from silent as s where s.lane = w.lane)) or w.lane < 0
+  ) and not exists (select from silent as s where s.lane = w.lane)) or w.paused
     or exists (select from drover.paused_lane as p where p.lane = w.lane)
     or exists (select from drover.open_lane as o where o.lane = w.lane) as polled,
-  (select v.agent_version from drover.version_lane as v where v.lane = abs(w.lane)) as agent_version
+  (select v.agent_version from drover.version_lane as v where v.lane = w.lane) as agent_version
 from waiting as w;
 
 -- name: silent_leases

@@ -44,7 +44,7 @@ where r.id = any (:run_ids::uuid[]);
 -- Plan: run_page by the run's key.
 select p.state
 from drover.run_page as p
-where p.run_id = :run_id::uuid and p.no >= 512 and p.no % 512 = :map::integer
+where p.run_id = :run_id::uuid and drover.is_item_page(p.no) and drover.step_of(p.no) = :map::integer
 order by p.no;
 
 -- name: item_payload_sizes
@@ -54,5 +54,6 @@ order by p.no;
 -- Result: bytes is the size of the JSON text.
 select p.step_no, p.fence, p.kind, p.n, octet_length(p.json) as bytes
 from drover.payload as p
-where p.run_id = :run_id::uuid and p.step_no >= 512 and p.step_no % 512 = :map::integer and p.what = 'output'
+where p.run_id = :run_id::uuid and drover.is_item_page(p.step_no) and drover.step_of(p.step_no) = :map::integer
+  and p.what = 'output'
   and p.json is not null;

@@ -178,12 +178,12 @@ with lanes as materialized (
 strange as materialized (
   select x.run_id, x.step_no, x.ordered_by, x.ordinal
   from lanes as l
-  cross join unnest(array[l.id, -l.id]) as k (lane)
+  cross join unnest(array[false, true]) as k (paused)
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.run_id, r.step_no, r.ordered_by, r.ordinal
     from drover.ready as r
-    where r.lane = k.lane and r.priority = w.priority
+    where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
       and r.ordered_by >= pg_snapshot_xmax(pg_current_snapshot())
     order by r.ordered_by, r.ordinal
     limit :rows_max::integer

@@ -24,12 +24,12 @@ from unnest(:names::text[]) with ordinality as u (name, place)
 left join drover.lane as l on l.namespace_id = :namespace_id::integer and l.queue = u.name
 left join lateral (
   select min(h.ready_at) as oldest_at
-  from unnest(array[l.id, -l.id]) as k (lane)
+  from unnest(array[false, true]) as k (paused)
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.ready_at
     from drover.ready as r
-    where r.lane = k.lane and r.priority = w.priority
+    where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
   ) as h
@@ -65,7 +65,7 @@ page as (
       select from drover.version_pin as p
       where p.namespace_id = l.namespace_id and p.queue = l.queue and p.class = l.class
     )
-    or exists (select from drover.ready as r where r.lane = any (array[l.id, -l.id]) offset 0)
+    or exists (select from drover.ready as r where r.lane = l.id offset 0)
     or exists (select from drover.lease as e where e.lane = l.id offset 0)
   )
   order by l.task, l.class
@@ -73,7 +73,7 @@ page as (
 )
 select l.task, l.agent_version, o.oldest_at, p.polled_at,
   (select count(*) from (
-    select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit :ready_max::integer
+    select from drover.ready as r where r.lane = l.id limit :ready_max::integer
   ) as counted)::integer as ready,
   (select count(*) from drover.lease as e where e.lane = l.id)::integer as leased,
   (
@@ -85,12 +85,12 @@ select l.task, l.agent_version, o.oldest_at, p.polled_at,
 from page as l
 left join lateral (
   select min(h.ready_at) as oldest_at
-  from unnest(array[l.id, -l.id]) as k (lane)
+  from unnest(array[false, true]) as k (paused)
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.ready_at
     from drover.ready as r
-    where r.lane = k.lane and r.priority = w.priority
+    where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
   ) as h
@@ -249,7 +249,7 @@ with waiting as (
   from drover.lane as l
   cross join lateral (
     select count(*) as waiting from (
-      select from drover.ready as r where r.lane = l.id limit :waiting_max::integer
+      select from drover.ready as r where r.lane = l.id and not r.paused limit :waiting_max::integer
     ) as counted
   ) as n
   left join lateral (
@@ -258,7 +258,7 @@ with waiting as (
     cross join lateral (
       select r.ready_at
       from drover.ready as r
-      where r.lane = l.id and r.priority = w.priority
+      where r.lane = l.id and not r.paused and r.priority = w.priority
       order by r.ordered_by, r.ordinal
       limit 1
     ) as h
@@ -302,7 +302,7 @@ with orphan as (
     and c.class = l.class
   where l.namespace_id = :namespace_id::integer
     -- With an offset the planner probes each lane; without one it may read all ready rows.
-    and exists (select from drover.ready as r where r.lane = l.id offset 0)
+    and exists (select from drover.ready as r where r.lane = l.id and not r.paused offset 0)
     and not exists (select from drover.paused_lane as p where p.lane = l.id)
     and (
       not exists (
@@ -327,7 +327,7 @@ left join lateral (
   cross join lateral (
     select r.ready_at
     from drover.ready as r
-    where r.lane = l.id and r.priority = w.priority
+    where r.lane = l.id and not r.paused and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
   ) as h

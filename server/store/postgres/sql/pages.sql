@@ -119,7 +119,8 @@ join drover.run_page as p on p.run_id = u.run_id and p.no = u.no;
 -- Plan: run_page by the run's key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from drover.run_page as p
-where p.run_id = any (:run_ids::uuid[]) and p.no > 0 and (p.no < 512 or not p.settled)
+where p.run_id = any (:run_ids::uuid[]) and p.no > 0
+  and (not drover.is_item_page(p.no) or not p.settled)
 order by p.run_id, p.no
 for no key update of p;
 
@@ -263,5 +264,5 @@ limit :limit::integer;
 -- Plan: run_page by the run's key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from drover.run_page as p
-where p.run_id = any (:run_ids::uuid[]) and (p.no < 512 or not p.settled)
+where p.run_id = any (:run_ids::uuid[]) and (not drover.is_item_page(p.no) or not p.settled)
 order by p.run_id, p.no;

@@ -84,25 +84,25 @@ values (:namespace_id::integer, :workflow::text)
 returning id;
 
 -- name: place_ready
--- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow get
---   the negative of the lane. Moved rows come after all rows that are ready now, because a claim may read
---   only from a watermark behind their old position (store/watermarks.ts).
+-- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow are
+--   noted as paused. Moved rows come after all rows that are ready now, because a claim may read only from
+--   a watermark behind their old position (store/watermarks.ts).
 -- Params: :run_ids uuid[].
 -- Locks: Ready rows, without waiting: a row that a claim or a pass holds is skipped.
 -- Plan: ready by the run's key.
 -- Result: One row. lanes: lanes in which claims find the moved rows. left: how many rows were skipped.
 with misplaced as materialized (
-  select r.run_id, r.step_no, w.lane
+  select r.run_id, r.step_no, w.lane, n.paused
   from unnest(:run_ids::uuid[]) as u (run_id)
   cross join lateral (
     select n.namespace_id, n.workflow, n.definition_id,
-      case when exists (
+      exists (
         select from drover.paused_workflow as p where p.namespace_id = n.namespace_id and p.name = n.workflow
-      ) then -1 else 1 end as sign
+      ) as paused
     from drover.run as n where n.id = u.run_id offset 0
   ) as n
   join drover.ready as r on r.run_id = u.run_id
-  left join drover.lane as l on l.id = abs(r.lane)
+  left join drover.lane as l on l.id = r.lane
   left join lateral (
     select p.class
     from drover.version_pin as p
@@ -113,11 +113,11 @@ with misplaced as materialized (
   ) as k on true
   left join drover.lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
     and t.class = coalesce(k.class, 0)
-  cross join lateral (select n.sign * coalesce(t.id, abs(r.lane)) as lane) as w
-  where w.lane <> r.lane
+  cross join lateral (select coalesce(t.id, r.lane) as lane) as w
+  where (w.lane, n.paused) <> (r.lane, r.paused)
 ),
 mine as materialized (
-  select r.run_id, r.step_no, r.ordered_by, r.ordinal, m.lane
+  select r.run_id, r.step_no, r.ordered_by, r.ordinal, m.lane, m.paused
   from misplaced as m
   cross join lateral (
     select x.run_id, x.step_no, x.ordered_by, x.ordinal
@@ -127,17 +127,17 @@ mine as materialized (
   ) as r
 ),
 ranked as (
-  select m.run_id, m.step_no, m.lane, row_number() over (order by m.ordered_by, m.ordinal) as place
+  select m.run_id, m.step_no, m.lane, m.paused, row_number() over (order by m.ordered_by, m.ordinal) as place
   from mine as m
 ),
 moved as (
   update drover.ready as r
-  set lane = m.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
+  set lane = m.lane, paused = m.paused, ordered_by = pg_current_xact_id(), ordinal = m.place
   from ranked as m
   where r.run_id = m.run_id and r.step_no = m.step_no
-  returning r.lane
+  returning r.lane, r.paused
 )
-select (select coalesce(array_agg(distinct m.lane) filter (where m.lane > 0), '{}') from moved as m) as lanes,
+select (select coalesce(array_agg(distinct m.lane) filter (where not m.paused), '{}') from moved as m) as lanes,
   (select count(*) from misplaced)::integer - (select count(*) from moved)::integer as left;
 
 -- name: end_pin_move

@@ -80,7 +80,7 @@ left join lateral (
     (
       select count(*)
       from (
-        select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit :ready_max::integer
+        select from drover.ready as r where r.lane = l.id limit :ready_max::integer
       ) as counted
     )
       as ready,

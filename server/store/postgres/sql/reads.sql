@@ -18,7 +18,7 @@ where r.id = any (:run_ids::uuid[]);
 -- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = :run_id::uuid and (p.no < 512 or not p.settled)
+where p.run_id = :run_id::uuid and (not drover.is_item_page(p.no) or not p.settled)
 order by p.no;
 
 -- name: settled_items
@@ -27,7 +27,7 @@ order by p.no;
 -- Plan: run_page by the run's key, backwards.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = :run_id::uuid and p.no >= 512 and p.settled
+where p.run_id = :run_id::uuid and drover.is_item_page(p.no) and p.settled
 order by p.run_id desc, p.no desc
 limit :limit::integer;
 
@@ -39,7 +39,8 @@ limit :limit::integer;
 -- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = :run_id::uuid and p.no > greatest(:after::integer, 511) and p.no % 512 = :map::integer
+where p.run_id = :run_id::uuid and p.no > :after::integer and drover.is_item_page(p.no)
+  and drover.step_of(p.no) = :map::integer
   and (:settled::boolean is null or p.settled = :settled::boolean)
 order by p.run_id, p.no
 limit :limit::integer;
@@ -125,7 +126,7 @@ with kept_out as (
   join drover.agent as a on a.namespace_id = l.namespace_id and a.seen_at > now() - interval '1 minute'
     and a.silent_since is null and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
     and (v.lane is null or a.agent_version = v.agent_version)
-  where l.id in (select abs(r.lane) from drover.ready as r where r.run_id = :run_id::uuid)
+  where l.id in (select r.lane from drover.ready as r where r.run_id = :run_id::uuid)
     and exists (select from drover.cordon as o where o.namespace_id = l.namespace_id)
   group by l.id
   having bool_and(exists (
@@ -138,7 +139,7 @@ select now() as now, x.step_no, x.is_lease, x.last_heartbeat_at, x.page, x.polle
   o.until as open_until, o.saw, o.forced_at, o.forced_by, o.forced_why, k.agents as cordoned,
   v.agent_version, not x.is_lease and exists (
     select from drover.silent_lane as s
-    where s.lane = abs(x.lane) and coalesce(s.seen_at, '-infinity')
+    where s.lane = x.lane and coalesce(s.seen_at, '-infinity')
       <= now() - greatest(:polled::integer, 60000) * interval '1 millisecond'
   ) as silent, w.name as unwatched, w.whole
 from (select) as one
@@ -158,32 +159,32 @@ left join lateral (
   where r.id = :run_id::uuid and n.id is null
 ) as w on true
 left join (
-  select l.step_no, l.lane, true as is_lease, s.last_heartbeat_at, (
+  select l.step_no, l.lane, false as paused, true as is_lease, s.last_heartbeat_at, (
       select p.state from drover.run_page as p where p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
     ) as page, null::timestamptz as polled_at
   from drover.lease as l
   left join drover.agent_session as s on s.session = l.session
   where l.run_id = :run_id::uuid
   union all
-  select r.step_no, r.lane, false, null, null,
-    (select max(p.seen_at) from drover.lane_poller as p where p.lane = abs(r.lane))
+  select r.step_no, r.lane, r.paused, false, null, null,
+    (select max(p.seen_at) from drover.lane_poller as p where p.lane = r.lane)
   from drover.ready as r
   where r.run_id = :run_id::uuid
 ) as x on true
-left join drover.lane on lane.id = abs(x.lane)
+left join drover.lane on lane.id = x.lane
 left join lateral (
   select 'workflow' as paused, w.paused_at, w.reason as pause_reason
   from drover.run as n
   join drover.paused_workflow as w on w.namespace_id = n.namespace_id and w.name = n.workflow
-  where x.lane < 0 and n.id = :run_id::uuid
+  where x.paused and n.id = :run_id::uuid
   union all
   select case p.queue when '' then 'namespace' else 'queue' end, p.paused_at, p.pause_reason
   from drover.paused_lane as p
-  where p.lane = abs(x.lane)
+  where p.lane = x.lane
   order by 1 desc
   limit 1
 ) as h on not x.is_lease
-left join drover.open_lane as o on not x.is_lease and o.lane = abs(x.lane)
-left join kept_out as k on not x.is_lease and k.lane = abs(x.lane)
-left join drover.version_lane as v on not x.is_lease and v.lane = abs(x.lane)
+left join drover.open_lane as o on not x.is_lease and o.lane = x.lane
+left join kept_out as k on not x.is_lease and k.lane = x.lane
+left join drover.version_lane as v on not x.is_lease and v.lane = x.lane
 order by x.step_no;
