@@ -46,6 +46,7 @@ async function once(line: string, passes: (answer: Answer) => boolean): Promise<
 interface Answer {
   readonly agents?: readonly { readonly held?: number }[];
   readonly queue?: { readonly agents?: number; readonly pause?: object };
+  readonly tasks?: readonly { readonly polledTime?: string }[];
   readonly supervisors?: readonly { readonly partitions?: number }[];
 }
 
@@ -125,7 +126,11 @@ test("a queue is shown with its tasks, and drained when its agents have finished
   const { runId } = await charge("bank");
   await begun;
   const { runId: waiting } = await charge("bank-2");
-  await once("queue show bank", (answer) => answer.queue?.agents === 1);
+  // Which tasks are polled is stored up to a second after the poll.
+  await once(
+    "queue show bank",
+    ({ queue, tasks }) => queue?.agents === 1 && tasks?.[0]?.polledTime !== undefined,
+  );
   const shown = (await drover("queue show bank")).stdout;
   expect(shown).toMatch(/^in progress +1$/m);
   expect(shown).toMatch(/^charge +0 +1 +1 +\d{4}-/m);
