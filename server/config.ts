@@ -392,7 +392,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     least: 100,
     most: HOUR,
     byDefault: CIRCUIT_DEFAULTS.cooldownMs,
-    why: "until one task tries, doubled with each that fails: a shorter one notices earlier that the service is back, and asks it more often",
+    why: "until one task probes the service, doubled with each that fails: a shorter one notices earlier that the service is back, and asks it more often",
   },
   cooldownMsMax: {
     flag: "circuit-cooldown-max",

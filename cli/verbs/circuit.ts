@@ -94,17 +94,17 @@ export function isClosed({ setting, state }: Circuit): boolean {
   return state === CircuitState.CLOSED;
 }
 
-/** is open, one task tries from 2026-01-31 12:00:05Z */
+/** is open, one task probes the service from 2026-01-31 12:00:05Z */
 export function stateWords(circuit: Circuit): string {
   const { setting, setBy, why, state } = circuit;
   if (setting !== CircuitSetting.UNSPECIFIED) {
     const is = setting === CircuitSetting.OPEN ? "is open" : "is closed";
     const because = why === "" ? "" : `: ${clean(why)}`;
-    return `${is}, said ${clean(setBy)} at ${timeWords(circuit.setTime)}${because}`;
+    return `${is}, set by ${clean(setBy)} at ${timeWords(circuit.setTime)}${because}`;
   }
-  if (state === CircuitState.TRYING) return "is open, and one task tries";
+  if (state === CircuitState.TRYING) return "is open, and one task probes the service";
   if (state === CircuitState.OPEN)
-    return `is open, one task tries from ${timeWords(circuit.tryTime)}`;
+    return `is open, one task probes the service from ${timeWords(circuit.tryTime)}`;
   return "is closed";
 }
 

@@ -137,7 +137,7 @@ export const CATALOGUE = Object.freeze({
     type: "gauge",
     unit: "rows",
     labels: [],
-    help: "Due rows of this server's partitions whose event has failed: each rests, from 1 s to 5 min, and is tried again alone.",
+    help: "Due rows of this server's partitions whose event has failed: each waits, from 1 s to 5 min, and is tried again alone.",
     wrong: "above 0 for 5 minutes",
   },
   drover_background_failures_total: {

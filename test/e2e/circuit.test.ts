@@ -1,6 +1,6 @@
 /**
  * A remote service goes down for longer than the retries of any step would last. Two agents of the
- * SDK see it, on a real server: the circuit opens, one task tries at a time, and once the service
+ * SDK see it, on a real server: the circuit opens, one task probes the service at a time, and once the service
  * is up again every run completes.
  */
 import { expect, onTestFinished, test } from "vitest";

@@ -79,7 +79,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
       ["RUNNING", "COMPENSATING", "FINISHING"],
       "done",
       "same",
-      "ready again, and nothing counted; it rests if that comes again and again",
+      "ready again, and nothing counted; it waits if that comes again and again",
     ],
     [["PAUSED"], "done", "same", "given back, and held"],
     [["STOPPING"], "done", "same", "given back, and not handed out again"],

@@ -151,7 +151,7 @@ function circuitWords({
   const what = `the circuit of task "${taskName}" in queue "${queue}" is open`;
   if (override)
     return `${what}: ${override.by} opened it${override.why === "" ? "" : ` (${override.why})`}`;
-  return `${what}: ${saw}${trying ? "; one task tries it" : ""}`;
+  return `${what}: ${saw}${trying ? "; one task probes the service" : ""}`;
 }
 
 function workWords(

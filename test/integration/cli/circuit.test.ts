@@ -29,7 +29,7 @@ test("a circuit is opened by somebody for a reason, and the way back is said", a
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout:
-      "circuit of task pay in queue bank is open, said ada at 2026-01-01 00:00:00Z: it leaks\n",
+      "circuit of task pay in queue bank is open, set by ada at 2026-01-01 00:00:00Z: it leaks\n",
   });
   expect(stderr).toContain("drover queue circuit release bank pay --by NAME");
   expect(asked).toMatchObject([
@@ -65,17 +65,19 @@ test("the status shows the circuits that are open, each with the command that he
     getClusterInfo: () => ({}),
   });
   const { stdout } = await run("status");
-  expect(stdout).toMatch(/^circuit of "pay" of queue "bank" is open, one task tries from 2026/m);
+  expect(stdout).toMatch(
+    /^circuit of "pay" of queue "bank" is open, one task probes the service from 2026/m,
+  );
   expect(stdout).toMatch(/ drover queue circuit close bank pay --by NAME$/m);
   expect(stdout).toMatch(
-    /^circuit of "ask" of queue "bank" for agent a1 is open, said ada at 2026/m,
+    /^circuit of "ask" of queue "bank" for agent a1 is open, set by ada at 2026/m,
   );
   expect(stdout).toMatch(/ drover queue circuit release bank ask --agent a1 --by NAME$/m);
   const { overview } = JSON.parse((await run("status", "-o", "json")).stdout);
   expect(overview.openCircuits).toMatchObject([{ task: "pay" }, { task: "ask", agentId: "a1" }]);
 });
 
-test("circuits are listed with what was seen and when one task tries", async () => {
+test("circuits are listed with what was seen and when one task probes the service", async () => {
   server.play({
     listCircuits: () => ({
       circuits: [
@@ -92,9 +94,9 @@ test("circuits are listed with what was seen and when one task tries", async () 
   });
   const { stdout } = await run("queue", "circuit", "list");
   expect(stdout).toMatch(
-    /bank +pay +open, one task tries from 2026-01-01 00:00:00Z +20 of 20 tasks failed/,
+    /bank +pay +open, one task probes the service from 2026-01-01 00:00:00Z +20 of 20 tasks failed/,
   );
-  expect(stdout).toMatch(/mail +send +a1 +open, and one task tries/);
+  expect(stdout).toMatch(/mail +send +a1 +open, and one task probes the service/);
 });
 
 test("an agent is cordoned, and a version uncordoned", async () => {

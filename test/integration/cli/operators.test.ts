@@ -103,7 +103,7 @@ test("an agent is listed and shown with what it holds, and later with its succes
   expect((await drover("agent list --id till")).stdout).toMatch(/ cordoned; circuit of charge$/m);
   const kept = (await drover("agent show till")).stdout;
   expect(kept).toMatch(/^cordoned +by ada at \S+ \S+Z: slow$/m);
-  expect(kept).toMatch(/^circuit +of charge in shop is open, said ada at /m);
+  expect(kept).toMatch(/^circuit +of charge in shop is open, set by ada at /m);
   const [told] = (await json("agent list --id till")).agents;
   expect(told).toMatchObject({ cordons: [{ agentId: "till" }], circuits: [{ task: "charge" }] });
 });
@@ -232,7 +232,7 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(held).toMatch(/^the namespace is paused: moving +\S+ \S+Z +drover namespace resume$/m);
   expect(held).toMatch(/^queue "mail" is paused: mending .*drover queue resume mail$/m);
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
-  expect(held).toMatch(/^circuit of "send" of queue "mail" is open, said ada .*: leaks /m);
+  expect(held).toMatch(/^circuit of "send" of queue "mail" is open, set by ada .*: leaks /m);
   expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
   expect(held).not.toContain("no agent polls");
   await drover("namespace resume");

@@ -202,7 +202,7 @@ describe("a task behind an open circuit", () => {
   test("or for how that goes, once it is out", () => {
     const { wait, sentence } = waiting(open({ until: null, trying: true }));
     expect(wait.next).toMatchObject({ what: "check-again" });
-    expect(sentence).toContain("20 of 20 tasks failed; one task tries it");
+    expect(sentence).toContain("20 of 20 tasks failed; one task probes the service");
   });
 
   test("or for whoever has opened it by hand", () => {
