@@ -8,6 +8,7 @@ import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
 import { createInbox, type Inbox } from "./integrations/inbox.ts";
 import { createTriggering, type Triggering } from "./integrations/triggers/triggering.ts";
 import { createLoop, type Loop } from "./loop.ts";
+import type { BackgroundPart } from "./measures.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 import type { Advance } from "./scheduler/advance.ts";
 import { createRateLimit, RATE_LIMIT_REFRESH_MS, type RateLimit } from "./scheduler/rate-limit.ts";
@@ -35,20 +36,6 @@ import { randomUuid } from "./uuid.ts";
 
 /** Its owner does what only one process has to do. It is a partition of the region `default`. */
 const FIRST_PARTITION = 0;
-
-export const BACKGROUND_PARTS = [
-  ...([
-    "timers",
-    "consistency",
-    "housekeeping",
-    "poll-tick",
-    "circuits",
-    "dispatch",
-    "health",
-  ] as const),
-  ...(["webhooks", "triggers", "inbox", "rate-limit", "durations"] as const),
-];
-export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
 interface BackgroundOptions {
   readonly store: EngineStore;

@@ -1,9 +1,7 @@
 // Metrics of what the control plane does. They are recorded after the commit, so nothing is
 // measured that did not happen. The rules know nothing of them.
-import { BACKGROUND_PARTS, type BackgroundPart } from "./background.ts";
 import type { OnFlushed } from "./batcher.ts";
 import type { Clock } from "./clock.ts";
-import type { ControlPlane } from "./control-plane.ts";
 import type { Effect } from "./core/model/effect.ts";
 import { isEnded } from "./core/model/model.ts";
 import { plannedOf } from "./core/model/strategy.ts";
@@ -12,10 +10,28 @@ import type { Worked } from "./scheduler/commit-summary.ts";
 import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
 import type { PassRecord } from "./store/pass-record.ts";
 import type { Granted } from "./store/store.ts";
+import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import type { SupervisorHealth } from "./supervisor/health.ts";
+import type { Ownership } from "./supervisor/ownership.ts";
+import type { TimerScan } from "./supervisor/timers.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 const SESSION_SEEN_MS = 60_000;
+
+/** Parts that work without a caller, as labels of their failures. */
+const BACKGROUND_PARTS = [
+  ...([
+    "timers",
+    "consistency",
+    "housekeeping",
+    "poll-tick",
+    "circuits",
+    "dispatch",
+    "health",
+  ] as const),
+  ...(["webhooks", "triggers", "inbox", "rate-limit", "durations"] as const),
+];
+export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
 export interface Measures {
   readonly onFlushed: OnFlushed;
@@ -143,6 +159,15 @@ export function seconds(ms: number): number {
   return Math.max(0, ms) / 1_000;
 }
 
+/** What is read of a control plane at each scrape. */
+interface ObservedPlane {
+  /** Polls that wait in this process. */
+  parked(): number;
+  readonly ownership: Pick<Ownership, "owned">;
+  readonly consistency: Pick<ConsistencyCheck, "roundAgeMs">;
+  readonly timers: Pick<TimerScan, "failedRows">;
+}
+
 /** Metrics that are read at each scrape. */
 export function observePlane(
   metrics: Metrics,
@@ -151,7 +176,7 @@ export function observePlane(
     measures,
     supervisorHealth,
   }: {
-    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "consistency" | "timers">;
+    readonly plane: ObservedPlane;
     readonly measures: Measures;
     readonly supervisorHealth: Pick<SupervisorHealth, "health" | "seen">;
   },
