@@ -4,8 +4,8 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import type { DatabaseConfig } from "@drover/server/config.ts";
-import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/database-schema.ts";
 import { errorMessage } from "@drover/server/errors.ts";
+import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/store/postgres/database-schema.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
 

@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
-import { DATABASE_SCHEMA } from "../server/database-schema.ts";
+import { DATABASE_SCHEMA } from "../server/store/postgres/database-schema.ts";
 
 /** Each query returns one column `sql`: complete statements in the order to run them. */
 const sections: readonly (readonly [title: string, query: string])[] = [

@@ -13,7 +13,9 @@ import {
   rateLimitOf,
   triggeringOf,
   undeliveredBy,
-} from "./background.ts";
+} from "./background/background.ts";
+import { publisherOf } from "./background/publisher.ts";
+import { createSubject } from "./background/subject.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import type { EpochMs } from "./core/model/attempt.ts";
@@ -34,8 +36,6 @@ import { evaluatorOf } from "./expressions/evaluator.ts";
 import type { Triggering } from "./integrations/triggers/triggering.ts";
 import { lifeCycleOf } from "./life-cycle.ts";
 import type { Loop } from "./loop.ts";
-import type { Measures } from "./measures.ts";
-import { publisherOf } from "./publisher.ts";
 import { type Advance, type AdvanceOptions, createAdvance } from "./scheduler/advance.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import { createScheduler } from "./scheduler/create-scheduler.ts";
@@ -50,16 +50,16 @@ import type { Outside } from "./store/due.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
-import { createSubject } from "./subject.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import type { Deliveries, Post } from "./supervisor/deliveries.ts";
 import { recordFailing } from "./supervisor/failing.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import { createTimerScan, type TimerScan } from "./supervisor/timers.ts";
+import type { Measures } from "./telemetry/measures.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
-import { createTracing, type Tracing } from "./traces/tracing.ts";
+import { createTracing, type Tracing } from "./telemetry/traces/tracing.ts";
 
 /** The supervision of a server: all regions, shared with all other nodes that supervise. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });

@@ -7,7 +7,7 @@ import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { Deliveries } from "./supervisor/deliveries.ts";
 import type { Ownership } from "./supervisor/ownership.ts";
 import type { TimerScan } from "./supervisor/timers.ts";
-import type { Tracing } from "./traces/tracing.ts";
+import type { Tracing } from "./telemetry/traces/tracing.ts";
 
 interface LifeCycleParts {
   readonly circuits: CircuitWatch;

@@ -29,22 +29,22 @@ import {
   createControlPlane,
 } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/model/circuit.ts";
-import { DATABASE_SCHEMA, databaseSchema } from "./database-schema.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
-import { observeGauges, observeProcess } from "./gauges.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
-import { createMeasures, observePlane } from "./measures.ts";
+import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
+import { observeGauges, observeProcess } from "./telemetry/gauges.ts";
 import { createLog } from "./telemetry/log.ts";
+import { createMeasures, observePlane } from "./telemetry/measures.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
-import { createTracedCalls } from "./traces/call-spans.ts";
+import { createTracedCalls } from "./telemetry/traces/call-spans.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /**

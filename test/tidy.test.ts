@@ -115,7 +115,7 @@ rule(
 );
 
 rule("time, chance and the console have their modules", brokenBans, [
-  ["the clock of the machine", "server/poll-tick.ts", "const at = Date.now();", /take a Clock/],
+  ["the clock of the machine", "server/loop.ts", "const at = Date.now();", /take a Clock/],
   ["a date of now", "server/core/pass.ts", "const at = new Date();", /take a Clock/],
   ["a timer", "sdk/typescript/polls.ts", "setTimeout(poll, 5);", /Clock\.after/],
   ["chance", "server/core/recovery/retry.ts", "const j = Math.random();", /with the event/],

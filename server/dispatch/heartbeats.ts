@@ -8,7 +8,7 @@
 // Two batches are in flight at a time, never with the same session, so that no heartbeat waits for
 // all others. They lock the rows of sessions in one order, and pages without waiting.
 
-import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
+import { createBatcher, type ItemResult, type OnFlushed } from "../batching/batcher.ts";
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type {

@@ -2,9 +2,9 @@
 // bucket allows. A scan runs at once while the bucket has a token; at saturation scans are 5 ms
 // apart. Lanes that are announced meanwhile share the next scan. A queue that has reached its rate
 // is scanned when the rate allows more.
-import { FLUSH_BUCKET } from "../batcher.ts";
+import { FLUSH_BUCKET } from "../batching/batcher.ts";
+import { createTokenBucket, type TokenBucket } from "../batching/token-bucket.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { createTokenBucket, type TokenBucket } from "../token-bucket.ts";
 import type { FullQueue } from "./assign.ts";
 
 export interface LaneScans {

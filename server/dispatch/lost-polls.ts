@@ -4,7 +4,7 @@
 // An agent names a lost poll in each of its calls for half a minute, and after an outage all agents
 // do. So the requests of many sessions are batched into one statement.
 
-import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
+import { createBatcher, type ItemResult, type OnFlushed } from "../batching/batcher.ts";
 import type { Clock } from "../clock.ts";
 import type { Advance } from "../scheduler/advance.ts";
 import type { LostPolls } from "../store/heartbeats.ts";

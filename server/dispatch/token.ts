@@ -8,7 +8,7 @@
 // hold such tasks during an upgrade.
 import type { TaskKind } from "../core/model/attempt.ts";
 import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/model/step-key.ts";
-import { secretDigest } from "../secret.ts";
+import { secretDigest } from "../store/task-secret.ts";
 import { uuidText } from "../uuid.ts";
 
 export interface TaskToken {

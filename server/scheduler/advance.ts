@@ -4,7 +4,12 @@
 // supervisors share batches; an event of a supervisor counts only while it owns the run's partition
 // (fence.ts).
 
-import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
+import {
+  createBatcher,
+  FLUSH_BUCKET,
+  type ItemResult,
+  type OnFlushed,
+} from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import { changesPagesOnly } from "../core/model/effect.ts";
@@ -107,7 +112,7 @@ export interface AdvanceOptions {
 
 /** The caller that sends an event. */
 export interface Caller {
-  /** The reports of one namespace delay no other namespace (batch-queue.ts). */
+  /** The reports of one namespace delay no other namespace (batching/batch-queue.ts). */
   readonly namespaceId: number;
   /** Called each time a batch with the event is flushed, before the hand-over of that batch. */
   readonly onBatched: (batch: BatchNo) => void;

@@ -8,7 +8,7 @@ import {
   FLUSH_BUCKET,
   type ItemResult,
   type OnFlushed,
-} from "../batcher.ts";
+} from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";

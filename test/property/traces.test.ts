@@ -10,8 +10,14 @@ import { emptyView, isEnded } from "../../server/core/model/model.ts";
 import { laneOfPlan, tasksOf } from "../../server/store/plans.ts";
 import { readTrace, writeTrace } from "../../server/store/trace.ts";
 import { SPANS, type SpanData, type SpanSpec } from "../../server/telemetry/spans.ts";
-import { attemptIdOf, isSampled, rootIdOf, spanIdOf, traceIdOf } from "../../server/traces/ids.ts";
-import { spansOfPass } from "../../server/traces/pass-spans.ts";
+import {
+  attemptIdOf,
+  isSampled,
+  rootIdOf,
+  spanIdOf,
+  traceIdOf,
+} from "../../server/telemetry/traces/ids.ts";
+import { spansOfPass } from "../../server/telemetry/traces/pass-spans.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";

@@ -5,7 +5,7 @@ export const besideLayers: readonly Layer[] = [
   {
     of: ["migrations/"],
     may: [
-      "server/database-schema.ts",
+      "server/store/postgres/database-schema.ts",
       "server/store/postgres/migrate.ts",
       "dev-postgres/postgres.ts",
       "pg",

@@ -30,13 +30,7 @@ export interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = [
-  "server/clock.ts",
-  "server/errors.ts",
-  "server/secret.ts",
-  "server/token-bucket.ts",
-  "server/uuid.ts",
-];
+const tools = ["server/clock.ts", "server/errors.ts", "server/uuid.ts"];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -78,34 +72,55 @@ export const layers: readonly Layer[] = [
     instead: "names need chance and nothing else",
   },
   {
-    of: ["server/secret.ts"],
-    may: [],
-    node: true,
-    instead: "a secret needs its digest and nothing else",
-  },
-  {
-    of: ["server/api-token.ts"],
+    of: ["server/api/auth/api-token.ts"],
     may: ["server/clock.ts"],
     node: true,
     instead: "a token needs chance and its digest, and nothing else",
   },
   {
-    of: ["server/config.ts", "server/database-schema.ts"],
+    of: ["server/config.ts"],
     may: ["server/core/model/circuit.ts"],
     node: false,
     instead: "settings are plain data: let whoever uses one import it from here",
   },
   {
-    of: ["server/batch-queue.ts"],
+    of: ["server/batching/batch-queue.ts"],
     may: [],
     node: false,
     instead: "who boards is decided by what waits alone",
   },
   {
-    of: ["server/batcher.ts", "server/loop.ts", "server/subject.ts", "server/token-bucket.ts"],
-    may: ["server/batch-queue.ts", ...tools],
+    of: ["server/batching/", "server/loop.ts", "server/background/subject.ts"],
+    may: ["server/clock.ts", "server/errors.ts"],
     node: false,
     instead: "batches know no item and loops no task: pass a function",
+  },
+  {
+    of: ["server/telemetry/traces/"],
+    may: [
+      "server/core/",
+      ...contract,
+      "server/clock.ts",
+      "server/telemetry/spans.ts",
+      "server/scheduler/run-traces.ts",
+      "server/scheduler/commit-summary.ts",
+      "server/dispatch/handed-task.ts",
+    ],
+    types: ["pino"],
+    node: true,
+    instead: "traces are told what was committed, and change nothing",
+  },
+  {
+    of: ["server/telemetry/measures.ts", "server/telemetry/gauges.ts"],
+    may: ["server/core/", ...contract, "server/clock.ts", "server/telemetry/metrics.ts"],
+    types: [
+      "server/batching/batcher.ts",
+      "server/scheduler/commit-summary.ts",
+      "server/dispatch/dispatcher.ts",
+      "server/supervisor/",
+    ],
+    node: false,
+    instead: "metrics are told what was committed, and change nothing",
   },
   {
     of: ["server/telemetry/"],
@@ -125,10 +140,10 @@ export const layers: readonly Layer[] = [
     instead: "telemetry is told what happens, and asks nobody",
   },
   {
-    of: ["server/store/child-run.ts"],
+    of: ["server/store/child-run.ts", "server/store/task-secret.ts"],
     may: [...contract, ...tools],
     node: true,
-    instead: "the id of a child needs a digest and nothing else",
+    instead: "the id of a child and a callback's secret need a digest and nothing else",
   },
   {
     of: ["server/store/sketch.ts"],
@@ -145,7 +160,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/store/postgres/"],
-    may: ["server/database-schema.ts", "server/core/", ...contract, ...tools, "pg", "kysely"],
+    may: ["server/core/", ...contract, ...tools, "pg", "kysely"],
     types: ["pino"],
     node: true,
     instead: "the store writes and picks rows and judges nothing: rules belong to core",
@@ -158,20 +173,14 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/scheduler/"],
-    may: ["server/core/", ...contract, ...tools, "server/batcher.ts", "croner"],
+    may: ["server/core/", ...contract, ...tools, "server/batching/", "croner"],
     types: ["pino"],
     node: false,
     instead: "the scheduler calls no other role: let it be handed a function, as HandOver",
   },
   {
     of: ["server/dispatch/"],
-    may: [
-      "server/core/",
-      ...contract,
-      ...tools,
-      "server/batcher.ts",
-      "server/scheduler/advance.ts",
-    ],
+    may: ["server/core/", ...contract, ...tools, "server/batching/", "server/scheduler/advance.ts"],
     types: ["pino"],
     node: true,
     instead: "dispatch meets the other roles in scheduler/advance.ts: submit an event there",
@@ -184,7 +193,6 @@ export const layers: readonly Layer[] = [
       ...tools,
       "server/config.ts",
       "server/loop.ts",
-      "server/subject.ts",
       "server/scheduler/advance.ts",
       "server/scheduler/rewrite-derived.ts",
     ],
@@ -213,21 +221,6 @@ export const layers: readonly Layer[] = [
     instead: "a trigger asks the scheduler and nobody else: what the edge needs is trigger-work.ts",
   },
   {
-    of: ["server/traces/"],
-    may: [
-      "server/core/",
-      ...contract,
-      "server/clock.ts",
-      "server/telemetry/spans.ts",
-      "server/scheduler/run-traces.ts",
-      "server/scheduler/commit-summary.ts",
-      "server/dispatch/handed-task.ts",
-    ],
-    types: ["pino"],
-    node: true,
-    instead: "traces are told what was committed, and change nothing",
-  },
-  {
     of: ["server/definition-text/"],
     may: ["server/core/", "server/errors.ts", "proto/gen/ts/", "@bufbuild/protobuf", "yaml"],
     node: false,
@@ -240,9 +233,8 @@ export const layers: readonly Layer[] = [
       "server/definition-text/",
       ...contract,
       ...tools,
-      "server/api-token.ts",
       "server/config.ts",
-      "server/batcher.ts",
+      "server/batching/batcher.ts",
       "server/scheduler/scheduler.ts",
       "server/dispatch/dispatcher.ts",
       "server/dispatch/token.ts",
@@ -264,12 +256,8 @@ export const layers: readonly Layer[] = [
   {
     of: [
       "server/control-plane.ts",
-      "server/poll-tick.ts",
-      "server/measures.ts",
-      "server/background.ts",
-      "server/gauges.ts",
       "server/life-cycle.ts",
-      "server/publisher.ts",
+      "server/background/",
       "server/integrations/inbox.ts",
     ],
     may: [
@@ -279,11 +267,9 @@ export const layers: readonly Layer[] = [
       "server/config.ts",
       "server/core/",
       "server/expressions/",
-      "server/batcher.ts",
+      "server/batching/",
       "server/loop.ts",
-      "server/subject.ts",
       "server/telemetry/",
-      "server/traces/",
       "server/integrations/triggers/",
     ],
     types: ["pino"],
@@ -336,7 +322,7 @@ export const layers: readonly Layer[] = [
       "server/main.ts",
       "server/first-token.ts",
       "server/config.ts",
-      "server/database-schema.ts",
+      "server/store/postgres/database-schema.ts",
       "server/errors.ts",
       "dev-postgres/",
       "server/store/postgres/migrate.ts",

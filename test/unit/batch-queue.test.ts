@@ -6,7 +6,7 @@ import {
   createBatchQueue,
   type FormedBatch,
   type QueuedItem,
-} from "../../server/batch-queue.ts";
+} from "../../server/batching/batch-queue.ts";
 
 interface One extends QueuedItem {
   readonly name: string;

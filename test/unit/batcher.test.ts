@@ -6,7 +6,7 @@ import {
   createBatcher,
   FLUSH_BUCKET,
   type ItemResult,
-} from "../../server/batcher.ts";
+} from "../../server/batching/batcher.ts";
 import { type Clock, sleepBy } from "../../server/clock.ts";
 import { DroverError } from "../../server/errors.ts";
 import { createManualClock, type ManualClock } from "../support/manual-clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { databaseSchema } from "../../server/database-schema.ts";
+import { databaseSchema } from "../../server/store/postgres/database-schema.ts";
 
 test.each(["drover", "app_2", "_mine", "table", "a".repeat(63)])("%s may be a schema", (name) => {
   expect(databaseSchema(name)).toBe(name);

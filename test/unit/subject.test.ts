@@ -1,6 +1,6 @@
 /** How parts of a process hear of each other. */
 import { expect, it } from "vitest";
-import { createSubject } from "../../server/subject.ts";
+import { createSubject } from "../../server/background/subject.ts";
 
 it("a subject passes each value to those that have subscribed, in their order", () => {
   const subject = createSubject<number>();

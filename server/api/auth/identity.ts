@@ -9,13 +9,13 @@ import {
   PollTaskRequestSchema,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { CompleteDeferredRequestSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { apiTokenDigest } from "../../api-token.ts";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
 import type { Role, Tokens } from "../../store/tokens.ts";
 import { queuesFrom } from "../agent/agent-service.ts";
 import { DEFAULT_NAMESPACE } from "../calls/namespace-names.ts";
 import { callbackTokenFrom } from "../run/run-commands.ts";
+import { apiTokenDigest } from "./api-token.ts";
 import { createKnownTokens, type HeldToken } from "./known-tokens.ts";
 import { fullNameOf, PERMISSIONS, type Permission } from "./roles.ts";
 

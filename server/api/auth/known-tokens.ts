@@ -6,7 +6,7 @@
 // and at once on the server that revoked it. Unknown digests are cached, too, and read in batches,
 // one batch at a time: a caller that guesses tokens costs one statement every READ_EVERY_MS.
 
-import { type Batcher, createBatcher, type ItemResult } from "../../batcher.ts";
+import { type Batcher, createBatcher, type ItemResult } from "../../batching/batcher.ts";
 import type { Clock } from "../../clock.ts";
 import type { KnownToken, Tokens } from "../../store/tokens.ts";
 

@@ -8,11 +8,11 @@ import {
   Role as RoleMessage,
   type TokenSchema,
 } from "@drover/proto/drover/v1/token_pb.ts";
-import { newApiToken } from "../../api-token.ts";
 import type { Random } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
+import { newApiToken } from "../auth/api-token.ts";
 import { type Caller, everyNamespace, type Identity } from "../auth/identity.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";

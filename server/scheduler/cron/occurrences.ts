@@ -10,7 +10,7 @@
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.
 
-import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batcher.ts";
+import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batching/batcher.ts";
 import { type DueTimes, dueTimes, type MissedTimes } from "../../core/definition/calendar.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Concurrency } from "../../core/model/permits.ts";

@@ -19,7 +19,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
-import { DATABASE_SCHEMA } from "../../database-schema.ts";
+import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { inSchema } from "./sql.ts";
 
 interface MigrateOptions {

@@ -3,7 +3,6 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../clock.ts";
-import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { WHOLE_RANGE } from "../due.ts";
 import type { OperatorStore } from "../operator-store.ts";
 import type { EngineStore, Store } from "../store.ts";
@@ -11,6 +10,7 @@ import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
 import { createCircuits } from "./circuits.ts";
 import { differingRuns } from "./consistency.ts";
+import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { createDatabaseTime } from "./database-time.ts";
 import { definitionsOf } from "./definitions.ts";
 import { dueRows } from "./due.ts";

@@ -7,8 +7,8 @@
 // replaces it here; a search_path would not last behind a transaction pooler.
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
-import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { CODES } from "./codes.ts";
+import { DATABASE_SCHEMA } from "./database-schema.ts";
 
 interface Statement {
   readonly name: string;

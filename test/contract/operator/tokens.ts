@@ -3,7 +3,7 @@
  * listed by id, and revoked once.
  */
 import { expect, test } from "vitest";
-import { newApiToken } from "../../../server/api-token.ts";
+import { newApiToken } from "../../../server/api/auth/api-token.ts";
 import { systemRandom } from "../../../server/clock.ts";
 import type { Store } from "../../../server/store/store.ts";
 import type { NewToken } from "../../../server/store/tokens.ts";

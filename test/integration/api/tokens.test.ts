@@ -10,7 +10,7 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { apiTokenDigest, newApiToken } from "../../../server/api-token.ts";
+import { apiTokenDigest, newApiToken } from "../../../server/api/auth/api-token.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import type { NewToken } from "../../../server/store/tokens.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";

@@ -15,12 +15,12 @@ import type {
   PageStep,
   StoredOutcome,
 } from "../../../server/core/page/page.ts";
-import { DATABASE_SCHEMA } from "../../../server/database-schema.ts";
 import type { RunFilter } from "../../../server/store/lists.ts";
 import { createActivity } from "../../../server/store/postgres/activity.ts";
 import { heldTasks } from "../../../server/store/postgres/agents.ts";
 import { createCircuits } from "../../../server/store/postgres/circuits.ts";
 import { payloadOf } from "../../../server/store/postgres/columns.ts";
+import { DATABASE_SCHEMA } from "../../../server/store/postgres/database-schema.ts";
 import { createForgetOld } from "../../../server/store/postgres/housekeeping.ts";
 import { createLists } from "../../../server/store/postgres/lists.ts";
 import { createNamespaces } from "../../../server/store/postgres/namespaces.ts";

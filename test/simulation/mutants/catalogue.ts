@@ -39,14 +39,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "acknowledged before the commit",
-    file: "batcher.ts",
+    file: "batching/batcher.ts",
     find: "for (const pending of batch) pending.reject(cause);",
     replace: 'for (const pending of batch) pending.resolve({ kind: "done" } as never);',
     why: "a report is acknowledged whose transaction has failed",
   },
   {
     name: "notification the only wake-up",
-    file: "poll-tick.ts",
+    file: "background/poll-tick.ts",
     find: "if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",

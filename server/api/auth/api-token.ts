@@ -2,7 +2,7 @@
 // text. It needs no salt and no slow hash: those protect secrets that people choose, and 256 random
 // bits cannot be guessed, however fast a guess is.
 import { hash } from "node:crypto";
-import type { Random } from "./clock.ts";
+import type { Random } from "../../clock.ts";
 
 const SECRET_BYTES = 32;
 const ID_DIGITS = 16;

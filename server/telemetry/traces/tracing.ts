@@ -2,21 +2,21 @@
 // it makes the spans of everything that has ended, and passes them to the sink. It reads the store
 // outside the path of calls, so no caller waits for a trace.
 import type { Logger } from "pino";
-import type { TaskTrace } from "../dispatch/handed-task.ts";
-import type { CommitSummary } from "../scheduler/commit-summary.ts";
-import type { RunTraces } from "../scheduler/run-traces.ts";
-import type { PassRecord } from "../store/pass-record.ts";
-import type { Plans } from "../store/plans.ts";
-import type { Reads } from "../store/reads.ts";
-import type { Granted, RunHead, RunId } from "../store/store.ts";
+import type { TaskTrace } from "../../dispatch/handed-task.ts";
+import type { CommitSummary } from "../../scheduler/commit-summary.ts";
+import type { RunTraces } from "../../scheduler/run-traces.ts";
+import type { PassRecord } from "../../store/pass-record.ts";
+import type { Plans } from "../../store/plans.ts";
+import type { Reads } from "../../store/reads.ts";
+import type { Granted, RunHead, RunId } from "../../store/store.ts";
 import {
   readTrace,
   type Trace,
   type TraceContext,
   type TracedRun,
   writeTrace,
-} from "../store/trace.ts";
-import type { SpanData, SpanLink, SpanSink } from "../telemetry/spans.ts";
+} from "../../store/trace.ts";
+import type { SpanData, SpanLink, SpanSink } from "../spans.ts";
 import { attemptIdOf, isSampled, rootIdOf, traceIdOf } from "./ids.ts";
 import {
   asksForEscalations,

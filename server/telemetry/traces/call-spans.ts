@@ -1,8 +1,8 @@
 // A span for each call that is part of a sampled trace of its caller, from the call's arrival to
 // its answer. Other calls cost one read of their headers.
-import type { Clock, Random } from "../clock.ts";
-import { readTrace } from "../store/trace.ts";
-import type { SpanSink } from "../telemetry/spans.ts";
+import type { Clock, Random } from "../../clock.ts";
+import { readTrace } from "../../store/trace.ts";
+import type { SpanSink } from "../spans.ts";
 import { callSpan } from "./server-spans.ts";
 
 const SPAN_ID_BYTES = 8;

@@ -5,16 +5,16 @@
 // here. It stores at once which agents may have died, and which agents that count as silent have
 // called.
 import type { Logger } from "pino";
-import type { Clock } from "./clock.ts";
-import type { AgentRegistry } from "./dispatch/agent-registry.ts";
-import type { Claims } from "./dispatch/claims.ts";
-import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
-import type { Waiters } from "./dispatch/waiters.ts";
-import type { Watermarks } from "./dispatch/watermarks.ts";
-import { createLoop, type Loop } from "./loop.ts";
-import type { RunWatchers } from "./scheduler/run-watchers.ts";
-import type { EngineStore } from "./store/store.ts";
-import type { CircuitWatch } from "./supervisor/circuits.ts";
+import type { Clock } from "../clock.ts";
+import type { AgentRegistry } from "../dispatch/agent-registry.ts";
+import type { Claims } from "../dispatch/claims.ts";
+import { type Lanes, refreshLanes } from "../dispatch/lanes.ts";
+import type { Waiters } from "../dispatch/waiters.ts";
+import type { Watermarks } from "../dispatch/watermarks.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type { RunWatchers } from "../scheduler/run-watchers.ts";
+import type { EngineStore } from "../store/store.ts";
+import type { CircuitWatch } from "../supervisor/circuits.ts";
 
 const EVERY_MS = 1_000;
 const POLLED_EVERY_MS = 20_000;

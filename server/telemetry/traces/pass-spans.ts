@@ -1,17 +1,17 @@
 // The spans that a pass has ended, made from the written record and the constant data of its run.
 // No state is kept from one pass to the next, so it does not matter which server writes which pass.
-import type { Attempt, EpochMs } from "../core/model/attempt.ts";
-import type { Effect } from "../core/model/effect.ts";
-import type { Intervention } from "../core/model/history.ts";
-import { isEnded, type RunState, type Waiting } from "../core/model/model.ts";
-import { itemOf, numberOf } from "../core/model/step-key.ts";
-import { plannedOf } from "../core/model/strategy.ts";
-import type { Plan } from "../core/plan/plan.ts";
-import { childRunId } from "../store/child-run.ts";
-import type { PassRecord } from "../store/pass-record.ts";
-import type { EscalationRecord } from "../store/reads.ts";
-import type { ReadyRow } from "../store/store.ts";
-import type { SpanData, SpanLink } from "../telemetry/spans.ts";
+import type { Attempt, EpochMs } from "../../core/model/attempt.ts";
+import type { Effect } from "../../core/model/effect.ts";
+import type { Intervention } from "../../core/model/history.ts";
+import { isEnded, type RunState, type Waiting } from "../../core/model/model.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import { plannedOf } from "../../core/model/strategy.ts";
+import type { Plan } from "../../core/plan/plan.ts";
+import { childRunId } from "../../store/child-run.ts";
+import type { PassRecord } from "../../store/pass-record.ts";
+import type { EscalationRecord } from "../../store/reads.ts";
+import type { ReadyRow } from "../../store/store.ts";
+import type { SpanData, SpanLink } from "../spans.ts";
 import { attemptIdOf, rootIdOf, traceIdOf } from "./ids.ts";
 import {
   attemptLink,

@@ -1,8 +1,8 @@
 // The constant data of runs, read once. The oldest is dropped first.
-import type { Plans } from "../store/plans.ts";
-import type { Reads } from "../store/reads.ts";
-import type { NewRun, RunId } from "../store/store.ts";
-import { readTrace, type TracedRun } from "../store/trace.ts";
+import type { Plans } from "../../store/plans.ts";
+import type { Reads } from "../../store/reads.ts";
+import type { NewRun, RunId } from "../../store/store.ts";
+import { readTrace, type TracedRun } from "../../store/trace.ts";
 import { traceIdOf } from "./ids.ts";
 import type { Traced } from "./span-of.ts";
 

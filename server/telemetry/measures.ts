@@ -1,20 +1,20 @@
 // Metrics of what the control plane does. They are recorded after the commit, so nothing is
 // measured that did not happen. The rules know nothing of them.
-import type { OnFlushed } from "./batcher.ts";
-import type { Clock } from "./clock.ts";
-import type { Effect } from "./core/model/effect.ts";
-import { isEnded } from "./core/model/model.ts";
-import { plannedOf } from "./core/model/strategy.ts";
-import type { Dispatcher } from "./dispatch/dispatcher.ts";
-import type { Worked } from "./scheduler/commit-summary.ts";
-import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
-import type { PassRecord } from "./store/pass-record.ts";
-import type { Granted } from "./store/store.ts";
-import type { ConsistencyCheck } from "./supervisor/consistency.ts";
-import type { SupervisorHealth } from "./supervisor/health.ts";
-import type { Ownership } from "./supervisor/ownership.ts";
-import type { TimerScan } from "./supervisor/timers.ts";
-import type { Metrics } from "./telemetry/metrics.ts";
+import type { OnFlushed } from "../batching/batcher.ts";
+import type { Clock } from "../clock.ts";
+import type { Effect } from "../core/model/effect.ts";
+import { isEnded } from "../core/model/model.ts";
+import { plannedOf } from "../core/model/strategy.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Worked } from "../scheduler/commit-summary.ts";
+import { OVERDUE_OF, unownedCount } from "../store/overdue.ts";
+import type { PassRecord } from "../store/pass-record.ts";
+import type { Granted } from "../store/store.ts";
+import type { ConsistencyCheck } from "../supervisor/consistency.ts";
+import type { SupervisorHealth } from "../supervisor/health.ts";
+import type { Ownership } from "../supervisor/ownership.ts";
+import type { TimerScan } from "../supervisor/timers.ts";
+import type { Metrics } from "./metrics.ts";
 
 const SESSION_SEEN_MS = 60_000;
 

@@ -1,7 +1,7 @@
 // A token bucket by the clock of the process: `capacity` tokens after a pause, and one more every
 // `everyMs`. A token may be taken before it is available; the next one is then available a whole
 // `everyMs` later.
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 export interface TokenBucketSize {
   readonly everyMs: number;

@@ -1,9 +1,9 @@
 // A span of a run, with the ids and the attributes that follow from its subject.
-import type { Attempt, EpochMs } from "../core/model/attempt.ts";
-import { itemOf, numberOf } from "../core/model/step-key.ts";
-import { nameAt, type Plan } from "../core/plan/plan.ts";
-import type { ReadyRow } from "../store/store.ts";
-import type { Trace, TracedRun } from "../store/trace.ts";
+import type { Attempt, EpochMs } from "../../core/model/attempt.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import { nameAt, type Plan } from "../../core/plan/plan.ts";
+import type { ReadyRow } from "../../store/store.ts";
+import type { Trace, TracedRun } from "../../store/trace.ts";
 import {
   type AttributesOf,
   SPANS,
@@ -11,7 +11,7 @@ import {
   type SpanLink,
   type SpanName,
   type SpanSpec,
-} from "../telemetry/spans.ts";
+} from "../spans.ts";
 import { attemptIdOf, rootIdOf, spanIdOf } from "./ids.ts";
 
 /** The constant data of a run. */

@@ -11,9 +11,10 @@
 // tries an item is alone in its batch and may wait for the row. batch-queue.ts decides which items
 // are in the next batch. The queue is bounded for callers: a call without room is refused with
 // OVERLOADED, and its caller repeats it.
+
+import type { Clock, Timer } from "../clock.ts";
+import { DroverError } from "../errors.ts";
 import { type BatchQueue, createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
-import type { Clock, Timer } from "./clock.ts";
-import { DroverError } from "./errors.ts";
 import { createTokenBucket, type TokenBucket, type TokenBucketSize } from "./token-bucket.ts";
 
 const MISSES_MAX = 3;

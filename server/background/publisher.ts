@@ -1,14 +1,14 @@
 // What a commit means to the other parts of this process: runs that callers wait for, lanes with
 // tasks, timers, webhooks and triggers. It runs after the commit and changes no answer.
-import type { OutcomeCounts } from "./dispatch/outcome-counts.ts";
-import type { Measures } from "./measures.ts";
-import type { Advance } from "./scheduler/advance.ts";
-import type { CommitSummary } from "./scheduler/commit-summary.ts";
-import type { RunWatchers } from "./scheduler/run-watchers.ts";
-import type { EngineStore } from "./store/store.ts";
-import type { Ownership } from "./supervisor/ownership.ts";
-import type { TimerScan } from "./supervisor/timers.ts";
-import type { Tracing } from "./traces/tracing.ts";
+import type { OutcomeCounts } from "../dispatch/outcome-counts.ts";
+import type { Advance } from "../scheduler/advance.ts";
+import type { CommitSummary } from "../scheduler/commit-summary.ts";
+import type { RunWatchers } from "../scheduler/run-watchers.ts";
+import type { EngineStore } from "../store/store.ts";
+import type { Ownership } from "../supervisor/ownership.ts";
+import type { TimerScan } from "../supervisor/timers.ts";
+import type { Measures } from "../telemetry/measures.ts";
+import type { Tracing } from "../telemetry/traces/tracing.ts";
 
 interface PublisherOptions {
   readonly store: Pick<EngineStore, "markSilent">;

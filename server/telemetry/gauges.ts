@@ -1,10 +1,10 @@
 // Gauges: the open work of all servers, and the resources that this process uses. They are read
 // when metrics are scraped, and cost nothing otherwise.
-import type { Clock } from "./clock.ts";
-import type { RunState } from "./core/model/model.ts";
+import type { Clock } from "../clock.ts";
+import type { RunState } from "../core/model/model.ts";
+import type { Gauges, Operators } from "../store/operators.ts";
 import { seconds } from "./measures.ts";
-import type { Gauges, Operators } from "./store/operators.ts";
-import type { Metrics } from "./telemetry/metrics.ts";
+import type { Metrics } from "./metrics.ts";
 
 /** Reads within this time get the same answer, for each scraper and each series. */
 const GAUGES_CACHED_MS = 10_000;

@@ -1,9 +1,9 @@
 // The spans of a server's own work. A transaction moves runs of several traces at once, so it has
 // its own trace, with a link to each of them.
 import { createHash } from "node:crypto";
-import type { EpochMs } from "../core/model/attempt.ts";
-import type { Trace } from "../store/trace.ts";
-import { SERVER_SPANS, type SpanData, type SpanLink } from "../telemetry/spans.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Trace } from "../../store/trace.ts";
+import { SERVER_SPANS, type SpanData, type SpanLink } from "../spans.ts";
 
 /** A batch contains some hundred runs; receivers keep 128 links of a span. */
 const LINKS_MAX = 128;

@@ -1,38 +1,38 @@
 // The parts of a control plane that work without a caller, each created with what it needs. Each of
 // their failures is logged at level warn, and counted by its part.
 import type { Logger } from "pino";
-import type { Clock, Random } from "./clock.ts";
-import type { SupervisorConfig } from "./config.ts";
-import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
-import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
-import { createInbox, type Inbox } from "./integrations/inbox.ts";
-import { createTriggering, type Triggering } from "./integrations/triggers/triggering.ts";
-import { createLoop, type Loop } from "./loop.ts";
-import type { BackgroundPart } from "./measures.ts";
-import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
-import type { Advance } from "./scheduler/advance.ts";
-import { createRateLimit, RATE_LIMIT_REFRESH_MS, type RateLimit } from "./scheduler/rate-limit.ts";
-import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-derived.ts";
-import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { TypicalDurations } from "./scheduler/typical-durations.ts";
-import type { InboxRows } from "./store/inbox.ts";
-import type { Plans } from "./store/plans.ts";
-import type { Retention } from "./store/retention.ts";
-import type { EngineStore } from "./store/store.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { SupervisorConfig } from "../config.ts";
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "../core/model/circuit.ts";
+import type { UndeliveredLease } from "../dispatch/task-delivery.ts";
+import { createInbox, type Inbox } from "../integrations/inbox.ts";
+import { createTriggering, type Triggering } from "../integrations/triggers/triggering.ts";
+import { createLoop, type Loop } from "../loop.ts";
+import type { Advance } from "../scheduler/advance.ts";
+import { createRateLimit, RATE_LIMIT_REFRESH_MS, type RateLimit } from "../scheduler/rate-limit.ts";
+import { createRewriteDerived, type RewriteOptions } from "../scheduler/rewrite-derived.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { TypicalDurations } from "../scheduler/typical-durations.ts";
+import type { InboxRows } from "../store/inbox.ts";
+import type { Plans } from "../store/plans.ts";
+import type { Retention } from "../store/retention.ts";
+import type { EngineStore } from "../store/store.ts";
 import {
   type CircuitWatch,
   type CircuitWatchOptions,
   createCircuitWatch,
-} from "./supervisor/circuits.ts";
+} from "../supervisor/circuits.ts";
 import {
   type ConsistencyCheck,
   type ConsistencyOptions,
   createConsistencyCheck,
-} from "./supervisor/consistency.ts";
-import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
-import { createHousekeeping } from "./supervisor/housekeeping.ts";
-import type { Ownership } from "./supervisor/ownership.ts";
-import { randomUuid } from "./uuid.ts";
+} from "../supervisor/consistency.ts";
+import { createDeliveries, type Deliveries, type Post } from "../supervisor/deliveries.ts";
+import { createHousekeeping } from "../supervisor/housekeeping.ts";
+import type { Ownership } from "../supervisor/ownership.ts";
+import type { BackgroundPart } from "../telemetry/measures.ts";
+import { randomUuid } from "../uuid.ts";
+import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 
 /** Its owner does what only one process has to do. It is a partition of the region `default`. */
 const FIRST_PARTITION = 0;

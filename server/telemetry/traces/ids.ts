@@ -1,7 +1,7 @@
 // The ids of a run's spans are computed from the run. Every server that ends an attempt, hands one
 // out or ends the run computes the same ids, and none of them is stored.
 import { createHash } from "node:crypto";
-import type { RunId } from "../store/run-head.ts";
+import type { RunId } from "../../store/run-head.ts";
 
 const SPAN_ID_BYTES = 8;
 
