@@ -1,6 +1,6 @@
 /** What every verb gets: the output, the connection, and the global options. */
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { durationMs } from "@drover/server/definition-text/duration-text.ts";
+import { durationMs } from "@drover/server/duration-text.ts";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Connection, createConnection } from "./client.ts";
 import { defaultNamespace, type GlobalOptions } from "./global-options.ts";

@@ -1,6 +1,7 @@
 // The shape of what a scenario file may expect of a run.
-import { durationMs } from "@drover/server/definition-text/duration-text.ts";
+
 import { shown } from "@drover/server/definition-text/problems.ts";
+import { durationMs } from "@drover/server/duration-text.ts";
 import { STATE } from "./event-shape.ts";
 import { optional, record } from "./record-shape.ts";
 import type { Range } from "./scenario.ts";

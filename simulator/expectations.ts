@@ -1,6 +1,7 @@
 // Compares the result of a scenario with its expectations: each difference is one sentence.
-import { durationText } from "@drover/server/core/definition/duration-text.ts";
+
 import type { Payload } from "@drover/server/core/model/payload.ts";
+import { durationText } from "@drover/server/duration-text.ts";
 import type { PlayedScenario } from "./play-scenario.ts";
 import type { Expectations, Range, Scenario } from "./scenario.ts";
 import { hasAtLeast } from "./scenario-file.ts";

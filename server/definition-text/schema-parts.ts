@@ -1,5 +1,5 @@
 /** The parts of the JSON Schemas (draft 7, which editors read) of texts. */
-import { durationForm } from "./duration-text.ts";
+import { durationForm } from "../duration-text.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 

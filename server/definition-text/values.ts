@@ -4,7 +4,7 @@
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import type { Scalar } from "yaml";
-import { durationMs } from "./duration-text.ts";
+import { durationMs } from "../duration-text.ts";
 import { shown, suggestion } from "./problems.ts";
 
 export type Value<T> =

@@ -34,6 +34,7 @@ export const besideLayers: readonly Layer[] = [
       "server/clock.ts",
       "server/config.ts",
       "server/control-plane.ts",
+      "server/duration-text.ts",
       "server/errors.ts",
       "server/uuid.ts",
       "proto/gen/ts/",

@@ -10,8 +10,8 @@ import type {
   Timeouts,
   VerifyDefinition,
 } from "../../core/definition/definition.ts";
-import { durationText } from "../../core/definition/duration-text.ts";
 import type { Plan, PlanStep, PlanTask, Share } from "../../core/plan/plan.ts";
+import { durationText } from "../../duration-text.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
 type Defined = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;

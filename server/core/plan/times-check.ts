@@ -2,8 +2,9 @@
 // step's time that is longer than its total, a wait that is longer than its run, and a time that is
 // longer than a default. The timeout of a workflow may be shorter than the times of its tasks:
 // tasks mostly end earlier, and the author has written the timeout beside them.
+
+import { durationText } from "../../duration-text.ts";
 import type { Definition, StepDefinition, Timeouts } from "../definition/definition.ts";
-import { durationText } from "../definition/duration-text.ts";
 import { RUN_TIMEOUT_MS, totalOf } from "./plan.ts";
 
 interface Problem {
