@@ -3,7 +3,7 @@
 // so is a task for which the answer has no room. A task that cannot be built ends alone, and a
 // person is asked.
 import { payloadBytes } from "../core/model/payload.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError, errorMessage } from "../errors.ts";
 import type { Granted } from "../store/store.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import { type Handed, type HandedTaskDeps, handedTasks, type Won } from "./handed-task.ts";
@@ -80,13 +80,9 @@ function fail(deps: DeliveryDeps, lease: Granted, error: unknown): void {
   deps.onError(error);
   // The store was unavailable: another hand-out may succeed.
   if (error instanceof DroverError) giveBack(deps, lease);
-  else deps.onUndelivered({ lease, problem: textOf(error) });
+  else deps.onUndelivered({ lease, problem: errorMessage(error) });
 }
 
 function giveBack({ onUndelivered }: DeliveryDeps, lease: Granted): void {
   onUndelivered({ lease, problem: null });
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

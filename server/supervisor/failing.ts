@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
+import { errorMessage } from "../errors.ts";
 import type { SupervisorActor } from "../scheduler/advance.ts";
 import type { EngineStore, RunRef } from "../store/store.ts";
 import type { Backoff } from "./failed-rows.ts";
@@ -29,10 +30,9 @@ export function recordFailing(options: FailingOptions): (failed: Failed, backoff
   const { store, clock, log } = options;
   return ({ run, wakeAt, actor, error }, { failures, backoffMs, isCrowded }) => {
     if (!isCrowded && (failures < 2 || !Number.isInteger(Math.log2(failures)))) return;
-    const message = error instanceof Error ? error.message : String(error);
     const many = isCrowded ? "" : ` ${failures} times in a row`;
     const long = isCrowded ? ", or longer, since so many fail" : "";
-    const saw = `its handling has failed${many}: ${message}`;
+    const saw = `its handling has failed${many}: ${errorMessage(error)}`;
     const did = `lets it rest for ${backoffMs / 1_000} s${long}, and nothing else waits for it`;
     const now = clock.wallMs();
     const n = isCrowded ? 0 : Math.floor(now / 1_000);

@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError, errorMessage } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
 import type { PartitionScan, PartitionSession } from "../store/partition-session.ts";
 import type { EngineStore } from "../store/store.ts";
@@ -187,7 +187,7 @@ async function tick(state: State): Promise<DroverError | null> {
       lose(state, state.member, `no answer to a ping for ${state.trustMs} ms`);
     if (state.member) await poll(state, state.member);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     if (state.member) lose(state, state.member, why);
     else log.warn({ event: "partitions.join-failed", why });
     if (isNoWay(error)) return error;

@@ -19,6 +19,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
+import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { inSchema } from "./sql.ts";
 
@@ -207,7 +208,7 @@ async function makeSchema(client: ClientBase, schema: string): Promise<void> {
     if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
     throw new Error(
       `The role of this connection may not make the schema ${schema}, or tables in it: ` +
-        `${cause instanceof Error ? cause.message : cause}. Let somebody who may run ` +
+        `${errorMessage(cause)}. Let somebody who may run ` +
         `'create schema ${schema} authorization ROLE' as the owner of the database, and run ` +
         "'drover migrate' again.",
       { cause },
@@ -236,9 +237,8 @@ async function apply(
     if (isLockTimeout(cause)) return false;
     const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
     const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
-      `Migration ${migration.name}${line} failed: ${why}. ` +
+      `Migration ${migration.name}${line} failed: ${errorMessage(cause)}. ` +
         "Nothing of this file was kept; the files before it are applied, and servers that run go " +
         "on. Put right what it says (room on the disk, rights of the role, rows that are in the " +
         "way), and run 'drover migrate' again.",
