@@ -88,14 +88,18 @@ export async function loadViews(
     const suspended = hasSuspended ? withSuspensions(view, laned, suspensions) : view;
     return { head, laned, events, view: suspended };
   });
-  return { views: views.some(needsMore) ? await withMore(options, tx, views) : views, failed };
+  const attempts = views.flatMap(attemptsWanted);
+  if (attempts.length === 0 && !views.some(needsMore)) return { views, failed };
+  return { views: await withMore(options, tx, views, attempts), failed };
 }
 
-/** Whether anything besides the run and its steps is needed. A report in time rarely does. */
-function needsMore(one: Loaded): boolean {
-  const { laned, events } = one;
+/**
+ * Whether anything besides the run, its steps and ended attempts is needed. A report in time rarely
+ * does.
+ */
+function needsMore({ laned, events }: Loaded): boolean {
   if (laned.evaluator.needsFacts || laned.plan.hasSignals) return true;
-  return events.some(({ event }) => event.kind !== "report") || attemptsWanted(one).length > 0;
+  return events.some(({ event }) => event.kind !== "report");
 }
 
 /** What only some events need. Each part costs nothing if no event of the batch needs it. */
@@ -103,8 +107,9 @@ async function withMore(
   { plans, typical }: LoadOptions,
   tx: Tx,
   views: readonly Loaded[],
+  attempts: readonly AttemptKey[],
 ): Promise<readonly Loaded[]> {
-  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
+  const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views), attempts));
   const known = await withEndedChildren(tx, plans, seen);
   return withQuestions(tx, await withHeartbeats(tx, typical, known));
 }
@@ -127,8 +132,12 @@ async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
 }
 
 /** Rows that the events of the pass need, besides the run and its steps. */
-async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const beside = await rowsBeside(tx, loaded);
+async function withRowsBeside(
+  tx: Tx,
+  loaded: readonly Loaded[],
+  ended: readonly AttemptKey[],
+): Promise<readonly Loaded[]> {
+  const beside = await rowsBeside(tx, loaded, ended);
   if (!beside) return loaded;
   return loaded.map((one) => {
     const { runId } = one.head;
@@ -215,8 +224,11 @@ interface RunOfPass {
 }
 
 /** null: no event needs any. */
-async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<RowsBeside | null> {
-  const attempts = runs.flatMap(attemptsWanted);
+async function rowsBeside(
+  tx: Tx,
+  runs: readonly RunOfPass[],
+  attempts: readonly AttemptKey[],
+): Promise<RowsBeside | null> {
   const signals = runsWith(runs, ({ event, plan }) => event.kind === "signal" || plan.hasSignals);
   const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
   const escalations = runs.flatMap(({ head, events }) =>

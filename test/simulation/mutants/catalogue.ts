@@ -140,8 +140,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "callback before its agent has answered not found",
     file: "scheduler/load.ts",
-    find: "withSecrets(await withRowsBeside(tx, await withFacts(tx, views)))",
-    replace: "await withRowsBeside(tx, await withFacts(tx, views))",
+    find: "withSecrets(await withRowsBeside(tx, await withFacts(tx, views), attempts))",
+    replace: "await withRowsBeside(tx, await withFacts(tx, views), attempts)",
     why: "the remote service is told that the task which it was given does not exist",
   },
   {
