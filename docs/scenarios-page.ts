@@ -60,7 +60,7 @@ export function scenariosPage(): string {
 function table(fields: ReadonlyMap<string, Field<unknown>>): string {
   const rows = [...fields].map(([key, { about, shape, absent }]) => {
     const must = absent.kind === "required" ? " **Required.**" : "";
-    return `| \`${key}\` | ${cell(shape.says)} | ${cell(about)}.${must} |`;
+    return `| \`${key}\` | ${cell(shape.phrase)} | ${cell(about)}.${must} |`;
   });
   return ["| key | value | meaning |", "| --- | --- | --- |", ...rows].join("\n");
 }

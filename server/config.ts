@@ -175,7 +175,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 2 * SECOND,
     least: 500,
     most: MINUTE,
-    why: "two scans further apart: nobody could have heard a heartbeat meanwhile, so silence counts anew. At least twice --scan-every",
+    why: "after a longer pause between two scans, silence counts anew: the server may have missed heartbeats meanwhile. At least twice --scan-every",
   },
   jumpMs: {
     flag: "watch-jump",
@@ -191,7 +191,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 1.5,
     least: 1,
     most: 100,
-    why: "an attempt is suspect past so many times the learned p99 of its step. Less than 1 of 100 good attempts takes longer than the p99, so half as much again is worth a look",
+    why: "an attempt is suspect past so many times the learned p99 of its step. Less than 1 of 100 good attempts takes longer than the p99, so half as much again is suspect",
   },
   slowSamples: {
     flag: "slow-samples",
@@ -199,7 +199,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 30,
     least: 10,
     most: 10_000,
-    why: "attempts that ended well before a step's p99 is believed: with fewer it is its slowest one",
+    why: "successful attempts before the p99 of a step counts: with fewer it is the slowest of them",
   },
   slowMs: {
     flag: "slow-least",
@@ -207,7 +207,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: SECOND,
     least: 10,
     most: DAY,
-    why: "no attempt is suspect before it has run so long: a short one that meets a hiccup of its machine is nobody's worry",
+    why: "no attempt is suspect before it has run so long: a short delay of its machine is no reason",
   },
   learnEveryMs: {
     flag: "learn-every",
@@ -215,7 +215,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: MINUTE,
     least: 100,
     most: HOUR,
-    why: "how often a server tells what it has learned of durations, a row for each step that changed, and asks anew for what it uses",
+    why: "how often a server writes the durations that it has learned, a row for each step that changed, and reads those that it uses",
   },
   sessionRetentionMs: {
     flag: "session-retention",
@@ -223,7 +223,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 10 * MINUTE,
     least: MINUTE,
     most: DAY,
-    why: "an agent session that holds nothing is forgotten after so long a silence: longer than any pause in which its agent may come back",
+    why: "an agent session without tasks is removed after so long a silence: longer than any pause after which its agent may come back",
   },
   pollerRetentionMs: {
     flag: "poller-retention",
@@ -231,7 +231,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 5 * MINUTE,
     least: MINUTE,
     most: DAY,
-    why: "who polled a lane is forgotten after so long. At least twice --polled",
+    why: "the record of which agents polled a lane is removed after so long. At least twice --polled",
   },
   polledMs: {
     flag: "polled",
@@ -239,7 +239,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: MINUTE,
     least: 10 * SECOND,
     most: HOUR,
-    why: "a lane counts as polled for so long after a poll: a task that nobody has taken within its pickup is then a backlog, and else there is no agent for it. Longer than any pause between two polls of agents that are well",
+    why: "a lane counts as polled for so long after a poll: a task that was not claimed within its pickup time then counts as backlog, otherwise as a task without an agent. Longer than any pause between two polls of a healthy agent",
   },
   ownerPollMs: {
     flag: "owner-poll",
@@ -247,7 +247,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 500,
     least: 100,
     most: 10 * SECOND,
-    why: "how often a node renews its session and reads who owns which partition: a sign of life, and how late it sees that one is free",
+    why: "how often a node renews its session and reads the owners of partitions: also how late it sees that a partition is free",
   },
   ownerLostMs: {
     flag: "owner-lost",
@@ -255,7 +255,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 3 * SECOND,
     least: SECOND,
     most: MINUTE,
-    why: "a node that has said nothing for so long is gone: the database ends its session, and another takes its partitions. It stops by itself one look before. At least three times --owner-poll, as one look may be slow; less finds a frozen one sooner, and moves partitions for nothing when the database hesitates",
+    why: "a node that has not renewed its session for so long is lost: its session ends, and other nodes take its partitions. It stops by itself one --owner-poll earlier. At least three times --owner-poll, as one poll may be slow; less finds a frozen node sooner, and moves partitions for nothing when the database is slow",
   },
   ownerMoves: {
     flag: "owner-moves",
@@ -339,11 +339,11 @@ export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorCo
     );
   if (config.pollerRetentionMs < 2 * config.polledMs)
     problems.push(
-      `--poller-retention is ${config.pollerRetentionMs} ms and --polled ${config.polledMs} ms: who polled would be forgotten while his lane counts as polled; keep him at least twice as long`,
+      `--poller-retention is ${config.pollerRetentionMs} ms and --polled ${config.polledMs} ms: the record of a poll would be removed while its lane counts as polled; set it at least twice as long`,
     );
   if (config.ownerLostMs < 3 * config.ownerPollMs)
     problems.push(
-      `--owner-lost is ${config.ownerLostMs} ms and --owner-poll ${config.ownerPollMs} ms: one slow poll would cost a node its partitions; give three looks at least`,
+      `--owner-lost is ${config.ownerLostMs} ms and --owner-poll ${config.ownerPollMs} ms: one slow poll would cost a node its partitions; set at least three times --owner-poll`,
     );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;
@@ -368,7 +368,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     least: 1,
     most: 1_000_000,
     byDefault: CIRCUIT_DEFAULTS.ends,
-    why: "tasks that have to end in the window before they say anything: with fewer a circuit opens by bad luck, with more a lane with few tasks never opens",
+    why: "tasks that have to end in the window before a circuit may open: with fewer a circuit opens by bad luck, with more a lane with few tasks never opens",
   },
   windowMs: {
     flag: "circuit-window",

@@ -2,7 +2,7 @@
 // control plane, port), and stopped in reverse, draining first. Only this file creates the real
 // parts.
 //
-//   server       takes calls, and watches its share of the partitions unless told not to
+//   server       takes calls, and watches its share of the partitions unless configured otherwise
 //   supervisor   takes no calls and watches: all partitions, a region, or (standby) what no other
 //                process watches
 import { fileURLToPath } from "node:url";

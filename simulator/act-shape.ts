@@ -5,26 +5,26 @@ import { type Act, type FailAct, type SucceedAct, WORK_MS } from "./scenario.ts"
 import { anything, flag, matching, share, text, time } from "./shape.ts";
 
 const CODE = matching("a code", /^[A-Za-z0-9._-]{1,128}$/, "SOLD_OUT");
-const after = optional(time, "how long it works before that; 1s if nothing is said", WORK_MS);
-const output = optional(anything, "what it reports; none if nothing is said", null);
+const after = optional(time, "how long it works before that; 1s by default", WORK_MS);
+const output = optional(anything, "what it reports; none by default", null);
 const effect = (about: string, byDefault = false) => optional(flag, about, byDefault);
-const DONE = "true: the remote service has done it all the same";
+const DONE = "true: the remote service has performed it anyway";
 
 const succeed = choice(
-  "does what it was asked to, and says so",
+  "performs the task and reports success",
   { output, after },
   ({ output: given, after: afterMs }): SucceedAct => ({ kind: "succeed", output: given, afterMs }),
 );
 
 const fail = choice(
-  "reports a failure, under the same key retried as `retry` says",
+  "reports a failure; `retry` decides whether it is retried under the same key",
   {
-    code: required(CODE, "the error code, by which `retry.on` tells failures apart"),
+    code: required(CODE, "the error code, which `retry.on` may name"),
     message: optional(text, "in words", ""),
     permanent: optional(flag, "true: no retry helps", false),
-    no_effect: optional(flag, "true: it is sure that nothing was done", false),
-    retry_after: optional(time, "the remote service says when to come back", null),
-    effect: effect("true: the remote service has done some of it, and it is there to be undone"),
+    no_effect: optional(flag, "true: nothing was done", false),
+    retry_after: optional(time, "the remote service asks for a retry after this time", null),
+    effect: effect("true: the remote service has done a part, which has to be undone"),
     after,
   },
   (given): FailAct => ({
@@ -47,14 +47,14 @@ const answer = (about: string) =>
 const unknown = (about: string, isDone: boolean) =>
   choice(
     about,
-    { code: optional(CODE, "an error code; none if nothing is said", ""), after },
+    { code: optional(CODE, "an error code; none by default", ""), after },
     ({ code, after: afterMs }): Act => ({ kind: "unknown", effect: isDone, code, afterMs }),
   );
 
 /** "never", or a duration. */
 const DELAY = {
   ...time,
-  says: "`never`, or a duration",
+  phrase: "`never`, or a duration",
   schema: { anyOf: [{ enum: ["never"] }, time.schema] },
   read: ((node, path, reading) =>
     "value" in node && node.value === "never"
@@ -69,32 +69,32 @@ export const ACT = oneOf(
     succeed,
     fail,
     "lose-answer": unknown(
-      "the remote service does it, and its answer is lost: the agent reports that it does not know",
+      "the remote service performs it, and its answer is lost: the agent reports an unknown outcome",
       true,
     ),
     "lose-request": unknown(
-      "the remote service was never asked, and the agent does not know that. Of a verify: it cannot tell",
+      "the request never reached the remote service: the agent reports an unknown outcome. Of a verify: it cannot find out",
       false,
     ),
     hang: choice(
-      "goes on and on, with progress, and does not listen when it is told to stop: its attempt times out",
+      "goes on and on, with progress, and ignores the request to stop: its attempt times out",
       { effect: effect(DONE) },
       ({ effect: isDone }): Act => ({ kind: "hang", effect: isDone, progress: null }),
     ),
     stall: choice(
-      "beats on, and its progress stands still: `timeouts.stall` finds it",
+      "sends heartbeats without progress: `timeouts.stall` detects it",
       {
-        at: optional(share, "where it stands; 47 % if nothing is said", 0.47),
+        at: optional(share, "the progress at which it stalls; 47 % by default", 0.47),
         effect: effect(DONE),
       },
       ({ at, effect: isDone }): Act => ({ kind: "hang", effect: isDone, progress: at }),
       "at",
     ),
     freeze: choice(
-      "falls silent: its lease is lost. After `for` it is back, and answers whatever has become of its task",
+      "sends nothing: its lease is lost. After `for` it is back, and reports even if its task has moved on",
       {
-        for: optional(time, "how long; for ever if nothing is said", null),
-        answer: answer("what it does then; `succeed` if nothing is said"),
+        for: optional(time, "how long; for ever by default", null),
+        answer: answer("what it reports then; `succeed` by default"),
         effect: effect(DONE),
       },
       ({ for: forMs, answer: next, effect: isDone }): Act => ({
@@ -105,9 +105,9 @@ export const ACT = oneOf(
       "for",
     ),
     "answer-late": choice(
-      "does it, falls silent, and reports its success when its lease is lost",
+      "performs it, sends nothing, and reports its success after its lease is lost",
       {
-        by: optional(time, "so long after its lease has ended; 1s if nothing is said", WORK_MS),
+        by: optional(time, "how long after the end of its lease; 1s by default", WORK_MS),
         output,
       },
       ({ by: byMs, output: given }): Act => ({ kind: "answer-late", output: given, byMs }),
@@ -120,11 +120,11 @@ export const ACT = oneOf(
       "after",
     ),
     defer: choice(
-      "hands it to somebody who will call back",
+      "hands it to a service that sends the outcome by a callback",
       {
         callback: required(DELAY, "how much later the callback comes, or `never`"),
-        answer: answer("what the callback says; `succeed` if nothing is said"),
-        effect: effect("true: it was done, also where nobody ever calls back"),
+        answer: answer("what the callback reports; `succeed` by default"),
+        effect: effect("true: it was performed, even if no callback comes"),
         after,
       },
       ({ callback, answer: next, effect: isDone, after: afterMs }): Act => ({
@@ -136,14 +136,14 @@ export const ACT = oneOf(
       "callback",
     ),
     again: choice(
-      "asks to be asked again later, as who polls a slow service",
+      "asks for the task again later, like an agent that polls a slow service",
       { in: required(time, "how much later") },
       ({ in: inMs }): Act => ({ kind: "again", inMs }),
       "in",
     ),
-    release: choice("gives the task back untouched", {}, (): Act => ({ kind: "release" })),
+    release: choice("returns the task unprocessed", {}, (): Act => ({ kind: "release" })),
     check: choice(
-      "of a verify: says whether the effect is there. What a verify does if nothing is said",
+      "of a verify: reports whether the effect is there; what a verify does by default",
       { after },
       ({ after: afterMs }): Act => ({ kind: "check", afterMs }),
     ),

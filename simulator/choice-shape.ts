@@ -81,7 +81,7 @@ export function oneOf<T, B extends object, U>(
   return Object.freeze({
     choices: byKey,
     beside: besides,
-    says: what,
+    phrase: what,
     schema: choiceSchema(byKey, besides),
     read(node: Node, path: string, reading: Reading): U | undefined {
       if (!isAllowed(node, path, reading)) return undefined;
@@ -119,7 +119,7 @@ function readWord<T>(
   const choice = choices.get(word);
   if (choice?.alone) return { chosen: choice.alone(), beside: new Map() };
   const message = choice
-    ? `${word} needs more: write \`${word}: …\`, ${choice.shape.says}`
+    ? `${word} needs more: write \`${word}: …\`, ${choice.shape.phrase}`
     : `${what} ${shown(word)} is not known: ${suggestion(word, [...choices.keys()])}`;
   return refuse(node, path, message, reading);
 }
@@ -175,7 +175,7 @@ function readChosen<T>(
   const choice = choices.get(key);
   if (value) return choice?.read(value, where, reading);
   if (choice?.alone) return choice.alone();
-  return refuse(keyNode, where, `${key} is empty: write ${choice?.shape.says}`, reading);
+  return refuse(keyNode, where, `${key} is empty: write ${choice?.shape.phrase}`, reading);
 }
 
 function choiceSchema(

@@ -12,14 +12,18 @@ export const STATE = matching(
   "hotel FAILED",
 );
 
-const by = optional(text, "who; somebody if nothing is said", null);
+const by = optional(text, "the name of the person; any by default", null);
 const decision = (approve: boolean) =>
   choice(
     approve ? "a person approves the approval step" : "a person rejects the approval step",
     {
       step: required(NAME, "the step"),
       by,
-      roles: optional(list(text), "whose roles; those that the step asks for", null),
+      roles: optional(
+        list(text),
+        "the roles of the person; by default those that the step requires",
+        null,
+      ),
       comment: optional(text, "why", ""),
       form: optional(anything, "what was filled in", null),
     },
@@ -74,7 +78,7 @@ export const EVENT = oneOf(
       "a person answers an escalation that is open",
       {
         answer: required(word(ANSWERS), "what"),
-        step: optional(text, "about which step; any if nothing is said", null),
+        step: optional(text, "about which step; any by default", null),
         payload: optional(
           anything,
           "of `succeed`: the output; of `retry-changed`: the input",
@@ -99,11 +103,14 @@ export const EVENT = oneOf(
     ),
     pause: paused("pause"),
     resume: paused("resume"),
-    agents_leave: staffed("leave", "all agents of a queue are gone; tasks in their hands go on"),
+    agents_leave: staffed(
+      "leave",
+      "all agents of a queue are gone; the tasks that they hold go on",
+    ),
     agents_return: staffed("return", "they are back"),
     kill_server: choice(
       "the server is killed, and comes back",
-      { for: optional(time, "how much later; 10s if nothing is said", 10_000) },
+      { for: optional(time, "how much later; 10s by default", 10_000) },
       ({ for: forMs }): ScriptedAction => ({ kind: "kill", forMs }),
       "for",
     ),

@@ -20,15 +20,15 @@ function unitMs(duration: string): number {
 }
 
 function range(
-  says: string,
+  phrase: string,
   numberOf: (given: string) => number | null,
   slack: (given: string) => number,
 ): Shape<Range> {
   const problem = (given: string) => ({
     kind: "problem" as const,
-    message: `${shown(given)} is not ${says}`,
+    message: `${shown(given)} is not ${phrase}`,
   });
-  return scalar(says, { type: ["string", "integer"] }, (node) => {
+  return scalar(phrase, { type: ["string", "integer"] }, (node) => {
     const given = String(node.source ?? node.value).trim();
     const [, sign = "", first = "", last] =
       /^(<=|>=)? *([^.<>=]+?)(?:\.\.([^.<>=]+))?$/.exec(given) ?? [];
@@ -56,12 +56,16 @@ const COUNTS = range(
 export const EXPECT = record(
   "an expectation",
   {
-    run: optional(word(RUN_WORDS), "how the run ends, or where it stands", null),
+    run: optional(
+      word(RUN_WORDS),
+      "the final state of the run, or the last state that it reached",
+      null,
+    ),
     reason: optional(word(REASON_WORDS), "why it ends so", null),
     within: optional(time, "it has ended by then; it is also played no longer", null),
     steps: optional(
       named("a step, or an item as `chunks[2]`", word(STEP_WORDS)),
-      "where steps stand at the end. What was undone is `UNDONE`, whatever it was before",
+      "the states of steps at the end. A step that was undone is `UNDONE`",
       new Map<string, string>(),
     ),
     interventions: optional(

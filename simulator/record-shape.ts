@@ -59,7 +59,7 @@ export function record<T extends object>(
   const whole = recordSchema(byKey);
   return Object.freeze({
     fields: byKey,
-    says: shortField ? `${shortField.shape.says}, or a map` : what,
+    phrase: shortField ? `${shortField.shape.phrase}, or a map` : what,
     schema: shortField ? { anyOf: [shortField.shape.schema, whole] } : whole,
     read(node: Node, path: string, reading: Reading): T | undefined {
       if (!isAllowed(node, path, reading)) return undefined;

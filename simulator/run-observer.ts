@@ -79,7 +79,7 @@ interface State {
   readonly sides: Map<string, Sides>;
   readonly outputs: Map<string, string>;
   readonly reached: Reached[];
-  /** Those that were already told. */
+  /** Queues that were already reported. */
   readonly queues: Set<string>;
   /** Of the run when it was last read. */
   version: number;

@@ -74,7 +74,11 @@ export const FILE: RecordShape<FileShape> = record<FileShape>("a file of scenari
     [],
   ),
   input: optional(anything, "of scenarios that have none of their own", null),
-  agents: optional(AGENTS, "of all scenarios; one that names a task says all of it", NO_ACTS),
+  agents: optional(
+    AGENTS,
+    "for all scenarios; a scenario that names a task replaces its acts",
+    NO_ACTS,
+  ),
   starts: optional(instant, STARTS, null),
   scenarios: required(list(SCENARIO), "the scenarios"),
 });

@@ -92,11 +92,11 @@ function act(world: ActionsWorld, action: ScriptedAction, number: number): Promi
   const { server, agents, runId, timeline, time } = world;
   const run = { ref: { case: "runId" as const, value: runId } };
   const { cancelRun, signal } = SchedulerService.method;
-  const tell = (who: string, about: string, what: string) =>
+  const note = (who: string, about: string, what: string) =>
     timeline.add("action", { who, about, what });
   switch (action.kind) {
     case "signal": {
-      tell("the world", "", `sends the signal ${action.name}`);
+      note("the world", "", `sends the signal ${action.name}`);
       const asked = { run, name: action.name, signalId: `signal-${number}` };
       return server.call(signal, { ...asked, ...payloadField("payload", action.payload) });
     }
@@ -105,7 +105,7 @@ function act(world: ActionsWorld, action: ScriptedAction, number: number): Promi
     case "answer":
       return answerQuestion(world, action);
     case "cancel":
-      tell(
+      note(
         "a person",
         "",
         action.undo ? "cancels the run" : "cancels the run, and leaves what it did",
@@ -113,25 +113,25 @@ function act(world: ActionsWorld, action: ScriptedAction, number: number): Promi
       return server.call(cancelRun, { run, undo: action.undo ? Undo.COMPENSATE : Undo.LEAVE });
     case "pause":
     case "resume":
-      tell(
+      note(
         "a person",
         "",
         `${action.kind}s ${action.queue === null ? "the run" : `queue ${action.queue}`}`,
       );
       return pauseOrResume(world, action);
     case "leave":
-      tell("the world", "", `all agents of queue ${action.queue} are gone`);
+      note("the world", "", `all agents of queue ${action.queue} are gone`);
       agents.leave(action.queue);
       return Promise.resolve();
     case "return":
-      tell("the world", "", `agents of queue ${action.queue} are back`);
+      note("the world", "", `agents of queue ${action.queue} are back`);
       agents.comeBack(action.queue);
       return Promise.resolve();
     case "kill":
-      tell("the world", "", "the server is killed");
+      note("the world", "", "the server is killed");
       server.kill();
       time.after(action.forMs, () => {
-        tell("the world", "", "the server is back");
+        note("the world", "", "the server is back");
         void server.start();
       });
       return Promise.resolve();

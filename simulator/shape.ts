@@ -29,31 +29,31 @@ export interface Shape<T> {
   /** undefined: it was refused, and the problem was reported. */
   readonly read: (node: Node, path: string, reading: Reading) => T | undefined;
   readonly schema: Schema;
-  /** As "a duration", for people. */
-  readonly says: string;
+  /** What messages call such a value: "a duration". */
+  readonly phrase: string;
 }
 
 export function scalar<T>(
-  says: string,
+  phrase: string,
   schema: Schema,
   take: (node: Scalar) => Value<T>,
 ): Shape<T> {
   return Object.freeze({
-    says,
+    phrase,
     schema,
     read: (node: Node, path: string, reading: Reading) =>
-      scalarAt(node, path, take, `this must be ${says}`, reading),
+      scalarAt(node, path, take, `this must be ${phrase}`, reading),
   });
 }
 
 /** A scalar with a further check of its value: null, or the problem. */
 function checked<T>(
-  says: string,
+  phrase: string,
   schema: Schema,
   first: (node: Scalar) => Value<T>,
   problemOf: (value: T) => string | null,
 ): Shape<T> {
-  return scalar(says, schema, (node) => {
+  return scalar(phrase, schema, (node) => {
     const found = first(node);
     const message = found.kind === "value" ? problemOf(found.value) : null;
     return message === null ? found : { kind: "problem", message };
@@ -98,9 +98,9 @@ export const instant: Shape<number> = scalar(
   },
 );
 
-export function matching(says: string, pattern: RegExp, example: string): Shape<string> {
-  return checked(says, { type: "string", pattern: pattern.source }, textValue, (value) =>
-    pattern.test(value) ? null : `${shown(value)} is not ${says}: write it as ${example}`,
+export function matching(phrase: string, pattern: RegExp, example: string): Shape<string> {
+  return checked(phrase, { type: "string", pattern: pattern.source }, textValue, (value) =>
+    pattern.test(value) ? null : `${shown(value)} is not ${phrase}: write it as ${example}`,
   );
 }
 
@@ -117,7 +117,7 @@ export function word(words: readonly string[]): Shape<string> {
 }
 
 export const anything: Shape<Payload> = Object.freeze({
-  says: "any value",
+  phrase: "any value",
   schema: {},
   read(node: Node, path: string, reading: Reading): Payload | undefined {
     const json = jsonText(node, path, reading);
@@ -129,7 +129,7 @@ export const anything: Shape<Payload> = Object.freeze({
 export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly T[]> {
   const array = { type: "array", items: of.schema };
   return Object.freeze({
-    says: mayBeOne ? `${of.says}, or a list of them` : `a list: ${of.says}`,
+    phrase: mayBeOne ? `${of.phrase}, or a list of them` : `a list: ${of.phrase}`,
     schema: mayBeOne ? { anyOf: [of.schema, array] } : array,
     read(node: Node, path: string, reading: Reading): readonly T[] | undefined {
       if (mayBeOne && !isSeq(node)) {
@@ -144,25 +144,25 @@ export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly
 }
 
 /** The same shape; the schema refers to its named definition in the file's schema. */
-export function referred<T>(name: string, { read, says }: Shape<T>): Shape<T> {
-  return Object.freeze({ read, says, schema: { $ref: `#/definitions/${name}` } });
+export function referred<T>(name: string, { read, phrase }: Shape<T>): Shape<T> {
+  return Object.freeze({ read, phrase, schema: { $ref: `#/definitions/${name}` } });
 }
 
 /** A map whose keys are names chosen by the author. */
 export function named<T>(key: string, of: Shape<T>): Shape<ReadonlyMap<string, T>> {
   return Object.freeze({
-    says: `a map: ${key} to ${of.says}`,
+    phrase: `a map: ${key} to ${of.phrase}`,
     schema: { type: "object", additionalProperties: of.schema },
     read(node: Node, path: string, reading: Reading): ReadonlyMap<string, T> | undefined {
       const { document, problems, places } = reading;
       const before = problems.count;
-      const aMap = `this must be a map: ${key}, a colon, ${of.says}`;
+      const aMap = `this must be a map: ${key}, a colon, ${of.phrase}`;
       const found = new Map<string, T>();
       for (const entry of entriesAt(node, path, aMap, reading) ?? []) {
         const where = joined(path, entry.key);
         const value = entry.value
           ? of.read(entry.value, where, reading)
-          : refuse(entry.keyNode, where, `${entry.key} is empty: write ${of.says}`, reading);
+          : refuse(entry.keyNode, where, `${entry.key} is empty: write ${of.phrase}`, reading);
         // Problems of a value are reported at its name, since the name is usually what is wrong.
         places.set(where, document.placeOf(entry.keyNode));
         if (value !== undefined) found.set(entry.key, value);

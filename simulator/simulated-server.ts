@@ -35,8 +35,8 @@ export interface SimulatedServer {
   start(): Promise<void>;
   kill(): void;
   /**
-   * Tells the server the next due time. A server in a cluster queries every second for times that
-   * other servers, or its own claims, have set; this server is told, and sleeps until then.
+   * Announces the next due time to the server. A server in a cluster queries every second for times
+   * that other servers, or its own claims, have set; this one sleeps until the announced time.
    */
   announceNextDue(): Promise<void>;
   /**
@@ -87,9 +87,9 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     async start() {
       if (life) return;
       const process = createVirtualProcess("server", time, chance.fork());
-      const begun = beginLife(process, { time, store, onDefect });
-      life = begun;
-      await begun.plane.start();
+      const started = beginLife(process, { time, store, onDefect });
+      life = started;
+      await started.plane.start();
     },
     kill() {
       life?.end();
@@ -97,7 +97,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     },
     async announceNextDue() {
       if (!life) return;
-      const range = { ...WHOLE_RANGE, heardSince: ALWAYS_WATCHED };
+      const range = { ...WHOLE_RANGE, listeningSince: ALWAYS_WATCHED };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
       if (nextAt !== null) life.plane.timers.announce(nextAt);
     },

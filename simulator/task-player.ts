@@ -1,7 +1,7 @@
 // One agent process performs one task, as its act says.
 //
 //   taken → works, sends heartbeats → effect at the remote service → reports until answered → alive
-//             ├ told to cancel, and obeys → reports "cancelled" → alive
+//             ├ answered with a cancel, and obeys → reports "cancelled" → alive
 //             └ hangs, is frozen, or crashes → gone
 import type { DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
@@ -91,7 +91,7 @@ function tryWords({ kind, attempt }: Task): string {
 }
 
 async function play(stage: Stage, act: Act): Promise<ProcessState> {
-  const tell = (what: string) => say(stage, what);
+  const note = (what: string) => say(stage, what);
   switch (act.kind) {
     case "hang":
       return hang(stage, act);
@@ -100,7 +100,7 @@ async function play(stage: Stage, act: Act): Promise<ProcessState> {
       if (act.effect) effect(stage, null);
       if (!act.resumes) return gone(stage);
       await stage.world.sleep(act.resumes.forMs);
-      tell("is back");
+      note("is back");
       return answer(stage, act.resumes.answer);
     }
     case "answer-late": {
@@ -114,7 +114,7 @@ async function play(stage: Stage, act: Act): Promise<ProcessState> {
     case "crash":
       if ((await works(stage, act.afterMs)) !== "done") return "alive";
       if (act.effect) effect(stage, null);
-      tell(act.effect ? "crashes, having done it" : "crashes");
+      note(act.effect ? "crashes, having done it" : "crashes");
       return gone(stage);
     case "defer":
       return defer(stage, act);
@@ -143,11 +143,11 @@ async function answer(
   stage: Stage,
   act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "check" }>,
 ): Promise<ProcessState> {
-  const heard = await works(stage, act.afterMs);
-  if (heard === "lost") say(stage, "hears that its lease is lost, and drops it");
-  if (heard === "cancel")
+  const received = await works(stage, act.afterMs);
+  if (received === "lost") say(stage, "learns that its lease is lost, and drops the task");
+  if (received === "cancel")
     await report(stage, { case: "cancelled", value: { noEffect: true } }, "cancelled");
-  if (heard !== "done") return "alive";
+  if (received !== "done") return "alive";
   const { outcome, words } = ended(stage, act);
   await report(stage, outcome, words);
   return "alive";
@@ -202,15 +202,15 @@ function effect({ world, task, about }: Stage, output: Payload | null): void {
 
 type HeartbeatResult = "done" | "cancel" | "lost";
 
-/** Sends heartbeats while it works; ends early if it is told to cancel. */
+/** Sends heartbeats while it works; ends early if a heartbeat is answered with a cancel. */
 function works(stage: Stage, ms: number): Promise<HeartbeatResult> {
   return new Promise((resolve) => {
     const heartbeats = heartbeat(
       stage,
       (doneMs) => ({ case: "fraction", value: Math.min(1, doneMs / ms) }),
-      (heard) => {
-        if (heard !== "carry-on") resolve(heard);
-        return heard === "carry-on";
+      (received) => {
+        if (received !== "carry-on") resolve(received);
+        return received === "carry-on";
       },
     );
     void stage.world.sleep(ms).then(() => {
@@ -223,7 +223,7 @@ function works(stage: Stage, ms: number): Promise<HeartbeatResult> {
 /** Sends heartbeats until its lease is lost, whatever the answers say. */
 async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<ProcessState> {
   const { progress } = act;
-  const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
+  const how = progress === null ? "hangs" : `stalls at ${Math.round(progress * 100)} %`;
   say(stage, how, "taken");
   if (act.effect) effect(stage, null);
   let stopAnnounced = false;
@@ -231,18 +231,18 @@ async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<
     progress === null
       ? { case: "counter", value: BigInt(ms) }
       : { case: "fraction", value: progress };
-  heartbeat(stage, moved, (heard) => {
-    if (heard === "cancel" && !stopAnnounced) say(stage, "is told to stop, and does not listen");
-    stopAnnounced ||= heard === "cancel";
-    return heard !== "lost";
+  heartbeat(stage, moved, (received) => {
+    if (received === "cancel" && !stopAnnounced) say(stage, "is asked to stop, and ignores it");
+    stopAnnounced ||= received === "cancel";
+    return received !== "lost";
   });
   return gone(stage);
 }
 
 async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promise<ProcessState> {
   const { world, task, about } = stage;
-  const heard = await works(stage, act.afterMs);
-  if (heard !== "done") return "alive";
+  const received = await works(stage, act.afterMs);
+  if (received !== "done") return "alive";
   if (act.effect) effect(stage, null);
   await report(stage, { case: "deferred", value: {} }, "deferred");
   if (!act.callback) return "alive";
@@ -267,7 +267,7 @@ type Progress = NonNullable<MessageInitShape<typeof ProgressSchema>["kind"]>;
 function heartbeat(
   { world, agent, task }: Stage,
   progress: (ms: number) => Progress,
-  again: (heard: "carry-on" | "cancel" | "lost") => boolean,
+  again: (received: "carry-on" | "cancel" | "lost") => boolean,
 ): { stop(): void } {
   let going = true;
   let forMs = 0;
@@ -276,13 +276,14 @@ function heartbeat(
   const next = async (): Promise<void> => {
     if (!going) return;
     const reports = [{ taskToken: task.taskToken, progress: { kind: progress(forMs) } }];
-    const heard = await world
+    const received = await world
       .call(AgentService.method.heartbeat, { agent: agentOf(agent), reports })
       .then(
         ({ answers: [one] }) => (one?.answer.case === "leaseLost" ? "lost" : one?.answer.case),
         () => "carryOn" as const,
       );
-    if (going && again(heard === "cancel" || heard === "lost" ? heard : "carry-on")) wait();
+    if (going && again(received === "cancel" || received === "lost" ? received : "carry-on"))
+      wait();
   };
   const wait = (): void => {
     const seldomMs = Math.min(forMs / LONG_BEATS, leaseMs * LEASE_SHARE);

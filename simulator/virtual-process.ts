@@ -18,7 +18,7 @@ export interface VirtualProcess {
   pause(): void;
   resume(): void;
   crash(): void;
-  onCrash(tell: () => void): () => void;
+  onCrash(listener: () => void): () => void;
 }
 
 export function createVirtualProcess(
@@ -28,7 +28,7 @@ export function createVirtualProcess(
 ): VirtualProcess {
   let state: "up" | "paused" | "dead" = "up";
   let held: { fn: (() => void) | null }[] = [];
-  const tellers = new Set<() => void>();
+  const listeners = new Set<() => void>();
   /** The monotonic clocks of different processes are unrelated. */
   const startedAtMs = chance.between(0, 1_000_000) - time.now();
 
@@ -71,12 +71,12 @@ export function createVirtualProcess(
       if (state === "dead") return;
       state = "dead";
       held = [];
-      for (const tell of tellers) tell();
-      tellers.clear();
+      for (const listener of listeners) listener();
+      listeners.clear();
     },
-    onCrash(tell: () => void) {
-      tellers.add(tell);
-      return () => void tellers.delete(tell);
+    onCrash(listener: () => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   } satisfies VirtualProcess);
 }

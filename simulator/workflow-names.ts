@@ -26,7 +26,7 @@ export function namesIn({ workflow, steps }: Definition): WorkflowNames {
     tasks: new Set(handed.map(({ task }) => task)),
     queues: new Set(queues.filter(isFixed)),
     findsQueues: !queues.every(isFixed),
-    begins: new Set(steps.flatMap(begunBy)),
+    begins: new Set(steps.flatMap(startedBy)),
     approvers: new Map(
       steps.flatMap((step) => (step.kind === "approval" ? [[step.id, step.approvers]] : [])),
     ),
@@ -54,7 +54,7 @@ function handedOut(step: StepDefinition): readonly HandedOut[] {
   return [...(own ? [own] : []), ...others, ...named];
 }
 
-function begunBy(step: StepDefinition): readonly string[] {
+function startedBy(step: StepDefinition): readonly string[] {
   if (step.kind !== "run") return [];
   return [step.workflow, ...(step.fallback ?? []).flatMap(({ workflow }) => workflow ?? [])];
 }

@@ -4,7 +4,7 @@
 //
 // The drain is implemented here, because grpc-js does not wait for injected connections. Health
 // says NOT_SERVING, parked polls are answered empty, new calls are refused with DRAINING. When no
-// call is in flight, or the grace period is over, clients are told to disconnect and remaining
+// call is in flight, or the grace period is over, clients are asked to disconnect and remaining
 // connections are cut. `stop` cuts them at once. Both may be called twice, and stop may be called
 // during a drain.
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -160,13 +160,13 @@ function createHttp(
 ): Server {
   const status = statusPages(
     () => deps.store.ready(),
-    () => drain.begun,
+    () => drain.isDraining,
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
   const pages = { ...status, ...guardedPages };
   const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
-    if (drain.begun) response.setHeader("connection", "close");
+    if (drain.isDraining) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
     const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
     if (refusal !== null) return refuseHost(response, refusal);
@@ -213,7 +213,10 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
     drain.begin();
     await atMost(config.drainMs, drain.idle());
     if (drain.inFlight > 0)
-      log.warn({ calls: drain.inFlight }, "the grace of the drain is over: calls are cut");
+      log.warn(
+        { calls: drain.inFlight },
+        "the grace period of the drain is over: open calls are cut",
+      );
     health.close();
     const closed = port.close();
     http.closeIdleConnections();

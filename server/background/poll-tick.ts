@@ -33,7 +33,7 @@ export interface PollTickOptions {
   readonly watermarks: Watermarks;
   readonly runWatchers: RunWatchers;
   readonly agentRegistry: AgentRegistry;
-  readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
+  readonly circuits: Pick<CircuitWatch, "windowMs" | "onPoll">;
   /** Called when a part of a poll tick has failed. */
   readonly onFailed?: (() => void) | undefined;
 }
@@ -80,7 +80,7 @@ export function createPollTick(options: PollTickOptions): Loop {
     if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);
     runWatchers.polled(runs, answers.runs);
     agentRegistry.silent(answers.silent);
-    if (answers.circuits) await circuits.heard(answers.circuits);
+    if (answers.circuits) await circuits.onPoll(answers.circuits);
   }
 
   async function storePolled(lanes: readonly number[]): Promise<void> {

@@ -80,7 +80,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return { ...step, settleUntil: Math.max(step.settleUntil ?? 0, effect.until) };
     case "outcome-unknown":
       return { ...step, unknownOutcome: effect.unknownOutcome };
-    case "strategy-begun":
+    case "strategy-started":
     case "strategy-dropped":
     case "strategy-undoing":
     case "strategy-undo-ended":
@@ -121,7 +121,7 @@ type StrategyEffect = Extract<StepEffect, { kind: `strategy-${string}` }>;
 /** Changes of the step's list of strategies. */
 function evolveStrategies(step: Step, effect: StrategyEffect): Step {
   switch (effect.kind) {
-    case "strategy-begun":
+    case "strategy-started":
       return beginStrategy(step, effect);
     case "strategy-dropped":
       return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
@@ -136,10 +136,10 @@ function evolveStrategies(step: Step, effect: StrategyEffect): Step {
 
 function beginStrategy(
   step: Step,
-  { place, planned, input }: Extract<Effect, { kind: "strategy-begun" }>,
+  { place, planned, input }: Extract<Effect, { kind: "strategy-started" }>,
 ): Step {
-  const begun = { planned, changed: input !== null, effectStatus: "NONE" } as const;
-  const strategies = [...step.strategies.slice(0, place), begun];
+  const strategy = { planned, changed: input !== null, effectStatus: "NONE" } as const;
+  const strategies = [...step.strategies.slice(0, place), strategy];
   return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
 }
 
@@ -154,13 +154,13 @@ function needEnded({ kind, waitingFor, ok, skipped }: Blocked, how: NeedEnd): Bl
 
 type MapEffect = Extract<
   StepEffect,
-  { kind: "map-begun" | "wave-begun" | "items-begun" | "items-due" | "items-undoing" }
+  { kind: "map-started" | "wave-started" | "items-started" | "items-due" | "items-undoing" }
 >;
 
 const OF_MAPS: ReadonlySet<StepEffect["kind"]> = new Set([
-  "map-begun",
-  "wave-begun",
-  "items-begun",
+  "map-started",
+  "wave-started",
+  "items-started",
   "items-due",
   "items-undoing",
 ] satisfies MapEffect["kind"][]);
@@ -172,9 +172,9 @@ function isOfMap(effect: StepEffect): effect is MapEffect {
 /** Changes of a map, and of its counters. */
 function evolveMap(step: Step, effect: MapEffect): Step {
   switch (effect.kind) {
-    case "map-begun":
+    case "map-started":
       return { ...step, forward: { kind: "MAPPING" }, items: itemsOf(effect.total) };
-    case "wave-begun":
+    case "wave-started":
       return {
         ...step,
         forward: { kind: "MAPPING" },
@@ -182,11 +182,11 @@ function evolveMap(step: Step, effect: MapEffect): Step {
         attempt: 0,
         ...FRESH_TRIES,
       };
-    case "items-begun": {
+    case "items-started": {
       const { count } = effect;
       return changeItems(step, (items) => {
-        const begun = items.begun + count;
-        return { ...items, begun, open: items.open + count, undoFrom: begun };
+        const last = items.begun + count;
+        return { ...items, begun: last, open: items.open + count, undoFrom: last };
       });
     }
     case "items-due": {
@@ -258,8 +258,8 @@ function endTask(step: Step, effect: Extract<Effect, { kind: "task-ended" }>): S
   }
   // A returned task says nothing about the work: it does not break a row of losses.
   const { kind } = effect.attempt.outcome;
-  const says = effect.counted !== null || kind === "again" || kind === "deferred";
-  const lost = effect.lost ? step.lost + 1 : says ? 0 : step.lost;
+  const breaksLosses = effect.counted !== null || kind === "again" || kind === "deferred";
+  const lost = effect.lost ? step.lost + 1 : breaksLosses ? 0 : step.lost;
   return { ...charge(step, effect.counted), fence: effect.attempt.fence, lost, verifies: 0 };
 }
 

@@ -28,7 +28,7 @@ interface Run {
   readonly view: View;
   /** All steps of the plan, also those that are in no page. */
   readonly steps: readonly Step[];
-  /** All steps, and the items of maps that have begun. */
+  /** All steps, and the items of maps that have started. */
   readonly all: readonly Step[];
   readonly state: RunState;
   /** The stage of the run; if it is suspended, the stage in which it was suspended. */
@@ -97,7 +97,7 @@ function brokenCounters({ plan, view }: Run): string[] {
 }
 
 /** Reused steps ended in another run, before this one begins. */
-function hasBegun({ steps }: View): boolean {
+function hasStarted({ steps }: View): boolean {
   return [...steps.values()].some(
     ({ forward, undo }) =>
       undo.kind !== "NONE" || !["BLOCKED", "SUCCEEDED", "SKIPPED"].includes(forward.kind),
@@ -120,13 +120,13 @@ function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
   if (isEnded(state)) {
     must(moving === 0, `${moving} steps still move`);
     const never = state.reason === "NEVER_STARTED" || state.reason === "REFUSED";
-    const began = !never && (state.reason !== "CANCELLED_BY_NEWER" || hasBegun(view));
+    const began = !never && (state.reason !== "CANCELLED_BY_NEWER" || hasStarted(view));
     must(finallyLeft === 0 || !began, `${finallyLeft} always steps have not run`);
-    must(!never || !hasBegun(view), "steps have begun of what never started");
+    must(!never || !hasStarted(view), "steps have started of a run that never did");
   }
   switch (state.kind) {
     case "PENDING":
-      must(!hasBegun(view), "steps have begun");
+      must(!hasStarted(view), "steps have started");
       must(state.on === "start" || view.run.keyed, "it waits for a permit of no key");
       break;
     case "RUNNING":
@@ -206,12 +206,12 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
     case "LEASED":
       must(stage === "RUNNING" || stage === "STOPPING", "LEASED");
       if (state.kind === "STOPPING" && forward.cancel.kind === "none")
-        must(mayHandOut(forward.task, state), "its agent is not told to stop");
+        must(mayHandOut(forward.task, state), "its agent is not asked to stop");
       break;
     case "WAITING":
       must(state.kind !== "ESCALATED", "WAITING");
       // A child ends before its parent does, so a run that stops has cancelled it.
-      if (stage === "STOPPING") must(forward.on === "child-end", "its child is not told to stop");
+      if (stage === "STOPPING") must(forward.on === "child-end", "its child is not asked to stop");
       else must(stage === "RUNNING", `WAITING for ${forward.on}`);
       break;
     case "MAPPING":
@@ -291,7 +291,7 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
     const until = state.until ?? totalEnd;
     // A task that was returned after that time is due at once.
     if (state.wakeAt > Math.max(totalEnd, until, state.readyAt))
-      broken.push("nobody looks at it when its total is over");
+      broken.push("its timer is due after its total is over");
     const deadline = runState.kind === "RUNNING" ? runState.deadline : null;
     const bound = Math.min(totalEnd, deadline ?? totalEnd);
     if (until < bound) broken.push(`runs until ${state.until}, and may until ${bound}`);
@@ -336,14 +336,14 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   if (step.unknownOutcome !== null && strategyToUndo(step) === null && !isFinal(forward))
     broken.push(`of unknown outcome, but its effect is ${mark}`);
   if (forward.kind === "UNDOING" && step.unknownOutcome === null)
-    broken.push("UNDOING, and no setback says what follows");
+    broken.push("UNDOING, and has no setback");
   return broken;
 }
 
 /** The counters of a map match its items. */
 function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run: Run): string[] {
   const own = all.filter((item) => numberOf(item.no) === no);
-  if (!items) return own.length > 0 ? [`${own.length} items of a map that has not begun`] : [];
+  if (!items) return own.length > 0 ? [`${own.length} items of a map that has not started`] : [];
   const counted = itemCounters(own);
   const names = [
     ...(["begun", "open", "succeeded", "failed", "skipped"] as const),
@@ -358,7 +358,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
     broken.push("MAPPING, and none of its items is under way");
   if (undo.kind === "MAPPING" && state.kind === "COMPENSATING" && items.undosLeft === 0)
     broken.push("undo is MAPPING, and none of its items is left to undo");
-  if (items.begun > items.total) broken.push(`${items.begun} of ${items.total} items have begun`);
+  if (items.begun > items.total) broken.push(`${items.begun} of ${items.total} items have started`);
   return broken;
 }
 

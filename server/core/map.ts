@@ -42,7 +42,7 @@ function settleMaps(pass: Pass): void {
 
 /** Begins the next wave: its gate has allowed it, or there is no gate. */
 export function beginWave(pass: Pass, no: number): void {
-  emit(pass, { kind: "wave-begun", step: no });
+  emit(pass, { kind: "wave-started", step: no });
   const { work } = planStep(pass, no);
   if (work.kind !== "map" || !startsForward(pass.view.run.state)) return;
   beginItems(pass, no, Math.min(work.concurrency, waveOf(pass, no, work)));
@@ -62,7 +62,7 @@ function askGate(pass: Pass, no: number): void {
   const step = stepOf(pass, no);
   if (step.strategies.at(-1)?.changed) {
     const place = nextStrategyIndex(step);
-    emit(pass, { kind: "strategy-begun", step: no, place, planned: 0, input: null });
+    emit(pass, { kind: "strategy-started", step: no, place, planned: 0, input: null });
   }
   beginStrategy(pass, no, 0);
 }
@@ -112,7 +112,7 @@ function beginItems(pass: Pass, no: number, most: number): void {
   const { begun, total } = itemsOf(pass, no);
   const count = Math.min(most, total - begun);
   if (count <= 0) return;
-  emit(pass, { kind: "items-begun", step: no, count });
+  emit(pass, { kind: "items-started", step: no, count });
   for (let item = begun + 1; item <= begun + count; item++)
     beginStrategy(pass, stepKeyOf(no, item), 0);
 }
@@ -141,7 +141,7 @@ function gathered(
   return { kind: "json", json: `${counts.slice(0, -1)},"items":[${list.join(",")}]}` };
 }
 
-/** Undoes from the last begun item to the first, `concurrency` items at a time. */
+/** Undoes from the last started item to the first, `concurrency` items at a time. */
 function undoItems(pass: Pass, no: number, work: MapPlan): void {
   const { undoFrom: from, undosLeft } = itemsOf(pass, no);
   if (from === 0 && undosLeft === 0) {
@@ -169,7 +169,7 @@ function goOnUndoing(pass: Pass, no: number): void {
 
 function itemsOf(pass: Pass, no: number): Items {
   const { items } = stepOf(pass, no);
-  if (!items) throw new Error(`step ${no} is a map that has not begun`);
+  if (!items) throw new Error(`step ${no} is a map that has not started`);
   return items;
 }
 

@@ -150,7 +150,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
       const count = pass.evaluator.itemCount(no, factsOf(pass));
       if (count.kind === "failed")
         expressionFailed(pass, no, `"over" of "${plan.id}" failed: ${count.message}`);
-      else emit(pass, { kind: "map-begun", step: no, total: count.value });
+      else emit(pass, { kind: "map-started", step: no, total: count.value });
     }
   }
 }

@@ -243,7 +243,7 @@ export function inShort(pass: Pass, no: number): string {
   const isMap = planStep(pass, no).work.kind === "map" && itemOf(no) === 0;
   switch (moving?.kind) {
     case "READY":
-      if (isMap) return "its gate looks whether the next wave may begin";
+      if (isMap) return "its gate checks whether the next wave may begin";
       if (moving.task === "verify") return "a verify finds out whether it took effect";
       return moving.avoid ? "ready again at once, for another agent" : "ready again";
     case "BACKOFF": {

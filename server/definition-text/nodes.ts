@@ -116,7 +116,7 @@ export function entriesOf(map: YAMLMap, path: string, reading: Reading): readonl
       const written = String(node.source ?? node.value);
       refuse(node, path, `the key ${written} must be text: put it in quotes`, reading);
     } else if (seen.has(node.value)) {
-      const message = `the key ${shown(node.value)} stands twice in this map: remove one`;
+      const message = `the key ${shown(node.value)} is given twice in this map: remove one`;
       refuse(node, joined(path, node.value), message, reading);
     } else {
       seen.add(node.value);

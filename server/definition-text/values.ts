@@ -94,7 +94,7 @@ export function jsonScalar(scalar: Scalar): Value<string> {
   if (given === null || typeof given === "string" || typeof given === "boolean")
     return value(JSON.stringify(given));
   if (typeof given === "number" && Number.isFinite(given)) return value(JSON.stringify(given));
-  return problem(`${asShown(scalar)} cannot be said in JSON: write it as text, in quotes`);
+  return problem(`${asShown(scalar)} cannot be written in JSON: write it as text, in quotes`);
 }
 
 function asShown(scalar: Scalar): string {

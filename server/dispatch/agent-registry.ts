@@ -107,7 +107,7 @@ function called(
   };
   entry.agent = agent;
   entry.poll = poll ?? entry.poll;
-  hear(clock, entry);
+  recordCall(clock, entry);
   if (known.size < KNOWN_MAX) known.set(agent.session, entry);
   return entry;
 }
@@ -130,11 +130,11 @@ function parked(
 function succeeded({ clock, known }: State, { session }: AgentIdentity): void {
   const entry = known.get(session);
   if (!entry) return;
-  hear(clock, entry);
+  recordCall(clock, entry);
   entry.succeededAtMs = entry.calledAtMs;
 }
 
-function hear(clock: State["clock"], entry: Entry): void {
+function recordCall(clock: State["clock"], entry: Entry): void {
   entry.calledAtMs = clock.monotonicMs();
   entry.hasCalled = true;
   entry.goneAtMs = null;

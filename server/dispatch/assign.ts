@@ -227,9 +227,9 @@ function limitOf(
   budgets: readonly QueueBudget[],
   more = kept,
 ): number {
-  const book = budgets.find(({ lanes }) => lanes.has(lane));
-  if (book && book.places === 0) return 0;
-  return Math.min(Math.min(share, book?.places ?? share) + more, LANE_ROWS_MAX);
+  const budget = budgets.find(({ lanes }) => lanes.has(lane));
+  if (budget && budget.places === 0) return 0;
+  return Math.min(Math.min(share, budget?.places ?? share) + more, LANE_ROWS_MAX);
 }
 
 function withLimits(asked: readonly LaneRequest[], budgets: readonly QueueBudget[]) {

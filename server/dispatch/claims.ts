@@ -84,7 +84,7 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
   const state: State = { options, scans, delivery };
   return Object.freeze({
     claim: (tx, lanes, batch) => handOver(state, tx, lanes, batch),
-    begun: runs.begun,
+    started: runs.started,
     ended: runs.ended,
     forget: runs.forget,
     scan: scans.scan,

@@ -234,7 +234,7 @@ function resultAnswer(answer: Advanced, token: TaskToken): ResultAnswer {
       return refused(
         new DroverError(
           "LEASE_LOST",
-          `another task of this step was handed out since, or the step or run has ended (the run is ${answer.run}): the report is kept as evidence, drop the task`,
+          `another task of this step was handed out since, or the step or run has ended (the run is ${answer.run}): the report is stored as evidence, drop the task`,
           { metadata: { ...metadata, run_state: answer.run } },
         ),
       );

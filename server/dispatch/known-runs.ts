@@ -1,4 +1,5 @@
-// A cache of what tasks contain of their runs, for runs that this process has begun or read lately.
+// A cache of what tasks contain of their runs, for runs that this process has started or read
+// lately.
 // This data never changes, so an entry is right as long as the database is the same. What was
 // evicted is read again.
 import { payloadBytes } from "../core/model/payload.ts";
@@ -9,8 +10,8 @@ export type KnownRun = Pick<TaskFacts, "definitionId" | "version" | "labels" | "
 export interface KnownRuns {
   of(runId: RunId): KnownRun | null;
   keep(runId: RunId, run: KnownRun): void;
-  /** Runs that have begun: their transaction has committed. */
-  begun(runs: readonly NewRun[]): void;
+  /** Runs that have started: their transaction has committed. */
+  started(runs: readonly NewRun[]): void;
   /** Runs that have ended hand out no more tasks. */
   ended(runs: readonly RunId[]): void;
   /** The database has another incarnation: runs may be gone. */
@@ -54,8 +55,8 @@ export function createKnownRuns(): KnownRuns {
       runs.clear();
       bytes = 0;
     },
-    begun(begun: readonly NewRun[]) {
-      for (const run of begun) keep(run.runId, { ...run, trace: run.trace ?? null });
+    started(started: readonly NewRun[]) {
+      for (const run of started) keep(run.runId, { ...run, trace: run.trace ?? null });
     },
   });
 }

@@ -3,9 +3,9 @@
 //   version (1) · kind (1) · run id (16) · step (2) · item (4) · fence (4) · secret (16) ·
 //   length of the namespace (1) · namespace
 // A callback token has the SHA-256 of the secret (32 bytes) instead, so its holder cannot turn it
-// into a task token. The length tells a token that was cut or extended from one of another
-// namespace. Tokens of versions 1 and 2 have no length. They are still read, because agents may
-// hold such tasks during an upgrade.
+// into a task token. By the length, a token that was cut or extended is refused as such, and is not
+// taken for one of another namespace. Tokens of versions 1 and 2 have no length. They are still
+// read, because agents may hold such tasks during an upgrade.
 import type { TaskKind } from "../core/model/attempt.ts";
 import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/model/step-key.ts";
 import { secretDigest } from "../store/task-secret.ts";

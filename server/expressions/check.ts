@@ -171,7 +171,7 @@ function select(
     wrong(
       check,
       expr,
-      `${field} is always there, so has() says nothing: compare it with null or ""`,
+      `${field} is always set, so has() is always true: compare it with null or ""`,
     );
   return BOOL;
 }
@@ -206,7 +206,7 @@ function index(check: Check, expr: Expr, operand: Expr, key: Expr, names: Names)
 function mustBeBool(check: Check, expr: Expr, names: Names, where: string): void {
   const type = plainValue(check, expr, names);
   if (!mayBe(type, BOOL))
-    wrong(check, expr, `${articled(type)} stands ${where}, where a bool is needed`);
+    wrong(check, expr, `${articled(type)} is used ${where}, where a bool is needed`);
 }
 
 function functionCall(
@@ -257,12 +257,12 @@ function fold(
   const range = plainValue(check, iterRange, names);
   if (range.kind !== "any" && range.kind !== "list" && range.kind !== "map")
     wrong(check, expr, `${articled(range)} has no items to go through: a list or a map has`);
-  const begun = plainValue(check, accuInit, names);
+  const initial = plainValue(check, accuInit, names);
   const inside = new Map(names);
-  inside.set(value.accuVar, begun);
+  inside.set(value.accuVar, initial);
   inside.set(value.iterVar, range.kind === "list" ? range.item : ANY);
   plainValue(check, loopCondition, inside);
   const step = plainValue(check, loopStep, inside);
-  inside.set(value.accuVar, begun.kind === "list" ? step : begun);
+  inside.set(value.accuVar, initial.kind === "list" ? step : initial);
   return plainValue(check, result, inside);
 }

@@ -37,7 +37,7 @@ export interface CompiledStep {
   readonly refers: ReadonlyMap<number, string>;
   /**
    * The step runs last: its expressions see every step without a result as CANCELLED, whether it
-   * has begun or not.
+   * has started or not.
    */
   readonly always: boolean;
 }

@@ -61,9 +61,9 @@ const hiddenFunctions: readonly CelFunc[] = [
   celFunc(hidden.append, [LIST, DYN], LIST, (list, item) => {
     const items = growing.get(list);
     if (!items) {
-      const begun: CelValue[] = [...list, item];
-      const made = celList(begun);
-      growing.set(made, begun);
+      const copy: CelValue[] = [...list, item];
+      const made = celList(copy);
+      growing.set(made, copy);
       return made;
     }
     items.push(item);
@@ -71,7 +71,7 @@ const hiddenFunctions: readonly CelFunc[] = [
   }),
   celFunc(hidden.bool, [DYN], BOOL, (value) => {
     if (typeof value === "boolean") return value;
-    throw new Error(`${described(value)} stands where true or false is needed`);
+    throw new Error(`${described(value)} is given where true or false is needed`);
   }),
   celFunc(hidden.tick, [DYN], DYN, (goesOn) => goesOn),
   celFunc(hidden.sized, [DYN], DYN, (value) => value),

@@ -221,7 +221,7 @@ function celOfRun({ id, workflow, version, labels, key, createdTimeMs }: RunFact
 function celOfSteps(refers: References, steps: Facts["steps"]): CelInput {
   const entries = refers.steps.map((id): [string, CelInput] => {
     const facts = steps.get(id);
-    if (!facts) throw new Error(`what step "${id}" came to is not known`);
+    if (!facts) throw new Error(`the result of step "${id}" is not known`);
     if (facts.output === undefined && refers.outputs.includes(id))
       throw new Error(`the output of step "${id}" is not JSON, so it has no fields`);
     const { status, output = null, error } = facts;

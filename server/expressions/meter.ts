@@ -32,7 +32,7 @@ const CHARS = 32;
 
 export function charge(meter: Meter, units: number): void {
   meter.left -= units;
-  if (meter.left < 0) throw new Error("it takes more work than is done at once");
+  if (meter.left < 0) throw new Error("it takes more work than one evaluation may");
 }
 
 export function unitsOfChars(chars: number): number {

@@ -274,10 +274,29 @@ function reasonOf({ keyword, params, message }: ErrorObject): string {
     return `must not have ${shown(name)}`;
   }
   if (keyword === "required") return `must have ${shown(params.missingProperty)}`;
+  if (keyword === "type") return `must be ${typeWords(params.type)}`;
   if (keyword === "enum") return `must be one of ${shown(params.allowedValues)}`;
   if (keyword === "const") return `must be ${shown(params.allowedValue)}`;
   if (keyword === "uniqueItems") return "must not hold the same item twice";
   return message ?? `does not match ${keyword}`;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = Object.freeze({
+  array: "an array",
+  boolean: "a boolean",
+  integer: "an integer",
+  null: "null",
+  number: "a number",
+  object: "an object",
+  string: "a string",
+});
+
+/** `type` of a schema: a name, or a list of names. */
+function typeWords(type: unknown): string {
+  return [type]
+    .flat()
+    .map((name) => TYPE_WORDS[String(name)] ?? String(name))
+    .join(" or ");
 }
 
 /** A JSON pointer as people write it: `.travellers[0].name`. */

@@ -61,8 +61,8 @@ export interface HandOver {
    * all of their queues with limits. `batch`: of events; null: the transaction begins runs.
    */
   claim(tx: Tx, lanes: LanesToServe, batch: BatchNo | null): Promise<Claim | null>;
-  /** Called with runs that have begun, before the tasks of the same transaction are delivered. */
-  begun(runs: readonly NewRun[]): void;
+  /** Called with runs that have started, before the tasks of the same transaction are delivered. */
+  started(runs: readonly NewRun[]): void;
   /** Called with runs that hand out no more tasks. */
   ended(runs: readonly RunId[]): void;
 }
@@ -260,7 +260,7 @@ async function writeAll(
   if (!records.every(({ effects }) => changesPagesOnly(effects)))
     return writeWithMore(options, tx, views, records);
   const written = records.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
-  return { ...written, records, begun: [] };
+  return { ...written, records, started: [] };
 }
 
 /** Writes the passes, and what only some of them need: permits, child runs, lane questions. */
@@ -280,7 +280,7 @@ async function writeWithMore(
   return {
     ...written,
     records: children.records,
-    begun: children.runs,
+    started: children.runs,
   };
 }
 
@@ -364,7 +364,7 @@ export async function commitAndPublish<T extends Worked>(
   const committed = await store
     .transact(use, async (tx) => {
       if (++tries > 1) options.onOutdated?.();
-      claim?.giveUp(new Error("the work was decided by what is no longer so"));
+      claim?.giveUp(new Error("the state has changed since the decision"));
       claim = null;
       const worked = await work(tx);
       const freed = async () => (worked.freesNothing ? [] : (await worked.ended).freed);
@@ -404,7 +404,7 @@ async function deliverAndPublish(
       options.onError(error);
     }
   };
-  reported(() => handOver.begun(worked.begun));
+  reported(() => handOver.started(worked.started));
   if (claim) reported(() => claim.deliver());
   reported(() => handOver.ended(endedRuns(worked.records)));
   reported(() => typical.seen(worked.records));

@@ -1,7 +1,7 @@
 // Child runs within a batch. The transaction of a pass that wants a child inserts it as a PENDING
 // run, which begins with a pass of its own. So no transaction begins a run that it has not locked,
-// and none grows with the depth of the children. A message tells the parent that a child has ended;
-// how it has ended is read when the parent is locked, since an ended run changes no more.
+// and none grows with the depth of the children. A message informs the parent of the end of a
+// child; how it has ended is read when the parent is locked, since an ended run changes no more.
 
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
@@ -25,7 +25,7 @@ interface ChildDeps {
   readonly traces?: RunTraces | undefined;
 }
 
-interface BegunChildren {
+interface StartedChildren {
   readonly runs: readonly NewRun[];
   /** The passes, with what follows for children that could not begin. */
   readonly records: readonly PassRecord[];
@@ -35,7 +35,7 @@ export async function beginChildren(
   deps: ChildDeps,
   tx: Tx,
   records: readonly PassRecord[],
-): Promise<BegunChildren> {
+): Promise<StartedChildren> {
   const wanted = records.flatMap((record) =>
     record.effects.flatMap((effect) => (effect.kind === "child-began" ? [{ record, effect }] : [])),
   );

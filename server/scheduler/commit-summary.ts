@@ -39,8 +39,8 @@ interface BatchTiming {
 /** What a batch has written. */
 export interface Worked extends Written {
   readonly records: readonly PassRecord[];
-  /** Runs that have begun. */
-  readonly begun: readonly NewRun[];
+  /** Runs that have started. */
+  readonly started: readonly NewRun[];
 }
 
 /**

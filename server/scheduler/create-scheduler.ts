@@ -45,7 +45,7 @@ export function createScheduler(
       // The run existed when it was looked up: the database has failed over and lost its last
       // commits.
       if (answer.kind === "no-such-run")
-        throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
+        throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} no longer exists`);
       return answer;
     },
     async limitNamespace(namespaceId, limits) {

@@ -12,8 +12,8 @@ interface Acting {
 
 /**
  * Items whose supervisor does not own their partition in the epoch in which it acts. Items without
- * an actor are never among them. `slot`: the writer number; batches that are in flight at the same
- * time have different ones.
+ * an actor are never among them. `number`: the writer number; batches that are in flight at the
+ * same time have different ones.
  */
 export async function fencedOf<Item extends Acting>(
   tx: Pick<Tx, "holdWriter">,

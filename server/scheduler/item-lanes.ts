@@ -32,7 +32,10 @@ export async function laneOfPass(
     if (!hasExpression(task.queue) || !view.facts) continue;
     const queue = evaluator.queue(step.no, task.queue, view.facts);
     // The same expression gave a queue before the step was made ready.
-    if (queue.kind === "failed") throw new Error(`a queue was one, and is none: ${queue.message}`);
+    if (queue.kind === "failed")
+      throw new Error(
+        `the name of a queue could be computed before, and cannot be any more: ${queue.message}`,
+      );
     named.set(keyOf(step.no, ready.task, plannedOf(step)), { ...task, queue: queue.value });
   }
   if (named.size === 0) return laneOf;

@@ -34,14 +34,19 @@ export interface ScheduleItem extends Resolved {
   readonly kept: readonly ReusedStep[];
 }
 
-export interface Begun {
+export interface StartedRun {
   readonly run: NewRun;
   readonly laned: LanedPlan;
   readonly record: PassRecord;
 }
 
 /** `joined`: the answer of its concurrency key; null: it has none. */
-export function begin(tx: Tx, item: ScheduleItem, runId: string, joined: Joined | null): Begun {
+export function begin(
+  tx: Tx,
+  item: ScheduleItem,
+  runId: string,
+  joined: Joined | null,
+): StartedRun {
   const { request, laned } = item;
   const facts = {
     run: {

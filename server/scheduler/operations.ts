@@ -105,7 +105,7 @@ export async function openBulk(
   const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
   return store.transact({ name: "bulk" }, async (tx) => {
     const [holder] = await tx.reserveKeys([reservation]);
-    if (!holder) throw new Error(`the request ${requestId} could not be filed`);
+    if (!holder) throw new Error(`the request ${requestId} could not be stored`);
     if (holder.digest !== digest)
       throw new DroverError(
         "KEY_REUSED",

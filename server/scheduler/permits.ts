@@ -101,16 +101,16 @@ export async function passPermitsOn(
     if (!its) throw new Error(`run ${head.runId} needs a permit, and has no concurrency key`);
     return { ...head, concurrency: its };
   };
-  const book = await openPermits(tx, moves.map(keyed));
+  const budget = await openPermits(tx, moves.map(keyed));
   const messages = new Map(
-    moves.map((move) => [move.record, moved(book, keyed(move), move, tx.now)]),
+    moves.map((move) => [move.record, moved(budget, keyed(move), move, tx.now)]),
   );
   return {
     records: records.map((record) => {
       const more = messages.get(record) ?? [];
       return { ...record, effects: [...record.effects, ...more] };
     }),
-    changes: book.changes(),
+    changes: budget.changes(),
   };
 }
 
@@ -121,13 +121,13 @@ function moveOf(record: PassRecord): readonly PermitMove[] {
 }
 
 function moved(
-  book: PermitBudget,
+  budget: PermitBudget,
   run: KeyedRun,
   { does }: PermitMove,
   now: EpochMs,
 ): PassRecord["effects"] {
-  if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "permit" }));
-  const { answer, cancelled } = book.join(run, now);
+  if (does === "leave") return budget.leave(run).map((runId) => sent(runId, { kind: "permit" }));
+  const { answer, cancelled } = budget.join(run, now);
   return [
     ...(answer === "holds" ? [sent(run.runId, { kind: "permit" })] : []),
     ...(answer === "refused" ? [sent(run.runId, { kind: "no-permit" })] : []),

@@ -50,7 +50,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   const key = keyOf(request);
   // A repeat is not limited again: repeats of one page would leave no room for the rest of the
   // page.
-  const begun = await store.reads.findRun(namespace.id, { key });
+  const existing = await store.reads.findRun(namespace.id, { key });
   const input = request.input === null ? run.input : request.input.payload;
   return options.submit({
     ...target,
@@ -68,7 +68,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       readIn,
     },
     reserved: { key, name: `request "${request.requestId}"` },
-    refusal: inputRefusal(target.laned, input) ?? (begun ? null : options.enter(namespace)),
+    refusal: inputRefusal(target.laned, input) ?? (existing ? null : options.enter(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     kept,
   });

@@ -54,7 +54,7 @@ async function rewriteWithin(tx: Tx, items: readonly RewriteItem[]): Promise<Rew
     return saw && item ? [recordOf(head, saw, item.actor, tx.now)] : [];
   });
   const written = records.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
-  return { ...written, records, begun: [], rewritten };
+  return { ...written, records, started: [], rewritten };
 }
 
 function runsOf(items: Iterable<RewriteItem>): readonly RunRef[] {

@@ -21,7 +21,7 @@ import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
 import { createItemFinder, type ItemFinder } from "./item-finder.ts";
 import { laneOfPass } from "./item-lanes.ts";
-import { type Begun, begin, type ScheduleItem } from "./new-run.ts";
+import { begin, type ScheduleItem, type StartedRun } from "./new-run.ts";
 import { type KeyedRun, noPermit, openPermits, type PermitBudget } from "./permits.ts";
 import type { Admit } from "./rate-limit.ts";
 import { newRunId } from "./run-id.ts";
@@ -158,12 +158,12 @@ async function flushAll(
   return results.map((result) => (result.kind === "again" ? more.shift() : null) ?? result);
 }
 
-/** A part of the batch has begun, so no error may say that nothing has. */
+/** A part of the batch has started, so no error may say that nothing has. */
 function partly(cause: unknown): never {
   if (cause instanceof DroverError && cause.reason === "STORE_UNAVAILABLE") throw cause;
   throw new DroverError(
     "STORE_UNAVAILABLE",
-    "some runs of the batch have begun, and the others could not: repeat it",
+    "some runs of the batch have started, and the others could not: repeat it",
     { retryAfterMs: RETRY_MS, cause },
   );
 }
@@ -187,8 +187,8 @@ interface Accepting {
   readonly size: BatchSize;
   readonly holders: KeyHolders;
   readonly permits: PermitBudget;
-  readonly begun: Begun[];
-  /** By the runs that would have begun. */
+  readonly started: StartedRun[];
+  /** By the runs that would have started. */
   readonly refused: Map<string, DroverError>;
   /** Runs for which this transaction has no room. */
   readonly postponed: Set<string>;
@@ -205,16 +205,16 @@ export async function accept(
   const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
   const permits = await openPermits(tx, runsWithKeys(tx, items, ids, holders));
-  const begun: Begun[] = [];
+  const started: StartedRun[] = [];
   const refused = new Map<string, DroverError>();
   const postponed = new Set<string>();
-  const accepting = { options, tx, size, holders, permits, begun, refused, postponed };
+  const accepting = { options, tx, size, holders, permits, started, refused, postponed };
   const results = items.map((item, place) => acceptItem(accepting, item, ids[place] ?? ""));
-  const children = await beginChildren(options, tx, await recordsOf(options, begun));
+  const children = await beginChildren(options, tx, await recordsOf(options, started));
   const { records } = children;
-  const runs = [...begun.map(({ run }) => run), ...children.runs];
-  if (begun.length > 0) await tx.insertRuns(runs);
-  const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
+  const runs = [...started.map(({ run }) => run), ...children.runs];
+  if (started.length > 0) await tx.insertRuns(runs);
+  const written = started.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
   const changes = permits.changes();
   if (changes.length > 0) await tx.writePermits(changes);
   // A call that was refused or postponed stores nothing: it may be repeated under the same key.
@@ -222,7 +222,7 @@ export async function accept(
     ({ runId }) => refused.has(runId) || postponed.has(runId),
   );
   if (free.length > 0) await tx.releaseKeys(free);
-  return { ...written, records, begun: runs, results };
+  return { ...written, records, started: runs, results };
 }
 
 function acceptItem(accepting: Accepting, item: Item, runId: string): ItemResult<Scheduled> {
@@ -246,15 +246,15 @@ function acceptItem(accepting: Accepting, item: Item, runId: string): ItemResult
   const made = begin(tx, withTrace(options, item, runId), runId, joined);
   // The run may have ended at once, if each of its steps is skipped.
   if (run && isEnded(made.run.run.state)) permits.leave(run);
-  accepting.begun.push(made);
+  accepting.started.push(made);
   size.add(made.record.effects);
   return { kind: "done", result: { runId, created: true } };
 }
 
 /** The first passes of the runs, with the lanes of their tasks and the times of slow attempts. */
-function recordsOf({ store, typical }: ScheduleOptions, begun: readonly Begun[]) {
+function recordsOf({ store, typical }: ScheduleOptions, started: readonly StartedRun[]) {
   return Promise.all(
-    begun.map(async ({ run, record, laned }) => ({
+    started.map(async ({ run, record, laned }) => ({
       ...record,
       laneOf: await laneOfPass(store, run.namespaceId, laned, {
         view: record.after,
@@ -332,7 +332,7 @@ function keyOf({ namespace }: ScheduleRequest, key: string): string {
   return `${namespace.id}/${key}`;
 }
 
-/** `refused`: calls of this batch that may not begin, by the run that they would have begun. */
+/** `refused`: calls of this batch that may not begin, by the run that they would have started. */
 function known(
   holder: KeyHolder,
   digest: string,

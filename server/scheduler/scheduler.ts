@@ -122,8 +122,8 @@ export interface Scheduler extends ScheduleControl {
   ): Promise<{ readonly runId: string; readonly created: boolean }>;
   /**
    * Begins many runs, with an answer for each: in one transaction, or in several if they are too
-   * many for one. A refusal of one run does not affect the others. Rejects if no run has begun, if
-   * only a part has begun, or if the outcome is unknown.
+   * many for one. A refusal of one run does not affect the others. Rejects if none has started, if
+   * only a part has started, or if the outcome is unknown.
    */
   scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]>;
   /** Throws RUN_STATE if the run is open, was undone, or has nothing to be run again. */

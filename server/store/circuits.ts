@@ -68,7 +68,7 @@ export interface Cordon {
 export type CordonKind = "agent" | "version";
 export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
-/** Tells whether a new snapshot would differ from the last one. */
+/** Shows whether a new snapshot would differ from the last one. */
 export interface CircuitVersion {
   readonly now: EpochMs;
   /** Differs after any committed change of what a snapshot contains. */

@@ -85,10 +85,10 @@ export function differencesOf(
       else if (row.secret !== lease.secret)
         saw.push(`the lease row of step ${step} is of another hand-out`);
       else if (row.cancel !== lease.cancel.kind)
-        saw.push(`the lease row of step ${step} says otherwise whether its agent has to stop`);
+        saw.push(`the lease row of step ${step} differs in whether its agent has to stop`);
     }
     if (rows.wakeAt !== null && (wakeAt === null || wakeAt > rows.wakeAt))
-      saw.push(`page ${page.no} is looked at later than its earliest timer`);
+      saw.push(`page ${page.no} wakes later than its earliest timer`);
   }
   for (const { of, step } of left.values()) saw.push(`step ${step} has a ${of} row and is not so`);
   return saw;

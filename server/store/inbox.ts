@@ -25,8 +25,8 @@ export type InboxAnswer = Pick<InboxRow, "id" | "key"> &
     | {
         readonly kind: "began";
         /**
-         * The run that the row has begun. If the database does not have this run, the row stays: a
-         * fail-over has lost the run together with the last transactions.
+         * The run that the row has started. If the database does not have this run, the row stays:
+         * a fail-over has lost the run together with the last transactions.
          */
         readonly began: RunId;
       }

@@ -1,7 +1,7 @@
 // The limits of a namespace, and how long it retains its runs after their end.
 //
 // Servers evaluate limits in memory, by the last answer of `limited` and by the runs that they have
-// begun since. Runs that have ended are removed in pages by their ids, with all their rows. A
+// started since. Runs that have ended are removed in pages by their ids, with all their rows. A
 // removal locks its runs and skips those that are locked, so of two removals at once each only
 // finds less to do.
 import type { Rate } from "../core/model/limits.ts";

@@ -122,7 +122,7 @@ export function messagesOf({
   });
 }
 
-/** Runs that need a pass of their own: receivers of messages, and children that have begun. */
+/** Runs that need a pass of their own: receivers of messages, and children that have started. */
 export function runsToWake(record: PassRecord): readonly RunRef[] {
   return [
     ...messagesOf(record).map(({ to }) => to),
@@ -139,7 +139,7 @@ export function runsToWake(record: PassRecord): readonly RunRef[] {
 function overridesOf({ effects }: Pick<Appending, "effects">): readonly OverrideInsert[] {
   const found = new Map<string, OverrideInsert>();
   for (const effect of effects) {
-    if (effect.kind !== "strategy-begun" || effect.input === null) continue;
+    if (effect.kind !== "strategy-started" || effect.input === null) continue;
     const { step, place: strategy, input } = effect;
     found.set(`${step}/${strategy}`, { step, strategy, input });
   }

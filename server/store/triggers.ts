@@ -83,7 +83,7 @@ interface SettledEnd {
   /** The result is not known: the row is handled again later. */
   readonly again: boolean;
   /**
-   * The run that has begun; null: none. If the database does not have this run, the row stays: a
+   * The run that was started; null: none. If the database does not have this run, the row stays: a
    * fail-over has lost the run together with the last transactions.
    */
   readonly began: RunId | null;

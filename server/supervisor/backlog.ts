@@ -1,12 +1,12 @@
-// The backlog: due rows whose events fail, while more rows fail than can rest in memory
+// The backlog: due rows whose events fail, while more rows fail than can back off in memory
 // (failed-rows.ts). The timer scan then leaves out what came due long ago, and finds what comes due
 // now as always. The walk in this file tries what the scan leaves out, page by page, one partition
 // after the other.
 //
-//   off ─ a row fails, and no more rows can rest ─→ on
+//   off ─ a row fails, and no more rows can back off ─→ on
 //   on  : the first round reads page after page, since most of these rows were not tried yet; each
 //         later round reads 200 rows a second, and begins a minute after the last one at least
-//   on  ─ a round in which less than half as many rows fail as can rest ─→ off
+//   on  ─ a round in which less than half as many rows fail as can back off ─→ off
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { DueScan } from "../store/due.ts";
 
@@ -34,7 +34,9 @@ export interface Backlog {
   begin(nowMs: number): void;
   /** A row has failed. */
   failed(): void;
-  /** The page to be read now, in these partitions; null: none. `resting`: how many rows rest. */
+  /**
+   * The page to be read now, in these partitions; null: none. `failedRows`: how many rows back off.
+   */
   next(nowMs: number, partitions: readonly number[], failedRows: number): Page | null;
   read(page: Page, found: PageFound, nowMs: number): void;
   /** Where the timer scan continues while this is on. */
@@ -53,7 +55,7 @@ interface Round {
   nextAtMs: number;
 }
 
-/** `rowsMax`: how many rows can rest. */
+/** `rowsMax`: how many rows can back off. */
 export function createBacklog(rowsMax: number): Backlog {
   let round: Round | null = null;
   const walked = createPlace(rowsMax);
@@ -106,8 +108,8 @@ function rowsOf({ due, schedules }: PageFound): number {
 
 /**
  * Where the next page begins: at the time up to which all rows were found, since more rows may have
- * it. If more rows have one time than can rest, those that fail would be found again and again: the
- * next page begins after that time, and the walk finds the other rows, partition by partition.
+ * it. If more rows have one time than can back off, those that fail would be found again and again:
+ * the next page begins after that time, and the walk finds the other rows, partition by partition.
  */
 function createPlace(rowsMax: number): { after(found: PageFound): EpochMs } {
   let place: EpochMs | null = null;

@@ -28,8 +28,8 @@ import type { Owned } from "./ownership.ts";
 export interface CircuitWatch {
   /** How far back a bad end makes a lane watched, in milliseconds. */
   readonly windowMs: number;
-  /** Does what follows from a poll query. */
-  heard(sign: CircuitVersion): Promise<void>;
+  /** Follows the version that a poll query has read. */
+  onPoll(version: CircuitVersion): Promise<void>;
   /** The same, without a poll query. */
   runOnce(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
 
   return Object.freeze({
     windowMs: settings.windowMs,
-    heard: (sign: CircuitVersion) => followed(circuits.learn(sign)),
+    onPoll: (version: CircuitVersion) => followed(circuits.learn(version)),
     runOnce: () => followed(circuits.snapshot(settings.windowMs)),
   });
 }

@@ -63,7 +63,7 @@ interface State {
   wholeBeganAtMs: number;
   /** Scans since the last round began, including those that had nothing to do. */
   scans: number;
-  restsUntilMs: number;
+  pausedUntilMs: number;
   /** Scans in a row that have failed. */
   failures: number;
   stopped: boolean;
@@ -79,7 +79,7 @@ export function createConsistencyCheck(options: ConsistencyOptions): Consistency
     beganAtMs: startedMs,
     wholeBeganAtMs: startedMs,
     scans: SCANS_PER_ROUND_MIN,
-    restsUntilMs: startedMs,
+    pausedUntilMs: startedMs,
     failures: 0,
     stopped: false,
     rewriting: Promise.resolve(),
@@ -102,14 +102,14 @@ export function createConsistencyCheck(options: ConsistencyOptions): Consistency
   });
 }
 
-/** A scan of the loop, unless the check rests, or waits for the time of the next round. */
+/** A scan of the loop, unless the check pauses, or waits for the time of the next round. */
 async function scanIfTime(state: State): Promise<void> {
   const { clock, owner } = state.options;
   state.scans++;
   const startedMs = clock.monotonicMs();
   if (owner().owned.length === 0) state.wholeBeganAtMs = startedMs;
   const isBetweenRounds = state.after === null && state.scans <= SCANS_PER_ROUND_MIN;
-  if (startedMs < state.restsUntilMs || isBetweenRounds) return;
+  if (startedMs < state.pausedUntilMs || isBetweenRounds) return;
   if (state.after === null) state.scans = 1;
   try {
     await scan(state);
@@ -117,7 +117,7 @@ async function scanIfTime(state: State): Promise<void> {
     scanFailed(state, error);
   } finally {
     const endedMs = clock.monotonicMs();
-    state.restsUntilMs = endedMs + REST_PER_WORK * (endedMs - startedMs);
+    state.pausedUntilMs = endedMs + REST_PER_WORK * (endedMs - startedMs);
   }
 }
 

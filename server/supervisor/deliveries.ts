@@ -176,7 +176,7 @@ export function nextTryMs(triesBefore: number, draw: number): number {
  *
  *   { id, kind, namespace, count, run: {...}, escalation?: {...}, end?: {...} }
  *
- * `count`: how many events of one cause the webhook stands for; run and escalation are those of the
+ * `count`: how many events of one cause the webhook represents; run and escalation are those of the
  * first.
  */
 export function bodyOf(delivery: DueDelivery, plan: Plan): string {

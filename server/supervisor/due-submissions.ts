@@ -1,5 +1,5 @@
 // Due rows on their way: the event of each row is submitted to its run, a schedule that is due
-// begins its runs. No row is submitted while it is in flight or rests. What fails is noted
+// begins its runs. No row is submitted while it is in flight or backs off. What fails is noted
 // (failed-rows.ts, backlog.ts), reported and logged.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
@@ -14,7 +14,7 @@ import type { Backoff, FailedRows } from "./failed-rows.ts";
 import type { Failed } from "./failing.ts";
 
 /** How long a scan waits until what it has found is settled. */
-const PATIENCE_MS = 200;
+const SETTLE_WAIT_MS = 200;
 
 export interface SubmissionOptions {
   readonly advance: Pick<Advance, "submit">;
@@ -28,7 +28,7 @@ export interface SubmissionOptions {
   readonly onFenced: (node: string) => void;
   /** Called when an event or a scan has failed. */
   readonly onFailed?: (() => void) | undefined;
-  /** Called when a row of a run has failed, and rests. */
+  /** Called when a row of a run has failed, and backs off. */
   readonly onFailing?: ((failed: Failed, backoff: Backoff) => void) | undefined;
 }
 
@@ -36,9 +36,9 @@ export interface SubmissionOptions {
 interface FailureNotes {
   readonly failedRows: FailedRows;
   readonly backlog: Pick<Backlog, "isOn" | "failed">;
-  /** Called when more rows fail than can rest, while the backlog is off. */
+  /** Called when more rows fail than can back off, while the backlog is off. */
   readonly onCrowded: (nowMs: number) => void;
-  /** Called when the store was unavailable or overloaded: this says nothing about the row. */
+  /** Called when the store was unavailable or overloaded: the row is not at fault. */
   readonly onStoreFailed: (wakeAt: EpochMs) => void;
 }
 
@@ -150,7 +150,7 @@ function failed(
   if (isStore) notes.onStoreFailed(wakeAt);
 }
 
-/** Returns how long the row rests now; null: it rests already. */
+/** Returns how long the row backs off now; null: it backs off already. */
 function backedOff(
   { failedRows, backlog, onCrowded }: FailureNotes,
   ref: DueRef,
@@ -166,9 +166,9 @@ function backedOff(
 async function settled({ options, pending }: State): Promise<void> {
   if (pending.size === 0) return;
   await new Promise<void>((resolve) => {
-    const patience = options.clock.after(PATIENCE_MS, resolve);
+    const timer = options.clock.after(SETTLE_WAIT_MS, resolve);
     void Promise.all(pending.values()).finally(() => {
-      patience.cancel();
+      timer.cancel();
       resolve();
     });
   });

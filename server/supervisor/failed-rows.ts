@@ -1,8 +1,9 @@
-// Due rows whose events have failed. Each rests by itself, twice as long after every failure, and
-// the timer scan leaves it out meanwhile: rows that always fail never take the place of others.
+// Due rows whose events have failed. Each backs off by itself, twice as long after every failure,
+// and the timer scan leaves it out meanwhile: rows that always fail never take the place of others.
 //
-// The number of rows in memory is bounded. If more fail, it is crowded (backlog.ts): each row rests
-// for the longest time, and the row that failed longest ago is dropped for the one that fails now.
+// The number of rows in memory is bounded. If more fail, it is crowded (backlog.ts): each row backs
+// off for the longest time, and the row that failed longest ago is dropped for the one that fails
+// now.
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
@@ -14,7 +15,7 @@ interface Entry {
   readonly wakeAt: EpochMs;
   readonly failures: number;
   readonly untilMs: number;
-  /** Its rest has ended, and the scan was told to find it again. */
+  /** Its backoff has ended, and the scan was asked to find it again. */
   isBack: boolean;
 }
 
@@ -22,23 +23,23 @@ export interface Backoff {
   /** Failures in a row, as far as is known. */
   readonly failures: number;
   readonly backoffMs: number;
-  /** More rows fail than are kept: it may rest longer, until the walk reaches it. */
+  /** More rows fail than are kept: it may back off longer, until the walk reaches it. */
   readonly isCrowded: boolean;
 }
 
 export interface FailedRows {
   /**
-   * Returns how long the row rests now. `isCrowded`: it was crowded before. null: it rests already,
-   * because another row with its key (of another fence) failed while this one was in flight. Both
-   * are one failure.
+   * Returns how long the row backs off now. `isCrowded`: it was crowded before. null: it backs off
+   * already, because another row with its key (of another fence) failed while this one was in
+   * flight. Both are one failure.
    */
   failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, isCrowded: boolean): Backoff | null;
   succeeded(ref: DueRef): void;
   isBackingOff(ref: DueRef, nowMs: number): boolean;
-  /** Rows that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
+  /** Rows that back off now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: EpochMs | null): readonly DueRef[];
   /**
-   * The earliest `wakeAt` of rows whose rest has ended since the last call; null: there is none.
+   * The earliest `wakeAt` of rows whose backoff has ended since the last call; null: there is none.
    */
   backSince(nowMs: number): EpochMs | null;
   count(nowMs: number): number;

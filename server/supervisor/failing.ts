@@ -33,7 +33,7 @@ export function recordFailing(options: FailingOptions): (failed: Failed, backoff
     const many = isCrowded ? "" : ` ${failures} times in a row`;
     const long = isCrowded ? ", or longer, since so many fail" : "";
     const saw = `its handling has failed${many}: ${errorMessage(error)}`;
-    const did = `lets it rest for ${backoffMs / 1_000} s${long}, and nothing else waits for it`;
+    const did = `tries it again in ${backoffMs / 1_000} s${long}; nothing else waits for it`;
     const now = clock.wallMs();
     const n = isCrowded ? 0 : Math.floor(now / 1_000);
     const about = { step: null, fence: 0, rule: "failing", n } as const;

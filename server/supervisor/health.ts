@@ -105,7 +105,9 @@ export function healthOf(
   if (oldestAt !== null && counts.length > 0) {
     const lateMs = Math.round(now - oldestAt);
     const what = `work is overdue by up to ${lateMs} ms, ${most.overdueMs} ms are allowed`;
-    reasons.push(`${what} (${counts.join(", ")}): nobody acts on it, or not fast enough`);
+    reasons.push(
+      `${what} (${counts.join(", ")}): the owner of its partition does not process it, or not fast enough`,
+    );
   }
   if (unownedMs >= most.unownedMs)
     for (const { region, partitions } of unowned)

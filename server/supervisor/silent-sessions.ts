@@ -2,14 +2,14 @@
 //
 //   1. A heartbeat of an agent renews its session (dispatch/heartbeats.ts).
 //   2. Each timer scan (timers.ts) asks the store for leases whose session has been silent for
-//      longer than they allow. Silence counts from `heardSince` on, which is kept here.
+//      longer than they allow. Silence counts from `listeningSince` on, which is kept here.
 //   3. The scan submits a `lease-timer` for each one (due-events.ts). The rules check the lease
 //      again and decide what follows (core/events/on-timer.ts).
 //
-// Silence counts only while heartbeats could be noticed: after an outage, no agent is lost because
-// nobody could hear it. So the time of a partition begins anew at a take-over, when two scans are
-// more than `gapMs` apart, and when the database's clock has jumped. Leases of a partition that was
-// just taken are checked for silence from the second scan on.
+// Silence counts only while a server could receive heartbeats: an outage of the servers loses no
+// agent. So the time of a partition begins anew at a take-over, when two scans are more than
+// `gapMs` apart, and when the database's clock has jumped. Leases of a partition that was just
+// taken are checked for silence from the second scan on.
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 
@@ -39,7 +39,7 @@ export interface SilenceWatch {
    * By partition: since when heartbeats could have been noticed. It leaves out fresh partitions:
    * their leases are not checked for silence.
    */
-  heardSince(): ReadonlyMap<number, EpochMs>;
+  listeningSince(): ReadonlyMap<number, EpochMs>;
   /** The same for one partition; null: no scan has read it. */
   watchingSince(partition: number): EpochMs | null;
   /** A scan has read these partitions. */
@@ -57,7 +57,7 @@ export function createSilenceWatch(
       for (const partition of partitions) fresh.add(partition);
     },
     fresh: () => new Set(fresh),
-    heardSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),
+    listeningSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),
     watchingSince: (partition: number) => watchingSince.get(partition) ?? null,
     scanned({ partitions, fresh: wasFresh, time, before }: Scanned) {
       const isAnew = isInterrupted(before, time, settings);

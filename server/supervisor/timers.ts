@@ -8,9 +8,9 @@
 // read again the dead index entries that an old snapshot keeps. A due time that is set before that
 // point is announced; if the announcement is lost, a whole scan finds it within a minute.
 //
-// A row whose event fails rests by itself (failed-rows.ts), and the scan leaves it out meanwhile.
-// While more rows fail than can rest, it leaves what came due long ago to a walk of its own
-// (backlog.ts).
+// A row whose event fails backs off by itself (failed-rows.ts), and the scan leaves it out
+// meanwhile. While more rows fail than can back off, it leaves what came due long ago to a walk of
+// its own (backlog.ts).
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
@@ -47,7 +47,7 @@ export interface TimerScan {
   taken(partitions: readonly number[]): void;
   /** Resolves when no event of this scan is in flight. */
   quiet(): Promise<void>;
-  /** How many due rows rest after a failure. */
+  /** How many due rows back off after a failure. */
   failedRows(): number;
 }
 
@@ -55,7 +55,7 @@ interface TimerScanOptions extends SubmissionOptions {
   readonly store: Pick<EngineStore, "dueRows">;
   readonly settings: Pick<SupervisorConfig, "scanEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
-  /** Due rows that rest in memory after a failure; left out: 10,000. */
+  /** Due rows that back off in memory after a failure; left out: 10,000. */
   readonly failedRowsMax?: number | undefined;
   /** Called when other work is due for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
@@ -185,7 +185,7 @@ interface ScanRange {
   readonly isCrowded: boolean;
 }
 
-/** Before a scan: it goes back to what was announced, and to rows whose rest has ended. */
+/** Before a scan: it goes back to what was announced, and to rows whose backoff has ended. */
 function chooseRange(state: State, scannedAtMs: number, isAnyFresh: boolean): ScanRange {
   const { failedRows, backlog, wholeAtMs, isTooMuch } = state;
   if (state.since !== null) state.since = Math.min(state.since, state.announced);
@@ -213,8 +213,8 @@ async function queryDue(
   const { store, clock, settings } = state.options;
   const since = isWhole ? null : state.since;
   const without = state.failedRows.refs(scannedAtMs, since);
-  const heardSince = state.silence.heardSince();
-  const range = { since, aheadMs: settings.scanEveryMs, without, heardSince };
+  const listeningSince = state.silence.listeningSince();
+  const range = { since, aheadMs: settings.scanEveryMs, without, listeningSince };
   if (isWhole) state.wholeAtMs = scannedAtMs;
   try {
     const found = await store.dueRows(partitions, DUE_MAX, range);
@@ -288,7 +288,7 @@ function plan({ options, loop, backlog }: State, found: DueScan, scannedAtMs: nu
   if (pageAtMs !== null) loop.wake(Math.max(pageAtMs, scannedAtMs + SCAN_APART_MS));
 }
 
-/** More rows fail than can rest: from now on the scan leaves out what came due before it. */
+/** More rows fail than can back off: from now on the scan leaves out what came due before it. */
 function beginBacklog(state: State, nowMs: number): void {
   const { backlog, last } = state;
   backlog.begin(nowMs);

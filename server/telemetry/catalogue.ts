@@ -123,7 +123,7 @@ export const CATALOGUE = Object.freeze({
     type: "gauge",
     unit: "servers",
     labels: [],
-    help: "1 while /healthz says degraded, else 0.",
+    help: "1 while /healthz reports degraded, else 0.",
     wrong: "1",
   },
   drover_consistency_round_age_seconds: {
@@ -137,7 +137,7 @@ export const CATALOGUE = Object.freeze({
     type: "gauge",
     unit: "rows",
     labels: [],
-    help: "Due rows of this server's partitions whose event has failed: each waits, from 1 s to 5 min, and is tried again alone.",
+    help: "Due rows of this server's partitions whose event has failed: each waits 1 s to 5 min and is then tried again by itself.",
     wrong: "above 0 for 5 minutes",
   },
   drover_background_failures_total: {
@@ -172,14 +172,14 @@ export const CATALOGUE = Object.freeze({
     type: "counter",
     unit: "spans",
     labels: [],
-    help: "Spans that got to no receiver of traces: it was away, or could not keep up.",
+    help: "Spans that no receiver of traces has taken: it was unavailable, or too slow.",
     wrong: "rising",
   },
   drover_agent_sessions: {
     type: "gauge",
     unit: "sessions",
     labels: [],
-    help: "Sessions of agents that this server has heard of in the last minute.",
+    help: "Sessions of agents that were seen by this server in the last minute.",
   },
   drover_runs_open: {
     type: "gauge",

@@ -63,10 +63,10 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
       metrics.record("drover_batch_items", items, { batch });
       metrics.record("drover_batch_seconds", ms / 1_000, { batch });
     },
-    worked({ records, begun }) {
-      if (begun.length > 0) metrics.count("drover_runs_started_total", begun.length, {});
+    worked({ records, started }) {
+      if (started.length > 0) metrics.count("drover_runs_started_total", started.length, {});
       const ended = [
-        ...begun.map(({ run: { state } }) => state),
+        ...started.map(({ run: { state } }) => state),
         ...records.flatMap(({ before, after }) =>
           isEnded(before.run.state) ? [] : [after.run.state],
         ),

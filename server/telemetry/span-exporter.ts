@@ -107,8 +107,8 @@ function reportingExporter(
         if (failed) on.onLost(spans.length);
         if (failed !== away) {
           const about = { event: "traces.sent", url, err: String(result.error ?? "") };
-          if (failed) log.warn(about, `spans do not get to ${url}, and are dropped`);
-          else log.info(about, `spans get to ${url} again`);
+          if (failed) log.warn(about, `spans do not reach ${url}, and are dropped`);
+          else log.info(about, `spans reach ${url} again`);
         }
         away = failed;
         done(result);

@@ -24,19 +24,19 @@ export const SPANS = Object.freeze({
     named: "workflow",
     role: "internal",
     attributes: ["drover.workflow.version", "drover.run.state", "drover.run.reason"],
-    help: "The run, from its making to its end: the root, or a child of whoever scheduled it. Links to the attempt that began it and to the run that it does again.",
+    help: "The run, from its creation to its end: the root, or a child of the span that scheduled it. Links to the attempt that started it and to the run that it repeats.",
   },
   pending: {
     named: "",
     role: "internal",
     attributes: ["drover.waits.for"],
-    help: "The run was accepted and had not begun: it waited for its start, or for a permit.",
+    help: "The run was accepted and had not started: it waited for its start, or for a permit.",
   },
   paused: {
     named: "",
     role: "internal",
     attributes: [],
-    help: "Somebody had paused the run.",
+    help: "The run was paused.",
   },
   stop: {
     named: "",
@@ -72,7 +72,7 @@ export const SPANS = Object.freeze({
     named: "step",
     role: "internal",
     attributes: [...TRY, ...ENDED],
-    help: "A step waited for the run that it had begun, which has a trace of its own: links to it.",
+    help: "A step waited for the child run that it started, which has its own trace: links to it.",
   },
   report: {
     named: "step",
@@ -96,7 +96,7 @@ export const SPANS = Object.freeze({
     named: "step",
     role: "internal",
     attributes: [...STEP, "drover.task", "drover.waits.for"],
-    help: "A task waits before it is handed out again. It is told when it begins, with the end that is planned.",
+    help: "A task waits before it is handed out again. The span is exported when the wait begins, with its planned end.",
   },
   supervise: {
     named: "rule",
@@ -124,7 +124,7 @@ export const SERVER_SPANS = Object.freeze({
     named: "work",
     role: "internal",
     attributes: ["drover.batch.items"],
-    help: "A transaction that was committed: `advance` moves runs, `schedule` begins them, `claim` hands tasks out, `occurrences` begins the runs of schedules. A trace of its own, with links to what it moved of sampled runs, up to 128: to the runs, or to the tries that it handed out. With nothing sampled on board there is none.",
+    help: "A transaction that was committed: `advance` moves runs, `schedule` starts them, `claim` hands tasks out, `occurrences` starts the runs of schedules. It has its own trace, with up to 128 links: to the sampled runs that it moved, or to the tries that it handed out. A transaction without a sampled run has no span.",
   },
 } as const satisfies Readonly<Record<string, SpanSpec>>);
 

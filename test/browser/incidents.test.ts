@@ -223,7 +223,10 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
     },
   });
   const runId = await startRun({ effects: "once" });
-  const said = [/charge of shop: .* nobody knows whether it did/, /the bank hung up/] as const;
+  const said = [
+    /charge of shop: .* it is unknown whether it took effect/,
+    /the bank hung up/,
+  ] as const;
   const line = await onOverview("payment", ...said);
   await click(line.getByRole("link"));
   await understand("payment", "Key in the remote service", "by its key, whether it took effect");
@@ -250,7 +253,7 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
     retry: { attempts: 1 },
     timeouts: { stall: "1s", heartbeat: "3s" },
   });
-  const line = await onOverview("stall", /charge of shop: .* its progress stood still/);
+  const line = await onOverview("stall", /charge of shop: .* its progress stalled/);
   await click(line.getByRole("link"));
   await understand("stall", "it made no progress", "47 %", "Check what the agent waited for");
   disk.isFull = false;

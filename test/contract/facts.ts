@@ -192,7 +192,7 @@ function describeTaskFacts(opened: Opened): void {
     const run = await beginAs(store, [step]);
     const changed = strategy("NONE", { changed: true });
     const begun = (place: number, text: string | null): Effect => ({
-      kind: "strategy-begun",
+      kind: "strategy-started",
       step: 0,
       place,
       planned: 0,
@@ -229,7 +229,7 @@ function describeTaskFacts(opened: Opened): void {
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
     const begun = (text: string): Effect => ({
-      kind: "strategy-begun",
+      kind: "strategy-started",
       step: 0,
       place: 1,
       planned: 0,

@@ -193,7 +193,7 @@ export function describePartitions(opened: Opened): void {
     };
     const record = (n: number, { node }: PartitionSession, epoch: number) => {
       const about = { step: null, fence: 0, rule: "failing", n } as const;
-      const said = { saw: "it fails", did: "lets it rest", dueAt: 0, actedAt: 0 };
+      const said = { saw: "it fails", did: "tries it again later", dueAt: 0, actedAt: 0 };
       return store.recordIntervention(run, { ...about, ...said }, { node, epoch });
     };
     const first = await epochOf(one);

@@ -1,7 +1,7 @@
 /**
  * A remote service goes down for longer than the retries of any step would last. Two agents of the
- * SDK see it, on a real server: the circuit opens, one task probes the service at a time, and once the service
- * is up again every run completes.
+ * SDK see it, on a real server: the circuit opens, one task at a time probes the
+ * service, and once it is up again every run completes.
  */
 import { expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../sdk/typescript/agent.ts";

@@ -221,7 +221,7 @@ describe("a calendar", () => {
     ["*/0 * * * *", "illegal stepping"],
     ["0 25 * * *", "hour"],
     ["2026-01-01T00:00:00", "has not the five fields"],
-    ["0 0 30 2 *", "never comes"],
+    ["0 0 30 2 *", "never occurs"],
     ["0 9 * * \u0000", "has not the five fields"],
   ])("%j is refused: %s", ([text, why]) => {
     const problem = calendarProblem(cron(text), NOW);

@@ -76,7 +76,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     clock: systemClock,
     random: systemRandom,
     plans: createPlans(of, evaluatorOf),
-    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
+    handOver: { claim: async () => null, started: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
     typical: NO_TYPICAL_DURATIONS,

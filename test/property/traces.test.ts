@@ -48,7 +48,7 @@ function spansOf({ plan, passes }: World): readonly SpanData[] {
     const head = { ...placed, partition: 255, priority: 5, run: before.run };
     const record = { head, before, after, effects, laneOf, actor: null };
     const known = { run, trace: TRACE, plan, escalations: [], origins: [] };
-    return spansOfPass({ ...known, record, begun: false, now });
+    return spansOfPass({ ...known, record, started: false, now });
   });
 }
 

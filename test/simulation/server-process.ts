@@ -214,7 +214,7 @@ function planeLog(store: Pick<MemoryStore, "onIncarnation">, onDefect: (what: st
         else if (
           !line.includes(ALWAYS_FAILS) &&
           !(hasFailedOver && line.includes("there is no definition")) &&
-          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|calls wait for the store|has failed over since|join under a new id|partitions\.|circuit\.moved/.test(
+          !/STORE_UNAVAILABLE|does not answer|connection to the database was lost|another transaction|calls wait for the store|has failed over since|join under a new id|partitions\.|circuit\.moved/.test(
             line,
           )
         )

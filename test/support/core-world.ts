@@ -194,7 +194,7 @@ export function succeed(world: World, ...ids: readonly string[]): void {
 export function lastQuestion(world: World): OpenEscalation & { readonly code: string } {
   const open = world.escalations().findLast(({ closedBy }) => closedBy === null);
   const asked = world.effects.findLast((one) => one.kind === "escalated" && one.n === open?.n);
-  if (!open || asked?.kind !== "escalated") throw new Error("no question stands open");
+  if (!open || asked?.kind !== "escalated") throw new Error("no open escalation");
   return { ...open, code: asked.code };
 }
 

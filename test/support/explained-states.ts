@@ -238,7 +238,7 @@ const whileRunning = rows("RUNNING", "forward", [
   ["LEASED", "a", world({ a: {} }, claimed), WORKING, "check-lease"],
   ["LEASED", "a", world({ a: SHORT }, pastHalf), WORKING, "tell-to-stop"],
   ["LEASED", "a", world({ a: SHORT }, overrun(false)), TO_STOP, "check-lease"],
-  ["LEASED", "a", world({ a: SHORT }, overrun(true)), { ...TO_STOP, heard: true }, "end-lease"],
+  ["LEASED", "a", world({ a: SHORT }, overrun(true)), { ...TO_STOP, informed: true }, "end-lease"],
   ["BACKOFF", "a", world({ a: {} }, busy), { kind: "backoff", task: "perform" }, "make-ready"],
   ["BACKOFF", "a", world({ a: {} }, asksAgain), { kind: "again", task: "perform" }, "make-ready"],
   ["BACKOFF", "a", world({ a: verifiable }, loses), SETTLING, "make-ready"],

@@ -94,7 +94,7 @@ export const layers: readonly Layer[] = [
     of: ["server/batching/batch-queue.ts"],
     may: [],
     node: false,
-    instead: "who boards is decided by what waits alone",
+    instead: "what a batch takes is decided by what waits alone",
   },
   {
     of: ["server/batching/", "server/loop.ts", "server/background/subject.ts"],

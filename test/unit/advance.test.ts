@@ -30,7 +30,7 @@ async function world(): Promise<World> {
   const errors: unknown[] = [];
   const handOver: HandOver = {
     claim: async () => null,
-    begun: () => undefined,
+    started: () => undefined,
     ended: () => undefined,
   };
   return {
@@ -59,7 +59,7 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
   const acts: string[] = [];
   const advance = advanceWith({
     handOver: {
-      begun: () => undefined,
+      started: () => undefined,
       ended: () => undefined,
       claim: async () => ({
         drained: new Set(),
@@ -127,7 +127,7 @@ it("work that was decided by what is no longer so is told of once, and hands ove
     onOutdated: () => void acts.push("outdated"),
     publish: () => void acts.push("told"),
     handOver: {
-      begun: () => undefined,
+      started: () => undefined,
       ended: () => undefined,
       async claim() {
         const claim = ++claims;

@@ -14,7 +14,7 @@ function world() {
 it("nothing is assumed before an answer, or long after the last one", () => {
   const { time, pass } = world();
   expect(time.assumed()).toBeNull();
-  time.heard(50_000);
+  time.observe(50_000);
   pass(9_000);
   expect(time.assumed()).toBe(59_000);
   pass(2_000);
@@ -23,20 +23,20 @@ it("nothing is assumed before an answer, or long after the last one", () => {
 
 it("of two answers the one counts that came faster, so that time does not go back", () => {
   const { time, pass } = world();
-  time.heard(50_000);
+  time.observe(50_000);
   pass(100);
   // It took 90 ms to come.
-  time.heard(50_010);
+  time.observe(50_010);
   expect(time.assumed()).toBe(50_099);
-  time.heard(50_200);
+  time.observe(50_200);
   expect(time.assumed()).toBe(50_200);
 });
 
 it("what was found to be wrong is forgotten", () => {
   const { time } = world();
-  time.heard(50_000);
+  time.observe(50_000);
   time.forget();
   expect(time.assumed()).toBeNull();
-  time.heard(40_000);
+  time.observe(40_000);
   expect(time.assumed()).toBe(40_000);
 });

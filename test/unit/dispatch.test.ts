@@ -35,7 +35,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
     },
     claims: {
       claim: async () => null,
-      begun: () => undefined,
+      started: () => undefined,
       ended: () => undefined,
       scan: async () => undefined,
       idle: async () => undefined,
@@ -92,7 +92,7 @@ it("a call whose results have no room is refused before any of them is submitted
     },
     claims: {
       claim: async () => null,
-      begun: () => undefined,
+      started: () => undefined,
       ended: () => undefined,
       scan: async () => undefined,
       idle: async () => undefined,

@@ -37,7 +37,7 @@ async function world() {
     store,
     clock: systemClock,
     typical: NO_TYPICAL_DURATIONS,
-    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
+    handOver: { claim: async () => null, started: () => undefined, ended: () => undefined },
     publish: (summary) => void published.push(summary),
     onError: (error) => {
       throw error;

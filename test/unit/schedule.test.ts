@@ -32,7 +32,7 @@ async function openWorld({ tails }: { readonly tails: number }) {
     typical: NO_TYPICAL_DURATIONS,
     publish: () => undefined,
     isRetryable: () => false,
-    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
+    handOver: { claim: async () => null, started: () => undefined, ended: () => undefined },
     onError: (error) => {
       throw error;
     },

@@ -328,9 +328,9 @@ describe("mistakes are named with their place and what would be right", () => {
       'steps[0].queue: a step of the kind "wait" is in no queue: remove it (line 3, column 5)',
     ],
     [
-      "a key that stands twice",
+      "a key that is given twice",
       step("task: t\n    task: u"),
-      'steps[0].task: the key "task" stands twice in this map: remove one (line 5, column 5)',
+      'steps[0].task: the key "task" is given twice in this map: remove one (line 5, column 5)',
     ],
     [
       "a key without value",
@@ -360,7 +360,7 @@ describe("mistakes are named with their place and what would be right", () => {
     [
       "what JSON cannot say",
       step("task: t\n    input: [.nan]"),
-      'steps[0].input[0]: ".nan" cannot be said in JSON: write it as text, in quotes (line 5, column 13)',
+      'steps[0].input[0]: ".nan" cannot be written in JSON: write it as text, in quotes (line 5, column 13)',
     ],
     [
       "a key of an input that is no text",

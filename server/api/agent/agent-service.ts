@@ -134,7 +134,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
 /** A poll that the drain ended is answered with no tasks: the agent polls another server. */
 function emptyWhenDraining(drain: Drain): (error: unknown) => PollAnswer {
   return (error) => {
-    if (!drain.begun || error instanceof DroverError) throw error;
+    if (!drain.isDraining || error instanceof DroverError) throw error;
     return { tasks: [], waitedMs: 0 };
   };
 }
@@ -215,7 +215,7 @@ function tokenFrom(text: string, namespace: Namespace, at: string): TaskToken {
   const path = `${at}.task_token`;
   const token = parseTaskToken(text);
   if (token === null) {
-    const message = "is no token that this server made: send it exactly as it came with the task";
+    const message = "was not issued by this server: send it exactly as it came with the task";
     throw refusal("MALFORMED_TOKEN", [{ path, message }]);
   }
   if (token.namespace !== namespace.name) {

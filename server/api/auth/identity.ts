@@ -52,7 +52,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
 
   function holderOf({ header }: Headers): HeldToken | Promise<HeldToken> {
     const credentials = header("authorization");
-    if (credentials === null) throw unidentified("missing", "The call shows no API token");
+    if (credentials === null) throw unidentified("missing", "The call has no API token");
     const secret = BEARER.exec(credentials)?.[1];
     if (secret === undefined)
       throw unidentified("malformed", "The call's authorization is no API token of Drover");
@@ -61,7 +61,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
   }
 
   function validToken(token: HeldToken | null): HeldToken {
-    if (token === null) throw unidentified("unknown", "Nobody knows the API token of the call");
+    if (token === null) throw unidentified("unknown", "The API token of the call is not known");
     if (token.revoked) throw unidentified("revoked", `The API token "${token.name}" is revoked`);
     if (token.goodUntil !== null && token.goodUntil <= clock.monotonicMs())
       throw unidentified("expired", `The API token "${token.name}" has expired`);
@@ -84,7 +84,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
   return Object.freeze({
     authenticatorOf(method) {
       const permission = PERMISSIONS.get(fullNameOf(method));
-      if (!permission) throw new Error(`${fullNameOf(method)} does not stand in api/auth/roles.ts`);
+      if (!permission) throw new Error(`${fullNameOf(method)} is missing in api/auth/roles.ts`);
       return authenticating(method.name, permission, aboutOf(method, permission));
     },
     mayWatch: async (call) => {
@@ -115,7 +115,9 @@ function aboutOf(method: DescMethod, { scope }: Permission): ScopeCheck {
       };
     case "namespace":
       if (!method.input.fields.some(({ localName }) => localName === "namespace"))
-        throw new Error(`${fullNameOf(method)} names no namespace: say what it is about`);
+        throw new Error(
+          `${fullNameOf(method)} has no namespace field: name its resource another way`,
+        );
       return (token, request) => {
         if (token.namespace !== null) sameNamespace(token, namespaceOf(request));
         if (token.queues.length > 0) ownQueues(token, request);
@@ -179,7 +181,7 @@ function notAllowed({ name, role }: Caller, why: string, needs: string): DroverE
 function unidentified(why: string, problem: string): DroverError {
   return new DroverError(
     "TOKEN_REQUIRED",
-    `${problem}, and this server wants to know who calls: show a token as ` +
+    `${problem}, and this server requires a valid one: send it as ` +
       "`authorization: Bearer drover_...` (--token or DROVER_TOKEN); an admin makes one with " +
       "drover token create.",
     { metadata: { why } },

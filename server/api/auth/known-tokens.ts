@@ -97,11 +97,11 @@ function find(state: State, digest: string): ReturnType<KnownTokens["find"]> {
 function ask({ reads, reading }: State, digest: string): Promise<HeldToken | null> {
   const under = reading.get(digest);
   if (under) return under;
-  const begun = reads.submit(digest).finally(() => {
-    if (reading.get(digest) === begun) reading.delete(digest);
+  const answer = reads.submit(digest).finally(() => {
+    if (reading.get(digest) === answer) reading.delete(digest);
   });
-  reading.set(digest, begun);
-  return begun;
+  reading.set(digest, answer);
+  return answer;
 }
 
 async function read(

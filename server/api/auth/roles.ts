@@ -23,7 +23,7 @@ const allow =
   (...roles: Role[]): Permission => ({ roles, scope });
 const inNamespace = allow("namespace");
 
-const everybody = inNamespace("viewer", "client", "operator", "admin");
+const everyRole = inNamespace("viewer", "client", "operator", "admin");
 const viewers = inNamespace("viewer", "operator", "admin");
 const services = inNamespace("client", "operator", "admin");
 const operators = inNamespace("operator", "admin");
@@ -34,16 +34,16 @@ const watchers = allow("control-plane")("viewer", "operator", "admin");
 const SCHEDULER: Readonly<Record<keyof typeof SchedulerService.method, Permission>> = {
   registerWorkflow: services,
   setDefaultVersion: operators,
-  getWorkflow: everybody,
-  listWorkflows: everybody,
+  getWorkflow: everyRole,
+  listWorkflows: everyRole,
   schedule: services,
   scheduleBatch: services,
-  getRun: everybody,
-  listItems: everybody,
-  listRuns: everybody,
-  watchRun: everybody,
-  waitRun: everybody,
-  explainRun: everybody,
+  getRun: everyRole,
+  listItems: everyRole,
+  listRuns: everyRole,
+  watchRun: everyRole,
+  waitRun: everyRole,
+  explainRun: everyRole,
   cancelRun: services,
   pauseRun: operators,
   resumeRun: operators,
@@ -54,8 +54,8 @@ const SCHEDULER: Readonly<Record<keyof typeof SchedulerService.method, Permissio
   decide: operators,
   completeDeferred: allow("callback")("client", "agent", "operator", "admin"),
   createSchedule: services,
-  getSchedule: everybody,
-  listSchedules: everybody,
+  getSchedule: everyRole,
+  listSchedules: everyRole,
   updateSchedule: services,
   pauseSchedule: operators,
   resumeSchedule: operators,

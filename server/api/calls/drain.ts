@@ -5,14 +5,14 @@
 // A plain set instead of an AbortSignal: ten thousand parked polls come and go, and a signal
 // removes its listeners from a list one by one.
 export interface Drain {
-  readonly begun: boolean;
+  readonly isDraining: boolean;
   readonly inFlight: number;
   /** Calls in progress that do more than wait. */
   readonly working: number;
   /** Counts a call in; the returned function counts it out, once. */
   enter(kind?: CallKind): () => void;
   /**
-   * Calls `tell` when the drain begins, or at once if it has begun. Returns a function that
+   * Calls `notify` when the drain begins, or at once if it has started. Returns a function that
    * unsubscribes.
    */
   onBegin(notify: () => void): () => void;
@@ -25,7 +25,7 @@ export interface Drain {
 type CallKind = "working" | "waiting";
 
 export function createDrain(): Drain {
-  let begun = false;
+  let isDraining = false;
   let inFlight = 0;
   let working = 0;
   const listeners = new Set<() => void>();
@@ -49,8 +49,8 @@ export function createDrain(): Drain {
   }
 
   return Object.freeze({
-    get begun() {
-      return begun;
+    get isDraining() {
+      return isDraining;
     },
     get inFlight() {
       return inFlight;
@@ -60,12 +60,12 @@ export function createDrain(): Drain {
     },
     enter,
     onBegin(notify: () => void) {
-      if (begun) notify();
+      if (isDraining) notify();
       else listeners.add(notify);
       return () => void listeners.delete(notify);
     },
     begin() {
-      begun = true;
+      isDraining = true;
       const called = [...listeners];
       listeners.clear();
       for (const notify of called) notify();

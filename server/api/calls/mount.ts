@@ -173,7 +173,7 @@ export function createMount(deps: MountDeps): Mount {
   const checkDeadline = (deadlineMs: number | null) => refuseAbsurd(deadlineMs, deps.deadlineMsMax);
 
   function admit(call: Call, request: Message, kind: AdmittedAs): WaitingCall {
-    if (drain.begun)
+    if (drain.isDraining)
       throw new DroverError("DRAINING", "This server is about to stop: repeat it on another.");
     if (kind !== "works") {
       const entered = waiting.enter(call.peer, namespaceOf(request), kind === "may-pause");
@@ -187,7 +187,7 @@ export function createMount(deps: MountDeps): Mount {
     if (drain.working >= deps.callsMax)
       throw new DroverError(
         "OVERLOADED",
-        `This server has ${deps.callsMax} calls in hand: repeat it later, or on another.`,
+        `This server is already processing ${deps.callsMax} calls: repeat it later, or on another.`,
       );
     return { pauses: false, leave: drain.enter() };
   }

@@ -19,7 +19,7 @@ function inWords(violation: Violation): string {
   if (violation.ruleId === "required") return "is missing: it is required";
   if (violation.ruleId === "string.pattern") return patternInWords(violation);
   if (violation.ruleId === "enum.defined_only")
-    return `is none that this server knows: use one of ${enumNames(violation.field)}`;
+    return `is unknown to this server: use one of ${enumNames(violation.field)}`;
   if (violation.ruleId === "enum.in" || violation.ruleId === "enum.not_in")
     return "is not allowed here: see the field's comment in the contract for the values";
   return violation.message;

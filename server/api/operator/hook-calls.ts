@@ -49,7 +49,7 @@ export function createHookCalls({
         secret,
       });
       if (put) return put;
-      const message = "is needed for a new hook: 16 to 256 characters that nobody guesses";
+      const message = "is needed for a new hook: 16 to 256 characters that cannot be guessed";
       throw refusal("INVALID_REQUEST", [{ path: "secret", message }]);
     },
     async listHooks(request) {

@@ -298,7 +298,7 @@ async function claim(
   if (held.by === null) throw closed(found, run);
   throw new DroverError(
     "ESCALATION_CLAIMED",
-    `"${held.by}" has the escalation "${escalationId}" of the run "${runId}": ask, or say anyway.`,
+    `"${held.by}" has the escalation "${escalationId}" of the run "${runId}": ask them, or set anyway to take it over.`,
     { metadata: { name: escalationId, run_id: runId, claimed_by: held.by } },
   );
 }

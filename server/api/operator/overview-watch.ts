@@ -57,7 +57,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
       const state = await read(namespace);
       if (state.cursor !== sent) yield state;
       sent = state.cursor;
-      if (drain.begun)
+      if (drain.isDraining)
         throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
       await whileWaiting(deps, caller, { afterMs: POLL_MS }, aborted);
     }

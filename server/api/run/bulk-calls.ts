@@ -83,8 +83,8 @@ export function createBulkCalls(deps: BulkCallDeps) {
       const at = placeFrom(list, request.pageToken);
       if (filter === null) return { count: 0 };
       if (request.dryRun) return { count: await dryRun(deps, bulk, filter) };
-      const begun = at ? null : await begin(deps, bulk, filter);
-      const until = at?.until ?? begun?.until ?? 0;
+      const started = at ? null : await begin(deps, bulk, filter);
+      const until = at?.until ?? started?.until ?? 0;
       const bound = { ...filter, createdBefore: Math.min(filter.createdBefore ?? until, until) };
       const runs = await store.lists.runs(namespace.id, {
         filter: bound,
@@ -96,7 +96,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
       const results = await Promise.all(ids.map((id) => one(deps, bulk, until, id)));
       const last = ids.length === PAGE_MAX ? ids.at(-1) : undefined;
       return {
-        count: begun?.count ?? 0,
+        count: started?.count ?? 0,
         results,
         nextPageToken: last === undefined ? "" : formatPageToken(list, `${until} ${last}`),
       };

@@ -142,7 +142,7 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
     : { runId, from: { case: "stepId", value: from } };
 }
 
-/** The steps in the order of the definition. A step that is in no page has not begun. */
+/** The steps in the order of the definition. A step that is in no page has not started. */
 export function stepMessages(detail: RunDetail, plan: Plan, shown: Include): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));

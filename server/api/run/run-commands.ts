@@ -162,7 +162,7 @@ export function accepted(
     case "lease-lost":
       return fail(
         "LEASE_LOST",
-        `The report came too late (the run is ${answer.run}): the step was handed out again or has ended. It is kept as evidence; drop the task.`,
+        `The report came too late (the run is ${answer.run}): the step was handed out again or has ended. It is stored as evidence; drop the task.`,
         { state: answer.run },
       );
     case "over":
@@ -179,7 +179,7 @@ export function accepted(
     case "full":
       return fail(
         "SIGNAL_LIMIT",
-        `The run "${runId}" keeps ${answer.limit} signals, as many as it may: send it to another run.`,
+        `The run "${runId}" already holds ${answer.limit} signals, which is the limit: send it to another run.`,
         { limit: String(answer.limit) },
       );
     case "no-such-task":
@@ -216,7 +216,7 @@ function approvalNo(plan: Plan, stepId: string): number {
 export function callbackTokenFrom(text: string): CallbackToken {
   const token = parseCallbackToken(text);
   if (token !== null) return token;
-  const message = "is none that this server made: send it exactly as it came with the task";
+  const message = "was not issued by this server: send it exactly as it came with the task";
   throw refusal("MALFORMED_TOKEN", [{ path: "callback_token", message }]);
 }
 

@@ -49,7 +49,7 @@ export async function* watchRun(
     if (ended || !known) yield state;
     if (ended) return;
     sent = state.cursor;
-    if (deps.drain.begun)
+    if (deps.drain.isDraining)
       throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
     const again = isAnythingMoving(detail) ? { afterMs: POLL_MS } : {};
     await whileWaiting(deps, caller, again, (signal) =>
@@ -67,7 +67,7 @@ export async function waitRun(
 ): Promise<RunRecord> {
   const until = deps.clock.monotonicMs() + forMs;
   let record = found.record;
-  while (record.endedAt === null && !caller.aborted && !deps.drain.begun) {
+  while (record.endedAt === null && !caller.aborted && !deps.drain.isDraining) {
     const afterMs = until - deps.clock.monotonicMs();
     if (afterMs <= 0) break;
     const { stateVersion } = record;

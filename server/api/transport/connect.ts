@@ -49,8 +49,8 @@ interface CallState {
   readonly refusal: DroverError | null;
 }
 
-const nobody: CallState = Object.freeze({ reached: false, peer: "", refusal: null });
-const PASSAGE = createContextKey<CallState>(nobody);
+const NO_CALL: CallState = Object.freeze({ reached: false, peer: "", refusal: null });
+const PASSAGE = createContextKey<CallState>(NO_CALL);
 /**
  * One byte of flags and four of length, before each message of gRPC-Web and of a Connect stream.
  */

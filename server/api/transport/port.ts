@@ -69,7 +69,7 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
       if (!isLoopback(options.host) && !options.requireTokens)
         deps.log.warn(
           { host: options.host, port: address.port },
-          "--insecure-no-auth: whoever reaches this address may start, cancel and report work",
+          "--insecure-no-auth: every client that reaches this address may start, cancel and report work",
         );
       return { host: address.address, port: address.port };
     },
@@ -86,19 +86,19 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
 function refuseOpenAddress({ host, insecureNoAuth, requireTokens, tlsInFront }: PortOptions): void {
   if (insecureNoAuth && requireTokens)
     throw new Error(
-      "--insecure-no-auth lets everybody in, and --require-tokens nobody without a token: " +
+      "--insecure-no-auth accepts calls without a token, and --require-tokens refuses them: " +
         "leave one of them out.",
     );
   if (insecureNoAuth || isLoopback(host)) return;
   if (!requireTokens)
     throw new Error(
-      `Drover would listen on "${host}" without identities, for everybody who reaches it: ` +
-        "use 127.0.0.1, say --require-tokens, or --insecure-no-auth if the network is trusted.",
+      `Drover would listen on "${host}" without authentication, for every client that reaches it: ` +
+        "use 127.0.0.1, set --require-tokens, or --insecure-no-auth if the network is trusted.",
     );
   if (tlsInFront) return;
   throw new Error(
-    `Drover would listen on "${host}" in plain text, and whoever hears it has every token: let a ` +
-      "proxy end TLS in front of it and say --tls-in-front, or use 127.0.0.1.",
+    `Drover would listen on "${host}" in plain text, which exposes every token on the network: let a ` +
+      "proxy end TLS in front of it and set --tls-in-front, or use 127.0.0.1.",
   );
 }
 

@@ -112,13 +112,13 @@ function soundFrom(deps: TriggerCallDeps, source: PutTriggerRequest["source"]): 
 function secretFrom({ secret }: PutTriggerRequest, needed: boolean) {
   if (secret === "") return null;
   if (needed) return { value: secret, digest: createHash("sha256").update(secret).digest("hex") };
-  const message = "is for calls over HTTP: nobody calls at the end of a run; leave it out";
+  const message = "is for calls over HTTP, and the end of a run is no call: leave it out";
   throw refusal("INVALID_REQUEST", [{ path: "secret", message }]);
 }
 
 function noSecret(): DroverError {
   const message =
-    "is needed for a new trigger over HTTP, and for another kind of auth: 16 to 256 characters that nobody guesses";
+    "is needed for a new trigger over HTTP, and for another kind of auth: 16 to 256 characters that cannot be guessed";
   return refusal("INVALID_REQUEST", [{ path: "secret", message }]);
 }
 

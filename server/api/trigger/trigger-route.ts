@@ -75,7 +75,7 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
   const { drain, config, log } = deps;
 
   async function serve(request: IncomingMessage, response: ServerResponse, path: string) {
-    const busy = drain.begun || drain.working >= config.callsMax;
+    const busy = drain.isDraining || drain.working >= config.callsMax;
     if (busy)
       return send(response, retryLater("DRAINING", "this server is about to stop, or busy"));
     const leave = drain.enter();
@@ -131,10 +131,10 @@ async function answerTo(
     const source = target?.trigger.definition.source;
     if (!target || source?.kind !== "http") {
       authDummy(call);
-      return NOBODY;
+      return UNAUTHENTICATED;
     }
     const authFailure = authProblem(source.auth, target.trigger, call);
-    if (authFailure) return listed(NOBODY, authFailure);
+    if (authFailure) return listed(UNAUTHENTICATED, authFailure);
     const json = jsonOf(body.bytes);
     if (json === undefined)
       return listed(refusal(400, "MALFORMED_BODY", "the body is no JSON in UTF-8"));
@@ -242,7 +242,7 @@ function refusal(status: number, reason: string, message: string): Refusal {
   return { status, body: { reason, message } };
 }
 
-const NOBODY = refusal(
+const UNAUTHENTICATED = refusal(
   401,
   "UNAUTHENTICATED",
   "there is no such trigger, or the call does not prove that it may set it off",

@@ -78,8 +78,8 @@ function digestOf(text: string): Buffer {
 
 /** Takes as long for a trigger that does not exist as for one that does. */
 export function authDummy(call: SignedCall): void {
-  const nobody = { secret: "", secretDigest: "" };
+  const noSecret = { secret: "", secretDigest: "" };
   const auth = { kind: "hmac", header: "x", prefix: "", timestampHeader: null } as const;
   const headers = { x: "00".repeat(32) };
-  authProblem({ ...auth, toleranceMs: 0 }, nobody, { ...call, headers });
+  authProblem({ ...auth, toleranceMs: 0 }, noSecret, { ...call, headers });
 }

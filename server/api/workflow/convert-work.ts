@@ -120,6 +120,6 @@ export function workMessage(work: StepWork): KindInit {
 function waitOver({ forMs, until }: WaitWork) {
   if (until !== undefined) return { case: "until" as const, value: until };
   const value = durationField(forMs);
-  if (value === undefined) throw new Error("a wait says neither how long nor until when");
+  if (value === undefined) throw new Error("a wait has neither a duration nor a time");
   return { case: "for" as const, value };
 }

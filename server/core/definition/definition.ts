@@ -108,7 +108,7 @@ interface SignalWork {
 
 export interface ApprovalWork {
   readonly kind: "approval";
-  /** Roles or names that may decide; empty: everybody. */
+  /** Roles or names that may decide; empty: any person. */
   readonly approvers: readonly string[];
   /** Number of approvals that are needed. Default 1. */
   readonly need?: number;

@@ -47,10 +47,10 @@ const TASK_FIELDS = [
 ] as const satisfies readonly (readonly [string, (step: StepRules) => unknown])[];
 
 const INSTEAD: Readonly<Record<"wait" | "signal" | "approval" | "run", string>> = Object.freeze({
-  run: "say how long with `timeouts.total`",
-  wait: "say how long with `wait`",
-  signal: "say how long with `within`, and what then with `on_expiry`",
-  approval: "say how long with `within`, and what then with `on_expiry`",
+  run: "set how long with `timeouts.total`",
+  wait: "set how long with `wait`",
+  signal: "set how long with `within`, and what follows with `on_expiry`",
+  approval: "set how long with `within`, and what follows with `on_expiry`",
 });
 
 /** `at`: the path of the step in its definition, such as `steps[2]`. */
@@ -93,7 +93,7 @@ function kindProblems(step: StepDefinition): DefinitionProblem[] {
         ...uselessFields(step, "signal"),
         ...uselessOutputSchema(
           step,
-          "is a signal, whose payload nobody judges: let the next step ask for what it needs by its `when`, or by its own schema",
+          "is a signal, whose payload is not checked: let the next step ask for what it needs by its `when`, or by its own schema",
         ),
       ];
     case "approval":
@@ -129,14 +129,14 @@ function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
   if (Object.keys(others).length > 0)
     problems.push({
       path: "timeouts",
-      message: "has a child run, whose times are those of its own steps: say no more than total",
+      message: "has a child run, whose times are those of its own steps: set only total",
     });
   step.retry?.forEach(({ on = [] }, policy) => {
     const names = on.length > 0 && on.every((code) => CHILD_CODES.includes(code));
     if (!names)
       problems.push({
         path: `retry[${policy}].on`,
-        message: `has a child run, which is begun anew only for the codes ${CHILD_CODES.join(" and ")}: name one of them`,
+        message: `has a child run, which is started again only for the codes ${CHILD_CODES.join(" and ")}: name one of them`,
       });
   });
   return problems;
@@ -173,13 +173,13 @@ function escalationProblem({ escalation }: StepRules): DefinitionProblem[] {
   const message =
     answer === undefined
       ? "has a deadline for its escalations and no answer for then: add then: fail, or another"
-      : "says what follows when nobody answers, and not when: add deadline: 1d, or another";
+      : "has an answer that follows when no person answers, and no deadline: add deadline: 1d, or another";
   return [{ path: answer === undefined ? "escalation.deadline" : "escalation.then", message }];
 }
 
 function joinProblem({ runIf, needs }: StepRules): DefinitionProblem[] {
   if (runIf === undefined || needs.length > 0) return [];
-  const message = "needs no step, so there is nothing that run_if could look at: remove it";
+  const message = "needs no step, so run_if has nothing to check: remove it";
   return [{ path: "run_if", message }];
 }
 
@@ -243,12 +243,12 @@ function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
   const add = (path: string, message: string) => void problems.push({ path, message });
   const { fallback = [], onPickup, input } = step;
   if (onPickup === "fallback" && fallback.length === 0)
-    add("on_pickup", "falls back when nobody picks it up, and has no fallback: add one");
+    add("on_pickup", "falls back when no agent picks it up, and has no fallback: add one");
   fallback.forEach((entry, index) => {
     const path = `fallback[${index}]`;
     const by = step.kind === "run" ? "run" : "task";
-    const [own, stray] = by === "run" ? [RUN_WAYS, TASK_WAYS] : [TASK_WAYS, RUN_WAYS];
-    if (stray.some((way) => entry[way] !== undefined)) add(path, FOREIGN_WAY[by]);
+    const [own, foreign] = by === "run" ? [RUN_WAYS, TASK_WAYS] : [TASK_WAYS, RUN_WAYS];
+    if (foreign.some((way) => entry[way] !== undefined)) add(path, FOREIGN_WAY[by]);
     if (own.every((way) => entry[way] === undefined) && entry.input === undefined)
       add(path, `has a fallback that changes nothing: give it ${NAMED_WAYS[by]}`);
     if (entry.input === undefined) return;

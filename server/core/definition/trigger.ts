@@ -52,7 +52,7 @@ export interface TriggerDefinition {
 }
 
 /**
- * Most triggers in a row, each caused by the end of a run that the previous one has begun. An
+ * Most triggers in a row, each caused by the end of a run that the previous one has started. An
  * endless chain stops there.
  */
 export const TRIGGER_DEPTH_MAX = 16;
@@ -102,7 +102,7 @@ export function triggerProblem({ source, action }: TriggerDefinition): TriggerPr
   if (source.kind === "run-end" && action.kind !== "schedule")
     return {
       path: action.kind,
-      message: "is nothing that the end of a run can do: it schedules a workflow",
+      message: "is not possible at the end of a run, which can only schedule a workflow",
     };
   if (source.kind === "run-end" && action.kind === "schedule" && action.key !== "")
     return {

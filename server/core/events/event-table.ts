@@ -37,7 +37,7 @@ const ASKING_AT_THE_END: readonly EventState[] = ASKING.slice(1);
 
 const STALE = "nothing: such a run has no such timer";
 const REMINDED = "nothing: people are reminded; past its deadline it is an answer";
-const FINAL = "refused: final is final";
+const FINAL = "refused: a final state does not change";
 
 function rows(event: TableEvent, compact: readonly Row[]): readonly EventRow[] {
   return compact.flatMap(([states, answer, to, does]) =>
@@ -49,7 +49,7 @@ function rows(event: TableEvent, compact: readonly Row[]): readonly EventRow[] {
 export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ...rows("report", [
     [["PENDING"], "no-such-task", "same", "refused: no task of it was ever handed out"],
-    [["RUNNING"], "done", "same", "ends the attempt; the ladder or what waited for it follows"],
+    [["RUNNING"], "done", "same", "ends the attempt; the recovery policy or the next steps follow"],
     [["PAUSED"], "done", "same", "ends the attempt; what that makes ready is held"],
     [["STOPPING"], "done", "same", "ends the attempt; a success counts as an effect"],
     [["COMPENSATING"], "done", "same", "ends the undo; the next effects are undone"],
@@ -58,28 +58,28 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [["ESCALATED in STOPPING"], "done", "COMPENSATING", "settles the unknown: the undoing begins"],
     [["ESCALATED in COMPENSATING"], "done", "COMPENSATING", "settles the undo that was given up"],
     [["ESCALATED in FINISHING"], "done", "COMPLETED", "settles the always step, the last one here"],
-    [ENDED, "lease-lost", "same", "kept as evidence; a success is an intervention, late-effect"],
+    [ENDED, "lease-lost", "same", "stored as evidence; a success is an intervention, late-effect"],
   ]),
   ...rows("callback", [
     [["PENDING"], "no-such-task", "same", "refused: no task of it was ever handed out"],
     [["RUNNING"], "done", "same", "settles the attempt, whether its agent has deferred or not"],
     [["PAUSED"], "done", "same", "settles the attempt; what that makes ready is held"],
     [["STOPPING"], "done", "same", "settles the attempt that is leased; a success is an effect"],
-    [["COMPENSATING"], "lease-lost", "same", "kept as evidence: every forward step is final"],
+    [["COMPENSATING"], "lease-lost", "same", "stored as evidence: every forward step is final"],
     [["FINISHING"], "done", "same", "settles the attempt of an always step"],
     [["ESCALATED in RUNNING"], "done", "RUNNING", "settles the unknown: the question is closed"],
     [["ESCALATED in STOPPING"], "done", "COMPENSATING", "settles the unknown: the undoing begins"],
-    [["ESCALATED in COMPENSATING"], "lease-lost", "same", "kept as evidence"],
+    [["ESCALATED in COMPENSATING"], "lease-lost", "same", "stored as evidence"],
     [["ESCALATED in FINISHING"], "done", "COMPLETED", "settles the always step, the last one here"],
-    [ENDED, "lease-lost", "same", "kept as evidence; a success is an intervention, late-effect"],
+    [ENDED, "lease-lost", "same", "stored as evidence; a success is an intervention, late-effect"],
   ]),
   ...rows("undelivered", [
-    [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
+    [["PENDING"], "done", "same", "nothing: no step of it has started"],
     [
       ["RUNNING", "COMPENSATING", "FINISHING"],
       "done",
       "same",
-      "ready again, and nothing counted; it waits if that comes again and again",
+      "ready again, and nothing counted; it waits if that happens again and again",
     ],
     [["PAUSED"], "done", "same", "given back, and held"],
     [["STOPPING"], "done", "same", "given back, and not handed out again"],
@@ -87,7 +87,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "done", "same", "nothing: no task is out"],
   ]),
   ...rows("forgotten", [
-    [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
+    [["PENDING"], "done", "same", "nothing: no step of it has started"],
     [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ends the attempt as drover.lost"],
     [["PAUSED"], "done", "same", "ends the attempt as drover.lost; what follows is held"],
     [
@@ -100,11 +100,11 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "done", "same", "nothing: no task is out"],
   ]),
   ...rows("signal", [
-    [["PENDING"], "done", "same", "kept for a step that is still to come"],
+    [["PENDING"], "done", "same", "stored for a step that is still to come"],
     [["RUNNING", "FINISHING"], "done", "same", "taken by the first step that waits for its name"],
     [["PAUSED"], "done", "same", "taken; what that makes ready is held"],
-    [["STOPPING", "COMPENSATING"], "done", "same", "kept, and shown at the end: nothing waits"],
-    [ASKING, "done", "same", "kept for a step that is still to come"],
+    [["STOPPING", "COMPENSATING"], "done", "same", "stored, and shown at the end: nothing waits"],
+    [ASKING, "done", "same", "stored for a step that is still to come"],
     [ENDED, "refused", "same", "refused: nothing waits for it; a repeat gets its answer"],
   ]),
   ...rows("decide", [
@@ -116,22 +116,22 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ENDED, "refused", "same", "refused: nothing waits for an approval"],
   ]),
   ...rows("answer", [
-    [["PENDING"], "no-such-question", "same", "refused: nothing of it has begun"],
+    [["PENDING"], "no-such-question", "same", "refused: no step of it has started"],
     [["RUNNING"], "done", "same", "the step goes on as answered, beside those that move"],
     [["PAUSED"], "done", "same", "the step goes on as answered; what that makes ready is held"],
-    [["STOPPING"], "done", "same", "says whether the effect took place"],
-    [["COMPENSATING"], "done", "same", "the undo is tried anew, or is done"],
+    [["STOPPING"], "done", "same", "settles whether the effect took place"],
+    [["COMPENSATING"], "done", "same", "the undo is tried again, or is done"],
     [["FINISHING"], "done", "same", "the always step goes on as answered"],
     [["ESCALATED in RUNNING"], "done", "RUNNING", "the step goes on as answered"],
-    [["ESCALATED in STOPPING"], "done", "COMPENSATING", "says whether the effect took place"],
-    [["ESCALATED in COMPENSATING"], "done", "COMPENSATING", "the undo is tried anew, or is done"],
+    [["ESCALATED in STOPPING"], "done", "COMPENSATING", "settles whether the effect took place"],
+    [["ESCALATED in COMPENSATING"], "done", "COMPENSATING", "the undo is tried again, or is done"],
     [["ESCALATED in FINISHING"], "done", "FINISHING", "the always step goes on as answered"],
-    [ENDED, "refused", "same", "refused: it is closed. A doubled effect can be acknowledged"],
+    [ENDED, "refused", "same", "refused: it is closed. A duplicate effect can be acknowledged"],
   ]),
   ...rows("cancel UNDO", [
     [["PENDING"], "done", "CANCELLED", "ends it at once, as NEVER_STARTED"],
     [["RUNNING", "PAUSED"], "done", "STOPPING", "nothing new forward; all that was done is undone"],
-    [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is on its way"],
+    [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is already ending"],
     [["FINISHING"], "refused", "same", "refused: its end is certain; a repeat gets its answer"],
     [
       ["ESCALATED in RUNNING"],
@@ -151,18 +151,23 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ...rows("cancel LEAVE", [
     [["PENDING"], "done", "CANCELLED", "ends it at once, as NEVER_STARTED"],
     [["RUNNING", "PAUSED"], "done", "STOPPING", "nothing new forward; what was done stays"],
-    [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is on its way"],
+    [["STOPPING", "COMPENSATING"], "done", "same", "nothing: it is already ending"],
     [["FINISHING"], "refused", "same", "refused: its end is certain; a repeat gets its answer"],
     [["ESCALATED in RUNNING"], "done", "CANCELLED", "closes its questions; what was done stays"],
     [["ESCALATED in STOPPING"], "done", "CANCELLED", "ends it without an answer, as it is"],
     [["ESCALATED in COMPENSATING"], "done", "CANCELLED", "ends it as it is, half undone"],
-    [["ESCALATED in FINISHING"], "done", "COMPLETED", "leaves the always step; its end stands"],
+    [
+      ["ESCALATED in FINISHING"],
+      "done",
+      "COMPLETED",
+      "leaves the always step; its end does not change",
+    ],
     [["COMPLETED", "FAILED", "COMPENSATED"], "refused", "same", FINAL],
     [["CANCELLED"], "done", "same", "nothing: it was cancelled"],
   ]),
   ...rows("pause", [
-    [["PENDING"], "refused", "same", "refused: nothing of it has begun"],
-    [["RUNNING"], "done", "PAUSED", "holds what is ready; its deadline and totals stand still"],
+    [["PENDING"], "refused", "same", "refused: no step of it has started"],
+    [["RUNNING"], "done", "PAUSED", "holds what is ready; its deadline and totals do not count"],
     [["PAUSED"], "done", "same", "nothing: it is paused"],
     [ENDING, "refused", "same", "refused: its end is under way"],
     [["ESCALATED in RUNNING"], "done", "PAUSED", "holds what its answers will make ready"],
@@ -178,15 +183,15 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ]),
   // The test plays it with the message `pause`.
   ...rows("messages", [
-    [["RUNNING", "ESCALATED in RUNNING"], "done", "PAUSED", "does as it was told, in order"],
-    [["PAUSED"], "done", "same", "nothing: it is as it was told to be"],
-    [["PENDING", ...ENDING], "done", "same", "nothing: what it cannot do is let be"],
-    [ASKING_AT_THE_END, "done", "same", "nothing: what it cannot do is let be"],
-    [ENDED, "done", "same", "nothing: final is final"],
+    [["RUNNING", "ESCALATED in RUNNING"], "done", "PAUSED", "applies the messages, in order"],
+    [["PAUSED"], "done", "same", "nothing: it is already paused"],
+    [["PENDING", ...ENDING], "done", "same", "nothing: a message that does not apply is dropped"],
+    [ASKING_AT_THE_END, "done", "same", "nothing: a message that does not apply is dropped"],
+    [ENDED, "done", "same", "nothing: a final state does not change"],
   ]),
   ...rows("lease-timer", [
     [["PENDING"], "done", "same", STALE],
-    [["RUNNING"], "done", "same", "silent, past its time or stalled: an unknown, or told to stop"],
+    [["RUNNING"], "done", "same", "silent, past its time or stalled: an unknown, or asked to stop"],
     [["PAUSED"], "done", "same", "the same; what that makes ready is held"],
     [["STOPPING"], "done", "same", "the same; nothing forward is handed out again"],
     [["COMPENSATING", "FINISHING"], "done", "same", "the same, for an undo or an always step"],
@@ -195,7 +200,12 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ]),
   ...rows("ready-timer", [
     [["PENDING"], "done", "same", STALE],
-    [["RUNNING", ...ENDING], "done", "same", "nobody polls for it: alarmed, or as on_pickup says"],
+    [
+      ["RUNNING", ...ENDING],
+      "done",
+      "same",
+      "no agent polls for it: alarmed, or as on_pickup says",
+    ],
     [["PAUSED"], "done", "same", STALE],
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
@@ -216,10 +226,10 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ...rows("run-timer", [
     [["PENDING"], "done", "RUNNING", "it begins, and its time counts from now"],
     [["RUNNING"], "done", "STOPPING", "its deadline: TIMED_OUT; after the pivot it is only noted"],
-    [["PAUSED"], "done", "same", "nothing: its deadline stands still"],
+    [["PAUSED"], "done", "same", "nothing: its deadline does not count"],
     [["STOPPING"], "done", "same", "nothing: what moves comes first, and then the undoing begins"],
     [["COMPENSATING", "FINISHING"], "done", "same", "nothing: it has no deadline any more"],
-    [ASKING, "done", "same", "nothing: its deadline stands still"],
+    [ASKING, "done", "same", "nothing: its deadline does not count"],
     [ENDED, "done", "same", STALE],
   ]),
 ]);

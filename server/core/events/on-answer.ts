@@ -70,7 +70,7 @@ export function onEscalationTimer(
   const { remindMs, deadline } = planStep(pass, asked.step).escalation;
   const isOver = deadlineAt !== null && now >= deadlineAt;
   if (isOver && deadline) {
-    const why = `nobody answered within ${inWords(deadline.afterMs)}`;
+    const why = `no person answered within ${inWords(deadline.afterMs)}`;
     const given = { n, answer: deadline.answer, by: "deadline", why, payload: null };
     if (onAnswer(pass, { kind: "answer", ...given }).kind === "done") return DONE;
   }
@@ -91,7 +91,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
       const step = stepOf(pass, no);
       const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
       const place = nextStrategyIndex(step);
-      emit(pass, { kind: "strategy-begun", step: no, place, planned, input: payload });
+      emit(pass, { kind: "strategy-started", step: no, place, planned, input: payload });
       emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
       if (planStep(pass, no).compensate && strategyToUndo(step) !== null)
         undoStrategy(pass, no, { ...PERMANENT, code: ANSWERED, message: answeredBy(event) });

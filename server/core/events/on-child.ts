@@ -39,7 +39,7 @@ export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): 
   const { forward } = step;
   if (isEnded(pass.view.run.state) || forward.kind !== "WAITING") return;
   if (!isChildWait(forward.on) || step.fence !== fence) return;
-  if (!child) throw new Error(`nobody has read how the child of step ${no} has ended`);
+  if (!child) throw new Error(`the end of the child of step ${no} was not read`);
   const stopping = pass.view.run.state.kind === "STOPPING";
   const late = forward.on === "child-end" && !stopping;
   const outcome = evaluated(pass, no, outcomeOf(pass, step, child, late));
@@ -93,7 +93,7 @@ function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Ou
     kind: "failure",
     class: late || forGood ? "permanent" : "transient",
     code: late ? TOTAL_OVER : code,
-    message: late ? `${over}, and the child was told to stop: ${message}` : message,
+    message: late ? `${over}, and the child was asked to stop: ${message}` : message,
     retryAfterMs: null,
     noEffect: false,
   };
@@ -125,7 +125,7 @@ function failureOf(
     return { code: "drover.child-refused", message, forGood: true };
   }
   if (end.reason === "REFUSED" && depth >= CHILD_DEPTH_MAX) {
-    const message = `child runs are nested ${CHILD_DEPTH_MAX} deep, and no deeper: does a workflow run itself without an end?`;
+    const message = `child runs are nested ${CHILD_DEPTH_MAX} deep, and no deeper: does a workflow start itself without an end?`;
     return { code: "drover.depth", message, forGood: true };
   }
   if (end.reason === "REFUSED") {

@@ -9,7 +9,7 @@ const DONE: Answer = { kind: "done" };
 
 /**
  * Cancels the run, and undoes its effects or leaves them. Repeating it changes nothing. A run that
- * has not begun ends at once.
+ * has not started ends at once.
  */
 export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }>): Answer {
   const { state, pivoted } = pass.view.run;
@@ -18,7 +18,7 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
   if (isEnded(state))
     return state.reason === "CANCELLED_BY_USER" || state.reason === "NEVER_STARTED"
       ? DONE
-      : refused("it has ended, and final is final");
+      : refused("it has ended, and a final state does not change");
   if (state.kind === "STOPPING" || state.kind === "COMPENSATING") return DONE;
   if (state.kind === "PENDING") {
     emit(pass, note);
@@ -48,7 +48,7 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
   return DONE;
 }
 
-/** Whether an earlier cancel has begun to undo the effects, which now waits for a person. */
+/** Whether an earlier cancel has started to undo the effects, which now waits for a person. */
 function isBeingUndone(state: RunState): boolean {
   if (state.kind !== "ESCALATED" || state.from.kind === "RUNNING") return false;
   const { from } = state;
@@ -65,12 +65,13 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
   const { state } = pass.view.run;
   const { now } = pass.occasion;
   if (state.kind === "PAUSED") return DONE;
-  const stands = state.kind === "ESCALATED" && state.from.kind === "RUNNING" ? state.from : null;
-  if (state.kind !== "RUNNING" && !stands) {
+  const escalated = state.kind === "ESCALATED" && state.from.kind === "RUNNING" ? state.from : null;
+  if (state.kind !== "RUNNING" && !escalated) {
     return { kind: "refused", run: state.kind, why: whyNotPaused(state) };
   }
-  const since = stands?.since ?? now;
-  const leftMs = state.kind === "RUNNING" ? leftOf(state.deadline, now) : (stands?.leftMs ?? null);
+  const since = escalated?.since ?? now;
+  const leftMs =
+    state.kind === "RUNNING" ? leftOf(state.deadline, now) : (escalated?.leftMs ?? null);
   emit(pass, { kind: "command-noted", command: "pause", note: event.note });
   emit(pass, {
     kind: "run-moved",
@@ -86,16 +87,20 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
 }
 
 function whyNotPaused(state: RunState): string {
-  if (isEnded(state)) return "it has ended, and final is final";
+  if (isEnded(state)) return "it has ended, and a final state does not change";
   return state.kind === "PENDING"
-    ? "it has not begun: cancel it, or pause it once it has"
-    : "it is on its way to its end, which cannot be paused";
+    ? "it has not started: cancel it, or pause it once it has"
+    : "it is already ending, which cannot be paused";
 }
 
 export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }>): Answer {
   const { state } = pass.view.run;
   if (isEnded(state))
-    return { kind: "refused", run: state.kind, why: "it has ended, and final is final" };
+    return {
+      kind: "refused",
+      run: state.kind,
+      why: "it has ended, and a final state does not change",
+    };
   if (state.kind !== "PAUSED") return DONE;
   emit(pass, { kind: "command-noted", command: "resume", note: event.note });
   goOn(pass, "resume", state);

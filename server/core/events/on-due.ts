@@ -175,7 +175,7 @@ export function onRunTimer(pass: Pass): Answer {
       fence: 0,
       dueAt: wakeAt,
       saw: "no lost attempt can act any more",
-      did: "let the undoing begin",
+      did: "began to undo what was done",
     });
     return DONE;
   }
@@ -187,7 +187,7 @@ export function onRunTimer(pass: Pass): Answer {
     saw,
     did: pivoted
       ? "let it go on: its pivot has succeeded, and from there on it goes only forward"
-      : "stopped it: what moves is told to cancel, what was done is undone",
+      : "stopped it: what is in progress is cancelled, what was done is undone",
   });
   if (pivoted) goPastDeadline(pass);
   else stop(pass, { reason: "TIMED_OUT", undo: true });
@@ -207,10 +207,10 @@ function startComes(pass: Pass, dueAt: EpochMs): void {
   emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "permit", until } });
 }
 
-/** Its time counts from when it could have begun, so waiting for a permit counts. */
+/** Its time counts from when it could have started, so waiting for a permit counts. */
 function permitTooLate(pass: Pass, dueAt: EpochMs): void {
   const saw = `no permit of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
-  const did = "ended it before it began";
+  const did = "ended it before it started";
   intervene(pass, "deadline", { step: null, fence: 0, dueAt, saw, did });
   const state = { kind: "FAILED", reason: "NEVER_STARTED" } as const;
   emit(pass, { kind: "run-moved", by: "deadline", state });

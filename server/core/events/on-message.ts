@@ -19,7 +19,7 @@ import { onRunTimer } from "./on-due.ts";
  */
 export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
-    apply(pass, message, `told by run ${from}`);
+    apply(pass, message, `requested by run ${from}`);
     emit(pass, { kind: "message-applied", no });
     settle(pass);
   }

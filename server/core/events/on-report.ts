@@ -138,7 +138,7 @@ function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   );
 }
 
-/** A report of the current attempt settles it, and closes what was begun because of the silence. */
+/** A report of the current attempt settles it, and closes what its silence has started. */
 function settle(
   pass: Pass,
   step: Step,
@@ -207,7 +207,7 @@ function reopen(pass: Pass, { no, forward, undo }: Step): void {
     emit(pass, { kind: "escalation-closed", step: no, by: "a late report of the attempt" });
 }
 
-/** The verify that was begun because of the silence is needless now. */
+/** The verify that its silence has started is needless now. */
 function supersede(pass: Pass, step: Step, lease: Lease): void {
   const { agentId, session } = lease;
   emit(pass, {
@@ -242,8 +242,8 @@ function lateSuccess(
       step,
       fence: ended.fence,
       dueAt: pass.occasion.now,
-      saw: `${saw} after ${isFinal(step.forward) || step.items === null ? "the step was final" : "its wave had begun"}`,
-      did: "kept the report as evidence; nothing changed",
+      saw: `${saw} after ${isFinal(step.forward) || step.items === null ? "the step was final" : "its wave had started"}`,
+      did: "stored the report as evidence; nothing changed",
     });
   const again =
     stale && ended.kind === "perform" && (undo.kind === "NONE" || undo.kind === "PENDING");
@@ -252,7 +252,7 @@ function lateSuccess(
     (one) => one.step === no && one.reason === "doubled" && one.closedBy === null,
   );
   if (!doubled || asked || isEnded(pass.view.run.state)) return;
-  const message = `${saw}, after another attempt was handed out: the effect may be doubled`;
+  const message = `${saw}, after another attempt was handed out: the effect may be duplicated`;
   escalate(pass, no, "doubled", message);
 }
 

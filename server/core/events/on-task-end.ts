@@ -170,8 +170,8 @@ function whyStopped({ cancel }: Lease): { code: string; message: string } | null
 
 const STOPPED = Object.freeze({
   timeout: { code: "drover.timeout", message: "stopped when it had run past its time" },
-  stalled: { code: "drover.stalled", message: "stopped when its progress stood still" },
-  unasked: { code: "drover.unknown", message: "stopped, though nobody asked" },
+  stalled: { code: "drover.stalled", message: "stopped when its progress stalled" },
+  unasked: { code: "drover.unknown", message: "stopped without being asked to" },
 });
 
 /** Only a perform task has a callback token. */
@@ -311,7 +311,7 @@ function markAfter(
     case "again":
       return "LINGERING";
     case "released":
-      // Not begun, but the agent has seen its key: another input gets another key.
+      // Not started, but the agent has seen its key: another input gets another key.
       return found === "NONE" ? "CLEARED" : found;
     case "undelivered":
     case "unsent":

@@ -63,7 +63,7 @@ export function onLeaseTimer(
       rule: "stall",
       cause: "stalled",
       dueAt: dueTimes.stalledAt,
-      saw: `sends heartbeats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
+      saw: `sends heartbeats, and has made no progress for ${inWords(now - lease.progressAt)}`,
     });
   } else if (cancel.kind === "none" && now >= dueTimes.slowAt) {
     slow(pass, step, lease, event.typical ?? null, dueTimes);
@@ -85,13 +85,13 @@ function slow(
   if (!typical) return;
   const { now } = pass.occasion;
   const { samples, p99Ms, slowAfterMs } = typical;
-  const evidence = `of ${samples} that ended well 99 % took ${inWords(p99Ms)} at most, and past ${inWords(slowAfterMs)} it is slow`;
+  const evidence = `of ${samples} successful ones 99 % took ${inWords(p99Ms)} at most, and past ${inWords(slowAfterMs)} it is slow`;
   intervene(pass, "slow", {
     step,
     fence: lease.fence,
     // If the typical duration was learned after the timer was set, no check was due before it.
     dueAt: Math.max(dueTimes.slowAt, Math.min(lease.wakeAt, now)),
-    saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
+    saw: `attempt ${lease.attempt} by ${lease.agentId} has run for ${inWords(now - lease.grantedAt)}: ${evidence}`,
     did: "marked it as suspect; it goes on",
   });
   const wakeAt = leaseWakeAt(lease, { ...dueTimes, slowAt: Number.POSITIVE_INFINITY });
@@ -109,7 +109,7 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
   endAsUnknown(pass, step, lease, {
     code: stopCode(lease) ?? "drover.lost",
     message: "its agent holds it no longer, and has not reported how it ended",
-    saw: `${lease.agentId} lists all that it was granted up to poll ${lease.pollSeq}, and not this`,
+    saw: `${lease.agentId} lists its tasks up to poll ${lease.pollSeq}, without this one`,
     dueAt: pass.occasion.now,
     rule: "forgotten",
   });
@@ -117,7 +117,7 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
 }
 
 interface LeaseDueTimes extends LeaseTimes {
-  readonly heardAt: EpochMs;
+  readonly lastSeenAt: EpochMs;
   /**
    * When silence ends the lease: no heartbeat of the session, or none that names the cancelled
    * task.
@@ -139,8 +139,8 @@ function dueTimesOf(
   now: EpochMs,
 ): LeaseDueTimes {
   const { cancel, heartbeatMs, stallMs } = lease;
-  const heardAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0);
-  const quietAt = Math.max(heardAt, watchingSince) + heartbeatMs;
+  const lastSeenAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0);
+  const quietAt = Math.max(lastSeenAt, watchingSince) + heartbeatMs;
   const unnamedAt =
     cancel.kind === "asked"
       ? Math.max(cancel.at, watchingSince) + heartbeatMs
@@ -156,7 +156,7 @@ function dueTimesOf(
       ? lease.grantedAt + typical.slowAfterMs
       : nextSlowCheck(lease, now);
   const silentAt = Math.min(quietAt, unnamedAt);
-  return { heardAt, silentAt, quietAt, unnamedAt, stalledAt, slowAt };
+  return { lastSeenAt, silentAt, quietAt, unnamedAt, stalledAt, slowAt };
 }
 
 function requestStop(
@@ -172,7 +172,7 @@ function requestStop(
     n: numberOf(lease, 0),
     dueAt: why.dueAt,
     saw: `attempt ${lease.attempt} by ${lease.agentId} ${why.saw}`,
-    did: "told the agent to stop",
+    did: "asked the agent to stop",
   });
   emit(pass, { kind: "cancel-asked", step: step.no, cause: why.cause, at: now });
 }
@@ -184,7 +184,7 @@ function numberOf(lease: Lease, n: number): number {
 
 function silent(pass: Pass, step: Step, lease: Lease, dueTimes: LeaseDueTimes): void {
   const { now } = pass.occasion;
-  const quiet = inWords(now - dueTimes.heardAt);
+  const quiet = inWords(now - dueTimes.lastSeenAt);
   const allowed = inWords(lease.heartbeatMs);
   const heartbeats = now < dueTimes.quietAt;
   endAsUnknown(pass, step, lease, {
@@ -203,8 +203,8 @@ function silent(pass: Pass, step: Step, lease: Lease, dueTimes: LeaseDueTimes): 
 function graceOver(pass: Pass, step: Step, lease: Lease, by: EpochMs): void {
   endAsUnknown(pass, step, lease, {
     code: stopCode(lease) ?? "drover.timeout",
-    message: `did not stop within ${inWords(lease.cancelMs)} of being told to`,
-    saw: `${lease.agentId} heard that it should stop and did not`,
+    message: `did not stop within ${inWords(lease.cancelMs)} of the request to stop`,
+    saw: `${lease.agentId} was informed that it should stop and did not`,
     dueAt: by,
     rule: "attempt",
   });
@@ -299,8 +299,7 @@ function notPickedUp(
   const plan = planStep(pass, no);
   const { queue, task } = planTaskOf(plan, step, ready.task);
   const agent = agentVersion === undefined ? "agent" : `agent of version "${agentVersion}"`;
-  const who = agentVersion === undefined ? "nobody" : `no ${agent}`;
-  const saw = `${who} polls queue "${queue}" for task "${task}"; it waits since ${inWords(now - ready.readyAt)}`;
+  const saw = `no ${agent} polls queue "${queue}" for task "${task}"; it has waited for ${inWords(now - ready.readyAt)}`;
   const about = { step, fence: ready.fence, n: ready.alarms, dueAt: ready.wakeAt, saw };
   const onPickup = ready.task === "perform" ? plan.onPickup : "alarm";
   if (onPickup === "escalate" && !asked) {
@@ -313,7 +312,7 @@ function notPickedUp(
     leave(pass, no, { ...PERMANENT, code: "drover.pickup", message: saw });
   } else {
     const what = asked ? "a person has been asked about another task there" : "alarmed";
-    const did = `${what}; looks again in ${inWords(wakeAt - now)}. Start an ${agent} for this queue and task`;
+    const did = `${what}; the supervisor checks again in ${inWords(wakeAt - now)}. Start an ${agent} for this queue and task`;
     intervene(pass, "pickup", { ...about, did });
     emit(pass, { kind: "pickup-alarmed", step: no, wakeAt });
   }

@@ -30,21 +30,24 @@ export function onUndelivered(pass: Pass, event: Undelivered): Answer {
     n: lease.task === "verify" ? lease.attempt : 0,
     dueAt: pass.occasion.now,
     saw: event.problem === undefined ? sawOf(lease, event) : (undeliverable?.message ?? ""),
-    did: undeliverable || waitMs > 0 ? inShort(pass, step.no) : "gave it back; nothing counted",
+    did:
+      undeliverable || waitMs > 0
+        ? inShort(pass, step.no)
+        : "returned it; the attempt does not count",
   });
   return { kind: "done" };
 }
 
 function sawOf({ pollSeq, agentId }: Lease, { unsent }: Undelivered): string {
   return unsent
-    ? `poll ${pollSeq} of ${agentId} got no such task: its answer was full, or the store was away`
+    ? `poll ${pollSeq} of ${agentId} received no such task: its answer was full, or the store was unavailable`
     : `poll ${pollSeq} of ${agentId} ended without an answer: the task never arrived`;
 }
 
 function undeliveryOf(pass: Pass, step: Step, lease: Lease, event: Undelivered): Undelivery {
   const { problem, unsent = false } = event;
   if (problem !== undefined) {
-    const message = `the task could not be made for an agent: ${problem}`;
+    const message = `the task could not be built for an agent: ${problem}`;
     const undeliverable = { reason: "expression", code: "drover.expression", message } as const;
     return { waitMs: 0, undeliverable };
   }

@@ -137,12 +137,12 @@ function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
   const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
   const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
   if (cancel.kind !== "none") {
-    const heard = cancel.kind === "heard";
+    const informed = cancel.kind === "heard";
     const { cause } = cancel;
     return {
-      waitsFor: { kind: "agent-to-stop", task, agentId, cause, heard, lastHeartbeatAt },
-      since: heard ? cancel.by - lease.cancelMs : cancel.at,
-      next: { what: heard ? "end-lease" : "check-lease", at: wakeAt },
+      waitsFor: { kind: "agent-to-stop", task, agentId, cause, informed, lastHeartbeatAt },
+      since: informed ? cancel.by - lease.cancelMs : cancel.at,
+      next: { what: informed ? "end-lease" : "check-lease", at: wakeAt },
       actions: [],
     };
   }
@@ -170,7 +170,7 @@ function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
 function backingOff(place: StepSide, { task, cause, wakeAt }: Backoff): Found {
   return {
     waitsFor: { kind: cause === "retry" ? "backoff" : cause, task },
-    since: lastOf(place)?.endedAt ?? begunAt(place),
+    since: lastOf(place)?.endedAt ?? startedAt(place),
     next: { what: "make-ready", at: wakeAt },
     actions: [],
   };
@@ -181,7 +181,7 @@ function held(place: StepSide, { task }: Held): Found {
   const pausedAt = state.kind === "PAUSED" ? state.since : 0;
   return {
     waitsFor: { kind: "resume", task },
-    since: Math.max(pausedAt, lastOf(place)?.endedAt ?? begunAt(place)),
+    since: Math.max(pausedAt, lastOf(place)?.endedAt ?? startedAt(place)),
     next: null,
     actions: [{ kind: "resume" }],
   };
@@ -195,7 +195,7 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
     const last = lastOf(place);
     return {
       waitsFor: { kind: "callback", agentId: last?.agentId ?? null },
-      since: last?.endedAt ?? begunAt(place),
+      since: last?.endedAt ?? startedAt(place),
       next: { what: "count-as-unknown", at: wakeAt },
       actions: [{ kind: "complete-deferred", step: no }],
     };
@@ -204,7 +204,7 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
   if (on === "child" || on === "child-end")
     return {
       waitsFor: { kind: "child", step: no, fence: step.fence, stopping: on === "child-end" },
-      since: lastOf(place)?.endedAt ?? begunAt(place),
+      since: lastOf(place)?.endedAt ?? startedAt(place),
       next: { what: "stop-child", at: wakeAt },
       actions: [],
     };
@@ -239,7 +239,7 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
     default:
       return {
         waitsFor: { kind: "timer" },
-        since: work.kind === "wait" && work.forMs !== null ? wakeAt - work.forMs : begunAt(place),
+        since: work.kind === "wait" && work.forMs !== null ? wakeAt - work.forMs : startedAt(place),
         next: { what: "succeed", at: wakeAt },
         actions: [],
       };
@@ -249,7 +249,7 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
 /** A map whose items move, or that gets a pass of its own at once. */
 export function onItems({ planned, step, seen }: StepSide): Found {
   const { items } = step;
-  if (!items) throw new Error(`"${planned.id}" is a map that has not begun`);
+  if (!items) throw new Error(`"${planned.id}" is a map that has not started`);
   const { total, begun, open, failed } = items;
   const { state, createdAt } = seen;
   // The map begins no more items: the run gets its stop reason when it is resumed.
@@ -283,6 +283,6 @@ function lastOf({ step, side, seen }: StepSide): SeenAttempt | null {
   );
 }
 
-function begunAt({ step, seen }: StepSide): EpochMs {
+function startedAt({ step, seen }: StepSide): EpochMs {
   return step.firstReadyAt ?? seen.createdAt;
 }

@@ -80,12 +80,12 @@ function whatWords(
       const agent = agentVersion === null ? "agent" : `agent of version "${agentVersion}"`;
       const where = `queue "${queue}" for task "${taskName}"`;
       if (cordoned > 0)
-        return `${of} waits for an ${agent}: whoever polls ${where} is cordoned (${cordoned} of ${cordoned})`;
+        return `${of} waits for an ${agent}: every agent that polls ${where} is cordoned (${cordoned} of ${cordoned})`;
       if (polled) return `${of} waits for a free ${agent}: agents poll ${where} and are busy`;
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
-      const nobody = agentVersion === null ? "nobody" : "none";
       const died = silent ? ", and all agents that polled have fallen silent" : "";
-      return `${of} waits for an ${agent}: ${nobody} polls ${where}${last}${died}`;
+      const none = agentVersion === null ? "no agent" : "none";
+      return `${of} waits for an ${agent}: ${none} polls ${where}${last}${died}`;
     }
     case "queue-to-resume":
       return `${of} is held, as ${pauseWords(waitsFor)}`;
@@ -94,8 +94,8 @@ function whatWords(
     case "agent-working":
       return `${of} is with agent ${waitsFor.agentId} (${workWords(waitsFor, ago)})`;
     case "agent-to-stop": {
-      const { agentId, cause, heard } = waitsFor;
-      const noticed = heard ? "has heard so" : "has not heard it yet";
+      const { agentId, cause, informed } = waitsFor;
+      const noticed = informed ? "was informed" : "is not informed yet";
       return `${of} is with agent ${agentId}, which should stop (${CAUSES[cause]}) and ${noticed}`;
     }
     case "backoff":
@@ -110,7 +110,7 @@ function whatWords(
       return `${of} waits for the signal "${waitsFor.name}"`;
     case "approval": {
       const { approvers, approvals, need } = waitsFor;
-      const by = approvers.length === 0 ? "anybody" : approvers.join(", ");
+      const by = approvers.length === 0 ? "any person" : approvers.join(", ");
       return `${of} waits for approval by ${by} (${approvals} of ${need} so far)`;
     }
     case "items":
@@ -119,7 +119,7 @@ function whatWords(
       return `${of} waits for the outcome that ${waitsFor.agentId ?? "its agent"} has deferred`;
     case "child":
       return waitsFor.stopping
-        ? `${of} waits for its child run to end, which was told to stop`
+        ? `${of} waits for its child run to end, which was asked to stop`
         : `${of} waits for its child run`;
     case "person":
       return `${of} waits for a person's answer to escalation ${waitsFor.escalation} (${waitsFor.message})`;
@@ -179,27 +179,27 @@ function itemWords(
 const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({
   run: "the run stops",
   timeout: "it ran past its time",
-  stalled: "its progress stood still",
+  stalled: "its progress stalled",
 });
 
 const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
-  "check-again": "the supervisor looks again",
+  "check-again": "the supervisor checks again",
   start: "its first steps begin",
-  "give-up": "it ends without having begun",
+  "give-up": "it ends without having started",
   "try-one": "one task may try it",
-  alarm: "it is alarmed that nobody takes it",
+  alarm: "an alarm is raised that no agent takes it",
   escalate: "a person is asked",
   "fall-back": "the next fallback is tried",
   fail: "it fails",
-  "check-lease": "the supervisor looks at the attempt again",
-  "tell-to-stop": "its time is over and the agent is told to stop",
+  "check-lease": "the supervisor checks the attempt again",
+  "tell-to-stop": "its time is over and the agent is asked to stop",
   "end-lease": "the agent loses it, whatever it does",
   "make-ready": "it is ready for an agent",
   "next-wave": "its next wave begins, if its gate lets it",
   succeed: "it goes on",
   skip: "it is skipped",
   "count-as-unknown": "its outcome counts as unknown",
-  "stop-child": "its child is told to stop",
+  "stop-child": "its child is asked to stop",
   undo: "what was done begins to be undone",
 });
 

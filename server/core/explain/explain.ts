@@ -215,7 +215,7 @@ function explainAsking(plan: Plan, place: StepSide): StepWait {
   const asked = seen.escalations.findLast(
     (one) => one.step === step.no && one.reason !== "doubled" && one.closedAt === null,
   );
-  if (!asked) throw new Error(`step ${step.no} waits for a person, and no question stands open`);
+  if (!asked) throw new Error(`step ${step.no} waits for a person, and has no open escalation`);
   const { n: escalation, reason, message, openedAt } = asked;
   return {
     step: step.no,

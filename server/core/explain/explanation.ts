@@ -151,7 +151,7 @@ export type WaitsFor =
       readonly agentId: string;
       readonly cause: CancelCause;
       /** The agent was asked to stop in the answer to a heartbeat. */
-      readonly heard: boolean;
+      readonly informed: boolean;
       readonly lastHeartbeatAt: EpochMs | null;
     }
   /** The retry policy delays the next try. */
@@ -168,11 +168,11 @@ export type WaitsFor =
       readonly approvals: number;
       readonly need: number;
     }
-  /** Counts of the items of a map: all, begun, not ended, failed. */
+  /** Counts of the items of a map: all, started, not ended, failed. */
   | ({ readonly kind: "items" } & Pick<Items, "total" | "begun" | "open" | "failed">)
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
-  /** A child run, begun under this fence; `stopping`: it was sent a cancel. */
+  /** A child run, started under this fence; `stopping`: it was sent a cancel. */
   | {
       readonly kind: "child";
       readonly step: number;
@@ -285,7 +285,7 @@ export type NextKind =
   | "stop-child"
   /** Its first steps begin. */
   | "start"
-  /** The run ends without having begun. */
+  /** The run ends without having started. */
   | "give-up"
   /** The gate of a map decides about the next wave, or the wave begins. */
   | "next-wave"
@@ -326,7 +326,7 @@ export type Action =
     }
   /** Signal. */
   | { readonly kind: "signal"; readonly name: string }
-  /** Decide; `approvers`: names and roles, empty: everybody. */
+  /** Decide; `approvers`: names and roles, empty: any person. */
   | { readonly kind: "decide"; readonly step: number; readonly approvers: readonly string[] }
   /** CompleteDeferred, by the holder of the callback token. */
   | { readonly kind: "complete-deferred"; readonly step: number }

@@ -61,7 +61,8 @@ function foundOf(planned: PlanStep, seen: WarnedRun): Found | null {
     return found(TOO_MANY_FAILED, itemsFailed(step.items, planned.work));
   const last = seen.attempts[at];
   const failure = last && failureOf(last.outcome);
-  if (!failure) return found("", `"${id}" failed, and the attempt that says why is no longer kept`);
+  if (!failure)
+    return found("", `"${id}" failed, and the attempt with the reason is no longer stored`);
   return failure.code === ANSWERED ? null : found(failure.code, failure.message);
 }
 

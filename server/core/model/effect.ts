@@ -72,9 +72,9 @@ export type Effect =
       readonly wakeAt: EpochMs;
     }
   /** A map of `total` items begins. */
-  | { readonly kind: "map-begun"; readonly step: number; readonly total: number }
+  | { readonly kind: "map-started"; readonly step: number; readonly total: number }
   /** The next `count` items of the map begin. */
-  | { readonly kind: "items-begun"; readonly step: number; readonly count: number }
+  | { readonly kind: "items-started"; readonly step: number; readonly count: number }
   /** The next action of the map on its items gets a pass of its own, at once. */
   | {
       readonly kind: "items-due";
@@ -83,7 +83,7 @@ export type Effect =
       readonly wakeAt: EpochMs;
     }
   /** The gate has let the next wave begin, or the pause between two waves is over. */
-  | { readonly kind: "wave-begun"; readonly step: number }
+  | { readonly kind: "wave-started"; readonly step: number }
   /** Items above `undoFrom` are being undone, or have nothing to undo. */
   | { readonly kind: "items-undoing"; readonly step: number; readonly undoFrom: number }
   /** A child run begins, under the next fence of the step. */
@@ -174,7 +174,7 @@ export type Effect =
   | { readonly kind: "strategy-undo-ended"; readonly step: number }
   /** Another way to try the step begins, with new retries and an effect of its own. */
   | {
-      readonly kind: "strategy-begun";
+      readonly kind: "strategy-started";
       readonly step: number;
       /** Its index in the list. A strategy there, in which nothing was done, is replaced. */
       readonly place: number;
@@ -284,12 +284,12 @@ const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
   failed: true,
   held: true,
   intervened: false,
-  "items-begun": true,
+  "items-started": true,
   "items-due": true,
   "items-undoing": true,
   kept: false,
   "made-ready": true,
-  "map-begun": true,
+  "map-started": true,
   "message-applied": false,
   "message-sent": false,
   "need-ended": true,
@@ -301,7 +301,7 @@ const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
   "signal-stored": false,
   "signal-taken": false,
   skipped: true,
-  "strategy-begun": false,
+  "strategy-started": false,
   "strategy-dropped": true,
   "strategy-undo-ended": true,
   "strategy-undoing": true,
@@ -314,7 +314,7 @@ const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
   undone: true,
   "wake-moved": true,
   warned: true,
-  "wave-begun": true,
+  "wave-started": true,
 };
 
 /** Whether a pass with these effects has nothing to do beside the pages of its run. */

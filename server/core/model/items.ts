@@ -1,16 +1,16 @@
 // The counters of a map, and the outputs of its items.
 import type { PlanWork, Share } from "../plan/plan.ts";
 
-/** Progress of a map. The items that have begun are numbered from 1. */
+/** Progress of a map. The items that have started are numbered from 1. */
 export interface Items {
   readonly total: number;
   readonly begun: number;
-  /** Begun, and not ended. */
+  /** Started, and not ended. */
   readonly open: number;
   readonly succeeded: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Items are undone from the last begun one downwards; those above this number are handled. */
+  /** Items are undone from the last started one downwards; those above this number are handled. */
   readonly undoFrom: number;
   /** Handled items whose undo moves, and those whose undo is not done. */
   readonly undosMoving: number;
@@ -28,7 +28,7 @@ export type MapPlan = Extract<PlanWork, { kind: "map" }>;
 /** Error code of a map of which more items have failed than it tolerates. */
 export const TOO_MANY_FAILED = "drover.items";
 
-/** A map may stop before all items have begun: frequent failures probably affect all items. */
+/** A map may stop before all items have started: frequent failures probably affect all items. */
 export function isFailed({ failed, total }: Items, { tolerate }: MapPlan): boolean {
   const most = tolerate.kind === "count" ? tolerate.count : (total * tolerate.percent) / 100;
   return failed > most;

@@ -169,7 +169,7 @@ export interface Step {
   readonly no: number;
   readonly forward: Forward;
   readonly undo: Undo;
-  /** The strategies begun so far; the last one is current. Never empty. */
+  /** The strategies started so far; the last one is current. Never empty. */
   readonly strategies: readonly Strategy[];
   /**
    * Perform and compensate tasks claimed and ended so far; a lease or a ready task has the next.
@@ -192,7 +192,7 @@ export interface Step {
    */
   readonly settleUntil: EpochMs | null;
   readonly result: ResultRef | null;
-  /** Set for a map that has begun. */
+  /** Set for a map that has started. */
   readonly items: Items | null;
 }
 
@@ -235,7 +235,7 @@ export type Stage =
   | { readonly kind: "FINISHING"; readonly end: End };
 
 export type RunState =
-  /** Accepted, and no step has begun. Its deadline counts from its start. */
+  /** Accepted, and no step has started. Its deadline counts from its start. */
   | {
       readonly kind: "PENDING";
       readonly on: "start" | "permit";

@@ -90,7 +90,7 @@ interface EffectRef {
   /** Index of the strategy in the step's list. */
   readonly strategy: number;
   /**
-   * Set for a map that has begun: the key is that of its gate, which has a new key after each wave.
+   * Set for a started map: the key is that of its gate, which has a new key after each wave.
    */
   readonly items: Pick<Items, "begun"> | null;
 }

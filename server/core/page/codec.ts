@@ -136,7 +136,7 @@ interface RawStep {
   readonly w: RawForward;
   readonly u?: RawUndo;
   /**
-   * Strategies. The effect status alone stands for a single strategy, the first of the plan and
+   * Strategies. The effect status alone represents a single strategy, the first of the plan and
    * unchanged. Left out: that strategy, with its standard status.
    */
   readonly s?: EffectStatus | readonly RawStrategy[];

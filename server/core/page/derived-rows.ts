@@ -54,7 +54,7 @@ function leaseOf({ step, terms }: PageStep): DerivedLease | null {
 }
 
 function expected(step: number, terms: TaskTerms | null): TaskTerms {
-  if (terms === null) throw new Error(`step ${step} has a task, and nothing says on which terms`);
+  if (terms === null) throw new Error(`step ${step} has a task, and its terms are missing`);
   return terms;
 }
 
@@ -169,7 +169,7 @@ export function wakeAtOf(page: Page): EpochMs | null {
 
 /**
  * The stored wake-up time of the page: it may be too early, and is never too late. A write lowers
- * it at once, and does not raise it while it lies in the future, since the write of a page is
+ * it at once, and does not raise it while it is in the future, since the write of a page is
  * cheaper if no index changes. Once it has passed, the next write or the supervisor's scan raises
  * it: a scan begins where the one before has left nothing.
  */

@@ -78,7 +78,7 @@ export interface HeartbeatOfTask {
   readonly details: Payload | null;
 }
 
-interface HeardTask {
+interface AppliedHeartbeat {
   readonly step: PageStep;
   readonly payloads: readonly PayloadRow[];
   /** How long the agent may continue, or the time within which it has to stop. */
@@ -90,37 +90,37 @@ interface HeardTask {
 /**
  * Applies a heartbeat of a task. Only a progress that differs from the last one counts as progress.
  * A heartbeat without news leaves the step unchanged, so that its page is not written. A requested
- * cancel is heard now, and ends the lease after `cancel`, whatever the agent does. null: the
+ * cancel is delivered now, and ends the lease after `cancel`, whatever the agent does. null: the
  * session does not hold the task.
  */
-export function hearHeartbeat(
+export function applyHeartbeat(
   was: PageStep,
   session: string,
-  heard: HeartbeatOfTask,
+  report: HeartbeatOfTask,
   now: EpochMs,
-): HeardTask | null {
+): AppliedHeartbeat | null {
   const moving = movingSide(was.step);
   const lease = moving?.state;
   if (
     !moving ||
     lease?.kind !== "LEASED" ||
     lease.session !== session ||
-    lease.secret !== heard.secret ||
-    lease.fence !== heard.fence
+    lease.secret !== report.secret ||
+    lease.fence !== report.fence
   )
     return null;
   const payloads: PayloadRow[] = [];
   const { no } = was.step;
   const n = lease.task === "verify" ? was.step.verifies : 0;
   const key = { step: no, kind: lease.task, fence: lease.fence, n, what: "details" } as const;
-  const isProgress = heard.progress !== null && heard.progress !== was.progress;
-  const next = heardCancel(isProgress ? { ...lease, progressAt: now } : lease, now);
-  const isNew = heard.details !== null && !isStored(was.details, heard.details);
-  const details = isNew ? storedPayload(heard.details, key, payloads) : was.details;
+  const isProgress = report.progress !== null && report.progress !== was.progress;
+  const next = deliverCancel(isProgress ? { ...lease, progressAt: now } : lease, now);
+  const isNew = report.details !== null && !isStored(was.details, report.details);
+  const details = isNew ? storedPayload(report.details, key, payloads) : was.details;
   const step = next === lease ? was.step : { ...was.step, [moving.side]: next };
   const isSame = next === lease && !isProgress && !isNew;
   return {
-    step: isSame ? was : { ...was, step, progress: heard.progress ?? was.progress, details },
+    step: isSame ? was : { ...was, step, progress: report.progress ?? was.progress, details },
     payloads,
     answer:
       next.cancel.kind === "heard"
@@ -140,7 +140,7 @@ function isStored(stored: StoredPayload | null, payload: Payload): boolean {
   );
 }
 
-function heardCancel(lease: Lease, now: EpochMs): Lease {
+function deliverCancel(lease: Lease, now: EpochMs): Lease {
   if (lease.cancel.kind !== "asked") return lease;
   const by = now + lease.cancelMs;
   return { ...lease, cancel: { kind: "heard", cause: lease.cancel.cause, by }, wakeAt: by };

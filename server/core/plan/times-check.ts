@@ -99,6 +99,6 @@ function workOf({ timeouts = {} }: StepDefinition): readonly Given[] {
     : one("timeouts.total", timeouts.totalMs, "allows", " for all its tries");
 }
 
-function one(path: string, ms: number | undefined, says: string, what = ""): readonly Given[] {
-  return ms === undefined ? [] : [{ path, ms, words: `${says} ${durationText(ms)}${what}` }];
+function one(path: string, ms: number | undefined, label: string, what = ""): readonly Given[] {
+  return ms === undefined ? [] : [{ path, ms, words: `${label} ${durationText(ms)}${what}` }];
 }

@@ -57,21 +57,21 @@ export function fail(
 ): void {
   const { id, onFailure, always } = planStep(pass, no);
   const { pivoted } = pass.view.run;
-  const says = onFailure ?? (always ? "escalate" : "compensate");
-  if (says === "escalate") {
+  const choice = onFailure ?? (always ? "escalate" : "compensate");
+  if (choice === "escalate") {
     escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
   } else if (itemOf(no) > 0) {
     // The map of an item decides what follows (map.ts).
     emit(pass, { kind: "failed", step: no, code });
-  } else if (says === "compensate" && pivoted) {
+  } else if (choice === "compensate" && pivoted) {
     const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
     escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`, code);
   } else {
     emit(pass, { kind: "failed", step: no, code });
-    if (says === "continue") continueAfter(pass, no, { code, message });
+    if (choice === "continue") continueAfter(pass, no, { code, message });
     else {
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
-      stopRun(pass, { reason: "STEP_FAILED", undo: says === "compensate" });
+      stopRun(pass, { reason: "STEP_FAILED", undo: choice === "compensate" });
     }
   }
 }

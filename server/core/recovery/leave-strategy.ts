@@ -64,7 +64,7 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
 /** Begins another strategy of the step, with its own retries, key and effect. */
 export function beginNext(pass: Pass, no: number, planned: number): void {
   const place = nextStrategyIndex(stepOf(pass, no));
-  emit(pass, { kind: "strategy-begun", step: no, place, planned, input: null });
+  emit(pass, { kind: "strategy-started", step: no, place, planned, input: null });
   beginStrategy(pass, no, planned);
 }
 
@@ -121,11 +121,10 @@ export function strategyUndone(pass: Pass, no: number): void {
 /** The strategy that the step leaves has no effect any more: the step continues. */
 export function afterUndo(pass: Pass, no: number): void {
   const { unknownOutcome } = stepOf(pass, no);
-  if (!unknownOutcome)
-    throw new Error(`step ${no} undoes a strategy, and no setback says what follows`);
+  if (!unknownOutcome) throw new Error(`step ${no} undoes a strategy, and has no setback`);
   emit(pass, { kind: "strategy-undo-ended", step: no });
   const step = stepOf(pass, no);
-  // A person has begun the next strategy, with another input.
+  // A person has started the next strategy, with another input.
   if (isFresh(step)) beginStrategy(pass, no, plannedOf(step));
   else leave(pass, no, unknownOutcome);
 }

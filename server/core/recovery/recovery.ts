@@ -81,7 +81,7 @@ function undoFailed(pass: Pass, step: Step, { code, message }: Setback): void {
 const POISON = "drover.poison";
 
 function poison(pass: Pass, step: Step, forward: boolean, { code }: Setback): void {
-  const message = `${step.lost} agents in a row were lost with this task (${code}): it may be what kills them`;
+  const message = `${step.lost} agents in a row were lost with this task (${code}): it may be the cause`;
   if (forward) {
     escalate(pass, step.no, "poison", message, POISON);
     return;

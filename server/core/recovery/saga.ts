@@ -113,7 +113,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   const { state } = pass.view.run;
   const undo = state.kind === "STOPPING" && state.stopReason.undo;
   if (undo && isOutcomeUnknown(pass, step)) {
-    const message = "it was stopped, and nobody knows whether it took effect";
+    const message = "it was stopped, and it is unknown whether it took effect";
     onUnknownOutcome(pass, step.no, {
       code: "drover.unknown",
       message,

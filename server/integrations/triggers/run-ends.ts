@@ -141,7 +141,7 @@ async function schedule(
   const { asked } = mapped;
   if (asked.kind !== "schedule") throw new Error(`the end of a run asks for a ${asked.kind}`);
   if (depth >= TRIGGER_DEPTH_MAX) {
-    const message = `${TRIGGER_DEPTH_MAX} triggers stand behind the run that has ended, and no more may: do workflows set each other off without an end?`;
+    const message = `${TRIGGER_DEPTH_MAX} triggers in a row led to the run that has ended, which is the limit: do workflows trigger each other without an end?`;
     return { kind: "refused", reason: "TRIGGER_DEPTH", message };
   }
   const { workflow: name, version, input, labels, priority } = asked;

@@ -32,17 +32,17 @@ export function createPost({ clock, allowLocal }: PostOptions): Post {
         settle(result);
       };
       const fail = (why: string): void => done({ kind: "failed", why });
-      const begun = begin(webhook, allowLocal);
+      const request = begin(webhook, allowLocal);
       const timer = clock.after(TIMEOUT_MS, () => {
-        if (typeof begun !== "string") begun.destroy();
+        if (typeof request !== "string") request.destroy();
         fail(`no answer within ${TIMEOUT_MS / 1_000} s`);
       });
-      if (typeof begun === "string") {
-        fail(begun);
+      if (typeof request === "string") {
+        fail(request);
         return;
       }
-      begun.on("error", (error) => fail(error.message === "" ? String(error) : error.message));
-      begun.on("response", (response) => {
+      request.on("error", (error) => fail(error.message === "" ? String(error) : error.message));
+      request.on("response", (response) => {
         const status = response.statusCode ?? 0;
         if (status >= 200 && status < 300) {
           response.destroy();
@@ -51,7 +51,7 @@ export function createPost({ clock, allowLocal }: PostOptions): Post {
         }
         startOf(response, (text) => fail(`answered ${status}${text === "" ? "" : `: ${text}`}`));
       });
-      begun.end(webhook.body);
+      request.end(webhook.body);
     });
 }
 

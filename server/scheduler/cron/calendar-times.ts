@@ -31,7 +31,7 @@ export function calendarProblem(calendar: Calendar, now: EpochMs): CalendarProbl
   const wrong = cronProblem(cron);
   if (wrong !== null) return { field: "expression", message: `"${cron}" ${wrong}` };
   if (calendarTimesOf(calendar).firstAfter(now) !== null) return null;
-  return { field: "expression", message: `"${cron}" never comes: no day of any year is like that` };
+  return { field: "expression", message: `"${cron}" never occurs: no day of any year matches it` };
 }
 
 const FIVE =
@@ -90,7 +90,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
     let next = nextNamed(nominalTime);
     if (next === null) return null;
     const at = instantOf(wallOf, next);
-    // In a gap, several local times fall on one instant: the last of them stands for all.
+    // In a gap, several local times fall on one instant: the last of them represents all.
     for (let other: number | null = next; other !== null && wallOf(at) !== next; ) {
       other = nextNamed(next);
       if (other === null || instantOf(wallOf, other) !== at) break;

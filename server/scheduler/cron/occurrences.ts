@@ -4,7 +4,7 @@
 // the occurrence there.
 //
 //   due → locked → missed: written, no run begins
-//                → in time: begun · overlapped · refused, in the order of their times
+//                → in time: started · overlapped · refused, in the order of their times
 //                → the next time is set
 //
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
@@ -45,8 +45,8 @@ export const SCHEDULE_LABEL = "drover.schedule";
 const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
 type OccurrenceAnswer =
-  /** `fired`: how many occurrences were handled, without missed ones. */
-  { readonly kind: "done"; readonly begun: number } | { readonly kind: "fenced" };
+  /** `handled`: how many occurrences were handled, without missed ones. */
+  { readonly kind: "done"; readonly handled: number } | { readonly kind: "fenced" };
 
 interface Item {
   readonly schedule: ScheduleRef;
@@ -164,19 +164,21 @@ async function occurDue(
     if (!item || template?.revision !== record.revision) return [];
     return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
   });
-  const worked = await fireAll(options, tx, ready);
-  const begun = new Map(ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]));
+  const worked = await handleAll(options, tx, ready);
+  const handled = new Map(
+    ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]),
+  );
   const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
     results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
-      const count = begun.get(item.schedule.id);
+      const count = handled.get(item.schedule.id);
       // With `wait`, no other transaction holds the schedule: it was deleted, or changed and stays
       // due.
       if (count === undefined && !wait) return { kind: "again" };
-      return { kind: "done", result: { kind: "done", begun: count ?? 0 } };
+      return { kind: "done", result: { kind: "done", handled: count ?? 0 } };
     }),
   };
 }
@@ -195,7 +197,7 @@ function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTime
   return dueTimes({ times: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
-async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
+async function handleAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
     (due?.occurrences ?? []).map(
       ({ nominalTime, at }): Wanted => ({
@@ -257,7 +259,7 @@ export interface Wanted {
   readonly actor: SupervisorActor | null;
 }
 
-interface BegunOccurrences extends Worked {
+interface StartedOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly rows: readonly OccurrenceRow[];
   /** By the index in `wanted`: the run, if this or an earlier call began one. */
@@ -271,14 +273,14 @@ export async function beginOccurrences(
   options: ScheduleOptions,
   tx: Tx,
   wanted: readonly Wanted[],
-): Promise<BegunOccurrences> {
+): Promise<StartedOccurrences> {
   const known = await tx.loadOccurrences(wanted.map(({ key }) => key));
   const runOf = new Map(known.map((occurrence) => [nameOf(occurrence), occurrence.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
   const items = open.flatMap((one) => itemOf(one) ?? []);
   const { results, ...accepted } = await acceptAny(options, tx, items);
   const resultsOf = new Map(items.map(({ of }, place) => [of, results[place]]));
-  const begun = wanted.map((one): Begun => {
+  const answers = wanted.map((one): OccurrenceResult => {
     const runId = runOf.get(nameOf(one.key));
     if (runId) return { run: { runId, created: false }, error: null };
     if (one.template.begins instanceof DroverError)
@@ -290,7 +292,7 @@ export async function beginOccurrences(
     throw new Error(`the occurrence ${one.text} of ${one.record.name} came back without an answer`);
   });
   const rows = wanted.flatMap((one, place): OccurrenceRow[] => {
-    const result = begun[place];
+    const result = answers[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
     // The run of a repeated request has its occurrence already.
     if (result.run && !result.run.created) return [];
@@ -299,12 +301,12 @@ export async function beginOccurrences(
   return {
     ...accepted,
     rows,
-    runs: begun.map(({ run }) => run),
-    errors: begun.map(({ error }) => error),
+    runs: answers.map(({ run }) => run),
+    errors: answers.map(({ error }) => error),
   };
 }
 
-interface Begun {
+interface OccurrenceResult {
   readonly run: { readonly runId: string; readonly created: boolean } | null;
   readonly error: DroverError | null;
 }
@@ -334,13 +336,13 @@ function itemOf(wanted: Wanted): WantedItem | null {
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
-  if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], begun: [], results: [] };
+  if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], started: [], results: [] };
   return accept(options, tx, items, ANY_SIZE);
 }
 
 function occurrenceOf(
   { key, at, cause, record, actor }: Wanted,
-  { run, error }: Begun,
+  { run, error }: OccurrenceResult,
 ): OccurrenceRow {
   const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
   if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };

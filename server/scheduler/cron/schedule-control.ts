@@ -2,7 +2,7 @@
 // operation is one transaction under the lock of the schedule, so it never overlaps with an
 // occurrence.
 //
-//   each nominal time occurs once: a repeated backfill finds what it has already begun
+//   each nominal time occurs once: a repeated backfill finds what it has already started
 
 import {
   type CalendarTimes,
@@ -57,7 +57,7 @@ interface BackfillTime {
   readonly text: string;
   /** Its run; null: none, because of a dry run or of what the message says. */
   readonly runId: string | null;
-  /** This call has begun the run. */
+  /** This call has started the run. */
   readonly created: boolean;
   readonly message: string;
 }
@@ -222,7 +222,7 @@ async function find(
 function notFound({ namespace, name }: ScheduleName): DroverError {
   return new DroverError(
     "SCHEDULE_NOT_FOUND",
-    `there is no schedule "${name}" in namespace "${namespace.name}": create it, or look at the list`,
+    `there is no schedule "${name}" in namespace "${namespace.name}": create it, or list the schedules`,
     { metadata: { name } },
   );
 }
@@ -239,7 +239,7 @@ async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promi
   if (revision !== read.revision)
     throw new DroverError(
       "STORE_UNAVAILABLE",
-      `somebody has changed the schedule "${of.name}" at the same time: nothing was done, repeat it`,
+      `another call has changed the schedule "${of.name}" at the same time: nothing was done, repeat it`,
     );
 }
 
@@ -247,7 +247,7 @@ function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   if (specText(known.spec) === specText(spec)) return false;
   throw new DroverError(
     "SCHEDULE_EXISTS",
-    `there is a schedule "${known.name}" that says something else: update it, or take another name`,
+    `there is a schedule "${known.name}" with another definition: update it, or use another name`,
     { metadata: { name: known.name } },
   );
 }
@@ -314,12 +314,12 @@ async function trigger(
         // No caller can give this key to a run: such keys have no control characters.
         reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
       };
-      const begun = await beginOccurrences(options, tx, [wanted]);
-      const run = begun.runs[0];
-      const error = begun.errors[0];
+      const started = await beginOccurrences(options, tx, [wanted]);
+      const run = started.runs[0];
+      const error = started.errors[0];
       if (error) throw error;
-      if (begun.rows.length > 0) await tx.writeOccurrences(begun.rows);
-      return { ...begun, run };
+      if (started.rows.length > 0) await tx.writeOccurrences(started.rows);
+      return { ...started, run };
     },
   );
   if (committed.run) return committed.run;
@@ -358,7 +358,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
     if (dryRun)
-      return { ...NOTHING_WRITTEN, records: [], begun: [], occurrences: await seen(tx, wanted) };
+      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences: await seen(tx, wanted) };
     const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
     if (rows.length > 0) await tx.writeOccurrences(rows);
     const occurrences = wanted.map(({ at, text }, place): BackfillTime => {
@@ -382,7 +382,7 @@ async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly Backfil
 
 function refuseFuture(until: EpochMs, now: EpochMs): void {
   if (until <= now) return;
-  const message = "lies in the future: those runs start by themselves";
+  const message = "is in the future: those runs start by themselves";
   throw new DroverError("INVALID_REQUEST", `end_time ${message}`, {
     fields: [{ path: "end_time", message }],
   });

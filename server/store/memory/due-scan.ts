@@ -96,7 +96,7 @@ interface DueAsked extends DueRange {
 export function dueRows(
   tables: Tables,
   now: EpochMs,
-  { partitions, limit, since, aheadMs, without = [], heardSince = NEVER_HEARD }: DueAsked,
+  { partitions, limit, since, aheadMs, without = [], listeningSince = NEVER_LISTENED }: DueAsked,
   held: LaneHold,
 ): DueScan {
   const suspended = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
@@ -108,7 +108,7 @@ export function dueRows(
     row.wakeAt >= (since ?? row.wakeAt) && isSoon(row);
   const dueTimes = partitions.flatMap((partition) => [
     ...timersOfRun(tables, partition, now).filter(isInRange),
-    ...silentLeases(tables, partition, heardSince.get(partition) ?? null).filter(isSoon),
+    ...silentLeases(tables, partition, listeningSince.get(partition) ?? null).filter(isSoon),
   ]);
   const due = dueTimes
     .filter((row) => row.wakeAt <= now && !isSuspended(dueRefOf(row)))
@@ -161,7 +161,7 @@ export function outsideOf(
   ];
 }
 
-const NEVER_HEARD: ReadonlyMap<number, EpochMs> = new Map();
+const NEVER_LISTENED: ReadonlyMap<number, EpochMs> = new Map();
 
 /**
  * When each session with leases in a partition has been silent for longer than they allow, counted

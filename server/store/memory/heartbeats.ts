@@ -1,6 +1,6 @@
 // Heartbeats: the session row gets the time, and pages get what was reported of tasks.
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { hearHeartbeat } from "../../core/page/hand-out.ts";
+import { applyHeartbeat } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
 import type {
   HeartbeatAnswer,
@@ -65,12 +65,12 @@ function storeTask(writing: Writing, session: string, report: HeartbeatReport): 
   const { runId, step: place } = report;
   const row = tables.page.get(pageKey(runId, pageNoOf(place)));
   const was = row?.page.steps.get(place);
-  const heard = was ? hearHeartbeat(was, session, report, now) : null;
-  if (!row || !heard) return { kind: "lease-lost" };
-  putPayloads(tables, runId, heard.payloads);
-  if (heard.step !== was) {
+  const applied = was ? applyHeartbeat(was, session, report, now) : null;
+  if (!row || !applied) return { kind: "lease-lost" };
+  putPayloads(tables, runId, applied.payloads);
+  if (applied.step !== was) {
     const { page } = row;
-    putPage(writing, row, { ...page, steps: new Map(page.steps).set(place, heard.step) });
+    putPage(writing, row, { ...page, steps: new Map(page.steps).set(place, applied.step) });
   }
-  return heard.answer;
+  return applied.answer;
 }

@@ -7,7 +7,7 @@
 //   queues.ts          pauses and limits of queues       schedules.ts    schedules and occurrences
 //   circuits.ts        circuits and cordons              rows.ts         what a simulation reads
 //
-// Time is given and stands still within a transaction. Nothing here waits for a timer.
+// Time is given and does not change within a transaction. Nothing here waits for a timer.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
 import type { Reads } from "../reads.ts";
@@ -42,9 +42,9 @@ import { createSchedules } from "./schedules.ts";
 import { createTables, type Tables } from "./tables.ts";
 import { openTransaction, type TransactionWorld } from "./transaction.ts";
 import {
-  type BegunTransaction,
   type ChangedRow,
   createTransactions,
+  type OpenTransaction,
   type Transactions,
 } from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
@@ -65,11 +65,11 @@ interface MemoryStoreOptions {
 export interface MemoryStore extends EngineStore {
   readonly rows: StoredRows;
   /** A number for a transaction that runs later: others may begin after it and commit before. */
-  begin(): BegunTransaction;
+  begin(): OpenTransaction;
   transact<T>(
     options: TransactOptions,
     work: (tx: Tx) => Promise<T>,
-    begun?: BegunTransaction,
+    open?: OpenTransaction,
   ): Promise<T>;
   /**
    * Simulates a fail-over to a standby that had not received the last transactions, at most this
@@ -130,7 +130,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       { tables, now, namespaceRows, set, forgetDefinitions },
       transactions,
     ),
-    transact: (of, work, begun) => transact(memory, of, work, begun),
+    transact: (of, work, open) => transact(memory, of, work, open),
     incarnation: transactions.incarnation,
     onIncarnation: transactions.onIncarnation,
     ...callsAboutRuns(memory),
@@ -152,7 +152,7 @@ function transact<T>(
   { now, run, world }: Memory,
   { name }: TransactOptions,
   work: (tx: Tx) => Promise<T>,
-  begun?: BegunTransaction,
+  open?: OpenTransaction,
 ): Promise<T> {
   return run(async (transaction) => {
     const { tx, end } = openTransaction(world, { now: now(), transaction, name });
@@ -161,7 +161,7 @@ function transact<T>(
     } finally {
       end();
     }
-  }, begun);
+  }, open);
 }
 
 function readsOf({ tables, now, run, liveness }: Memory): Reads {

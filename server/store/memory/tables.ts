@@ -9,7 +9,7 @@
 //   step_kept             steps that are reused from an earlier run
 //   hook, outbox, delivery, slot         webhooks; permits of concurrency keys
 //   queue, paused_workflow, lane_question       pauses, limits, and questions about lanes
-//   schedule, fire        cron schedules and their occurrences
+//   schedule, occurrence  cron schedules and their occurrences
 //   trigger, trigger_end, triggered, trigger_refusal       triggers and the ends that they wait for
 //   circuit, circuit_outage, circuit_end, cordon       circuits, outcome counts, and cordons
 //   duration              learned durations of steps

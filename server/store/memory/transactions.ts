@@ -23,12 +23,12 @@ export interface ChangedRow {
 export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
-  run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T>;
+  run<T>(work: (number: number) => Promise<T> | T, open?: OpenTransaction): Promise<T>;
   /** Ends at once, even while another one is open: neither changes rows of the other. */
   beside<T>(work: () => T): Promise<T>;
   /** Takes a number for a transaction that runs later, beside others that begin after it. */
-  begin(): BegunTransaction;
-  /** The least number of those that have begun and not ended, as a running one sees it. */
+  begin(): OpenTransaction;
+  /** The least number of those that have started and not ended, as a running one sees it. */
   oldest(): number;
   /** Grows with each fail-over that lost transactions: their numbers are given out again. */
   incarnation(): number;
@@ -40,11 +40,11 @@ export interface Transactions {
   onIncarnation(listener: () => void): void;
   /** What is committed by now can no longer be lost by `loseTail`. */
   keepTail(): void;
-  /** From now on every call fails; transactions that have begun are completed. */
+  /** From now on every call fails; transactions that have started are completed. */
   close(): Promise<void>;
 }
 
-export interface BegunTransaction {
+export interface OpenTransaction {
   readonly number: number;
   /** No caller waits for it any more. If it runs all the same, it begins then. */
   end(): void;
@@ -61,8 +61,8 @@ const TAIL_MAX = 100;
 interface State {
   /** Those that can be taken back, in the order of their commits. */
   readonly committed: { readonly number: number; readonly undos: readonly Undo[] }[];
-  /** The numbers of those that have begun and not ended. */
-  readonly begun: Set<number>;
+  /** The numbers of those that have started and not ended. */
+  readonly open: Set<number>;
   readonly listeners: (() => void)[];
   /** Settles when all before have ended. */
   tail: Promise<unknown>;
@@ -77,7 +77,7 @@ interface State {
 export function createTransactions(): Transactions {
   const state: State = {
     committed: [],
-    begun: new Set(),
+    open: new Set(),
     listeners: [],
     tail: Promise.resolve(),
     undos: [],
@@ -88,7 +88,7 @@ export function createTransactions(): Transactions {
   return Object.freeze({
     begin: () => begin(state),
     beside: (work) => beside(state, work),
-    oldest: () => Math.min(...state.begun),
+    oldest: () => Math.min(...state.open),
     incarnation: () => state.incarnation,
     loseTail: (most) => loseTail(state, most),
     onIncarnation: (listener) => void state.listeners.push(listener),
@@ -97,7 +97,7 @@ export function createTransactions(): Transactions {
       note: (undo: () => void, changed: () => ChangedRow) =>
         void state.undos.push({ undo, changed }),
     }),
-    run: (work, begun) => run(state, work, begun),
+    run: (work, open) => run(state, work, open),
     close: async () => {
       state.closed = true;
       await state.tail;
@@ -105,35 +105,35 @@ export function createTransactions(): Transactions {
   } satisfies Transactions);
 }
 
-function begin(state: State): BegunTransaction {
-  const { begun } = state;
+function begin(state: State): OpenTransaction {
+  const { open } = state;
   const number = ++state.count;
-  begun.add(number);
-  return Object.freeze({ number, end: () => void begun.delete(number) });
+  open.add(number);
+  return Object.freeze({ number, end: () => void open.delete(number) });
 }
 
 function run<T>(
   state: State,
   work: (number: number) => Promise<T> | T,
-  begun?: BegunTransaction,
+  open?: OpenTransaction,
 ): Promise<T> {
   if (state.closed)
     return Promise.reject(new Error("the memory store is closed: create another one"));
   const result = state.tail.then(() =>
-    attempt(state, work, isOpen(state, begun) ? begun : begin(state)),
+    attempt(state, work, isOpen(state, open) ? open : begin(state)),
   );
   state.tail = result.catch(() => undefined);
   return result;
 }
 
-function isOpen(state: State, begun: BegunTransaction | undefined): begun is BegunTransaction {
-  return begun !== undefined && state.begun.has(begun.number);
+function isOpen(state: State, open: OpenTransaction | undefined): open is OpenTransaction {
+  return open !== undefined && state.open.has(open.number);
 }
 
 async function attempt<T>(
   state: State,
   work: (number: number) => Promise<T> | T,
-  { number, end }: BegunTransaction,
+  { number, end }: OpenTransaction,
 ): Promise<T> {
   state.undos = [];
   try {

@@ -22,13 +22,13 @@ import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
 
 /** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
-export function insertRun(writing: Writing, begun: NewRun): void {
+export function insertRun(writing: Writing, given: NewRun): void {
   const { tables, now } = writing;
-  const { run, wakeAt: _, triggered: __, ...row } = begun;
+  const { run, wakeAt: _, triggered: __, ...row } = given;
   const { state } = run;
   tables.run.insert(row);
-  putPage(writing, row, firstPage(begun, now));
-  insertTriggered(tables, begun);
+  putPage(writing, row, firstPage(given, now));
+  insertTriggered(tables, given);
   if (isEnded(state)) {
     publishEnd(tables, row);
     setOff(tables, now, row, state);
@@ -98,7 +98,7 @@ function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): voi
   for (const { n, closedBy, answer } of changes.escalationsAnswered) {
     const row = tables.escalation.where("run", runId).find((one) => one.n === n);
     if (!row || row.closedAt !== null)
-      throw new Error(`escalation ${n} of run ${runId} is answered and does not stand open`);
+      throw new Error(`escalation ${n} of run ${runId} is answered and no longer open`);
     tables.escalation.put({ ...row, closedAt: now, closedBy, answer, wakeAt: null });
     publishEscalation(tables, "escalation-closed", runId, n);
   }

@@ -3,12 +3,12 @@
 
 export interface Answers {
   /**
-   * The next `hear` waits for it. `mustBeSeen`: it may fail the transaction by itself, so `checked`
-   * waits for it too.
+   * The next `awaitPending` waits for it. `mustBeSeen`: it may fail the transaction by itself, so
+   * `checked` waits for it too.
    */
   keep<T>(answer: Promise<T>, mustBeSeen: boolean): Promise<T>;
   /** Waits for the answers that no caller has waited for yet; throws the first failure. */
-  hear(): Promise<void>;
+  awaitPending(): Promise<void>;
   /** Waits if an answer may still fail the transaction. */
   checked(): Promise<void>;
   /** The first failure in the order of the statements, once all are answered; null: none. */
@@ -28,7 +28,7 @@ export function createAnswers(): Answers {
   const state: State = { all: [], pending: [], unchecked: false };
   return Object.freeze({
     keep: (answer, mustBeSeen) => keep(state, answer, mustBeSeen),
-    hear: () => hear(state),
+    awaitPending: () => awaitPending(state),
     checked: () => checked(state),
     firstFailure: () => firstFailure(state),
   } satisfies Answers);
@@ -43,15 +43,15 @@ function keep<T>(state: State, answer: Promise<T>, mustBeSeen: boolean): Promise
   return answer;
 }
 
-async function hear(state: State): Promise<void> {
-  const heard = state.pending;
+async function awaitPending(state: State): Promise<void> {
+  const pending = state.pending;
   state.pending = [];
   state.unchecked = false;
-  for (const answer of heard) await answer;
+  for (const answer of pending) await answer;
 }
 
 async function checked(state: State): Promise<void> {
-  while (state.unchecked) await hear(state);
+  while (state.unchecked) await awaitPending(state);
 }
 
 async function firstFailure({ all }: State): Promise<unknown> {

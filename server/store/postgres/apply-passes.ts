@@ -14,7 +14,7 @@ export async function applyPasses(
   pages: TxPages,
   records: readonly PassRecord[],
 ): Promise<readonly (readonly DerivedLease[])[]> {
-  const { begun } = pages;
+  const { transaction } = pages;
   const touched = records.map((record) => ({ record, numbers: pagesTouched(record) }));
   await loadPages(
     pages,
@@ -22,7 +22,7 @@ export async function applyPasses(
   );
   const applied = touched.map(({ record, numbers }) => applyOne(pages, record, numbers));
   writeApplied(
-    begun.send,
+    transaction.send,
     applied.flatMap((one, at) => {
       const record = records[at];
       return record ? [{ runId: record.head.runId, applied: one }] : [];
@@ -33,7 +33,7 @@ export async function applyPasses(
 
 /** `numbers`: of the pages that it touches, which are loaded. */
 function applyOne(
-  { begun, cells }: TxPages,
+  { transaction, cells }: TxPages,
   record: PassRecord,
   numbers: readonly number[],
 ): AppliedPass {
@@ -45,7 +45,7 @@ function applyOne(
     }),
   );
   const ends = isEnded(record.after.run.state) && !isEnded(record.before.run.state);
-  const applied = applyPass(touched, { ...record, endedAt: ends ? begun.now : null });
+  const applied = applyPass(touched, { ...record, endedAt: ends ? transaction.now : null });
   for (const page of applied.pages) {
     const cell = cells.at(runId, page.no);
     if (cell) cell.page = page;

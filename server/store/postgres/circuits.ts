@@ -24,10 +24,10 @@ import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
 import { circuitSign } from "./poll-query.ts";
 import { stepFinder } from "./read-pages.ts";
-import type { Begun, Query } from "./transaction.ts";
+import type { Query, Transaction } from "./transaction.ts";
 
 /** Runs the work in a transaction of its own. */
-type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
+type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
 
 export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
@@ -44,7 +44,8 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
     snapshot: async (windowMs) => learn(await circuitSign(query, windowMs)),
     learn,
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
-    change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
+    change: (changes, actor) =>
+      transact((transaction) => changeCircuits(transaction.query, changes, actor)),
     setOverride: ({ lane, agentId }, override) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
@@ -75,7 +76,7 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       const known = (await cordonsOf(query, namespaceId)).find(
         (one) => one.kind === kind && one.name === name,
       );
-      if (!known) throw new Error(`the cordon of ${kind} ${name} was taken back as it was made`);
+      if (!known) throw new Error(`the cordon of ${kind} ${name} was removed while it was set`);
       return known;
     },
     uncordon: async ({ namespaceId, kind, name }) =>
@@ -165,9 +166,9 @@ function circuitOf(row: CircuitRow): Circuit {
 function stateOf({ state, since, until, cooldowns }: CircuitRow): CircuitState {
   const kind = circuitStates.name(state);
   if (kind === "closed") return CLOSED;
-  if (since === null) throw new Error(`a circuit is ${kind}, and nobody knows since when`);
+  if (since === null) throw new Error(`a circuit is ${kind}, and the time since when is missing`);
   if (kind === "trying") return { kind, since, cooldowns };
-  if (until === null) throw new Error("a circuit is open, and nobody knows until when");
+  if (until === null) throw new Error("a circuit is open, and the time until when is missing");
   return { kind, since, until, cooldowns };
 }
 

@@ -5,7 +5,7 @@
 /** The schema of the database that contains all of Drover, if no other is named. */
 export const DATABASE_SCHEMA = "drover";
 
-/** Schemas in which others have their tables; "public" is for everybody. */
+/** Schemas in which others have their tables; "public" is for all users. */
 const OTHERS_SCHEMAS: readonly string[] = Object.freeze(["public", "information_schema"]);
 
 /** The name, if a schema of the database may have it. Throws an Error that says what is wrong. */

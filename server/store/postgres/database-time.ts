@@ -14,7 +14,7 @@ const DRIFT = 0.001;
 
 export interface DatabaseTime {
   /** Takes the time from an answer: when its transaction began. */
-  heard(now: EpochMs): void;
+  observe(now: EpochMs): void;
   /** null: there is no recent answer. */
   assumed(): EpochMs | null;
   /** The estimate was found to be wrong, or the database is another one. */
@@ -22,20 +22,21 @@ export interface DatabaseTime {
 }
 
 export function createDatabaseTime(clock: Pick<Clock, "monotonicMs">): DatabaseTime {
-  let heard: { readonly ahead: number; readonly atMs: number } | null = null;
+  let observed: { readonly ahead: number; readonly atMs: number } | null = null;
   return Object.freeze({
-    heard(now: EpochMs): void {
+    observe(now: EpochMs): void {
       const atMs = clock.monotonicMs();
-      const before = heard === null ? -Infinity : heard.ahead - (atMs - heard.atMs) * DRIFT;
-      heard = { ahead: Math.max(now - atMs, before), atMs };
+      const before =
+        observed === null ? -Infinity : observed.ahead - (atMs - observed.atMs) * DRIFT;
+      observed = { ahead: Math.max(now - atMs, before), atMs };
     },
     assumed(): EpochMs | null {
       const atMs = clock.monotonicMs();
-      if (heard === null || atMs - heard.atMs > OBSERVED_MS_MAX) return null;
-      return Math.floor(atMs + heard.ahead);
+      if (observed === null || atMs - observed.atMs > OBSERVED_MS_MAX) return null;
+      return Math.floor(atMs + observed.ahead);
     },
     forget(): void {
-      heard = null;
+      observed = null;
     },
   });
 }

@@ -21,7 +21,7 @@ export function definitionsOf(query: Query, transact: Transact): Definitions {
     internDefinition: (namespaceId, definition) => internDefinition(query, namespaceId, definition),
     definition: (id) => readDefinition(query, id),
     registerWorkflow: (workflow) =>
-      transact({}, (begun) => registerWorkflow(begun.query, workflow)),
+      transact({}, (transaction) => registerWorkflow(transaction.query, workflow)),
     async setDefaultVersion(namespaceId, name, version) {
       const asked = { namespace_id: namespaceId, name, version };
       const [row] = await query<{ previous_version: number }>("set_default_version", asked);

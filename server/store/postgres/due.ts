@@ -231,13 +231,13 @@ async function withTakers(
 async function silentLeases(
   query: Query,
   partitions: readonly number[],
-  { heardSince, limit, aheadMs }: DueAsked,
+  { listeningSince, limit, aheadMs }: DueAsked,
 ): Promise<readonly DueRow[]> {
-  const heard = partitions.flatMap((partition) => {
-    const since = heardSince?.get(partition);
+  const listened = partitions.flatMap((partition) => {
+    const since = listeningSince?.get(partition);
     return since === undefined ? [] : [{ partition, since }];
   });
-  if (heard.length === 0) return [];
+  if (listened.length === 0) return [];
   const rows = await query<{
     run_id: RunId;
     partition: number;
@@ -245,7 +245,7 @@ async function silentLeases(
     fence: number;
     silent_at: number;
   }>("silent_leases", {
-    ...columns(heard, { partition: ({ partition }) => partition, since: ({ since }) => since }),
+    ...columns(listened, { partition: ({ partition }) => partition, since: ({ since }) => since }),
     limit,
     ahead: aheadMs,
   });

@@ -16,7 +16,7 @@ export function createDurations(query: Query, transact: Transact): Durations {
   return Object.freeze({
     async add(seen: readonly SeenDurations[]) {
       if (seen.length === 0) return;
-      await transact({}, (begun) => addAll(begun.query, seen));
+      await transact({}, (transaction) => addAll(transaction.query, seen));
     },
     async learned(definitionIds: readonly number[]) {
       if (definitionIds.length === 0) return [];

@@ -59,7 +59,7 @@ const ROLLED_BACK = "rolled-back";
 export function rolledBack(cause: unknown): DroverError {
   return new DroverError(
     "STORE_UNAVAILABLE",
-    "the database went away before this call took effect: repeat it",
+    "the connection to the database was lost before this call took effect: repeat it",
     { retryAfterMs: RETRY_AFTER_MS, metadata: { fate: ROLLED_BACK }, cause },
   );
 }
@@ -82,7 +82,7 @@ export function readFailure(error: unknown): unknown {
   if (codeOf(error) !== STATEMENT_TIMEOUT) return storeFailure(error);
   return new DroverError(
     "OVERLOADED",
-    "the database took longer than it may for this: ask for less, as a shorter time or a workflow, or repeat it later",
+    "the query took longer than its time limit: ask for less, such as a shorter time or one workflow, or repeat it later",
     { retryAfterMs: RETRY_AFTER_MS, cause: error },
   );
 }

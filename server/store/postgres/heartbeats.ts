@@ -1,10 +1,10 @@
 // Sessions of agents. The heartbeats of many are stored in two statements. A third one, in a
 // transaction of its own, is for tasks with something new to store, and for those that have to
-// stop: their pages change. Polls that ended without an answer have leases that nobody holds.
+// stop: their pages change. Polls that ended without an answer have leases that no agent holds.
 
 import type { LeaseCancel } from "../../core/model/model.ts";
 import type { PayloadRow } from "../../core/page/apply-pass.ts";
-import { hearHeartbeat } from "../../core/page/hand-out.ts";
+import { applyHeartbeat } from "../../core/page/hand-out.ts";
 import type {
   HeartbeatAnswer,
   HeartbeatReport,
@@ -18,7 +18,7 @@ import type { RunId } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
 import { createPages, type Pages } from "./pages.ts";
-import type { Begun, Query, Transact } from "./transaction.ts";
+import type { Query, Transact, Transaction } from "./transaction.ts";
 import { writePayloads } from "./write-attempts.ts";
 
 interface HeldRow {
@@ -37,25 +37,25 @@ interface ForgottenRow {
 }
 
 export function heartbeatsOf(query: Query, transact: Transact, cache: PageCache): HeartbeatStore {
-  const hear: StoreReports = async (reports) => {
-    const { answers, committed } = await transact({ fate: "unasked" }, async (begun) => {
-      const pages = createPages(begun, cache);
-      const heard = await storeReports(begun, pages, reports);
+  const store: StoreReports = async (reports) => {
+    const { answers, committed } = await transact({ fate: "unasked" }, async (transaction) => {
+      const pages = createPages(transaction, cache);
+      const answers = await storeReports(transaction, pages, reports);
       void pages.flush();
-      return { answers: heard, committed: pages.committed };
+      return { answers, committed: pages.committed };
     });
     committed();
     return answers;
   };
   return {
-    heartbeat: (heartbeats) => heartbeat(query, hear, heartbeats),
+    heartbeat: (heartbeats) => heartbeat(query, store, heartbeats),
     undelivered: (lost) => undelivered(query, lost),
   };
 }
 
 async function heartbeat(
   query: Query,
-  hear: StoreReports,
+  store: StoreReports,
   heartbeats: readonly SessionHeartbeat[],
 ): Promise<HeartbeatsStored> {
   const sessions = [...new Map(heartbeats.map((one) => [one.session, one])).values()];
@@ -77,11 +77,11 @@ async function heartbeat(
   const reports = own.flatMap(({ session, reports: of }) => of.map((one) => ({ ...one, session })));
   const rows = await heldTasks(query, own, reports);
   const held = new Map(rows.flatMap((row) => (row.place === null ? [] : [[row.place, row]])));
-  const telling = reports.filter((report, at) => {
+  const changing = reports.filter((report, at) => {
     const row = held.get(at + 1);
     return row && (row.cancel !== "none" || report.progress !== null || report.details !== null);
   });
-  const heard = telling.length === 0 ? new Map() : await hear(telling);
+  const stored = changing.length === 0 ? new Map() : await store(changing);
   let place = 0;
   return {
     answers: heartbeats.map((one) =>
@@ -91,7 +91,7 @@ async function heartbeat(
         place += 1;
         const row = held.get(place);
         if (!row) return { kind: "lease-lost" };
-        const answer = report && heard.get(report);
+        const answer = report && stored.get(report);
         return answer ?? { kind: "carry-on", leaseMs: row.heartbeat_ms };
       }),
     ),
@@ -115,7 +115,7 @@ type StoreReports = (
 
 /** The work of that transaction. A page held by another is `busy`: the report is repeated. */
 async function storeReports(
-  { now, send }: Pick<Begun, "now" | "send">,
+  { now, send }: Pick<Transaction, "now" | "send">,
   pages: Pages,
   reports: readonly TaskReport[],
 ): Promise<ReadonlyMap<TaskReport, HeartbeatAnswer>> {
@@ -126,11 +126,11 @@ async function storeReports(
     const { runId, step, session } = report;
     let answer: HeartbeatAnswer = { kind: "lease-lost" };
     const found = pages.change(runId, step, (was) => {
-      const heard = hearHeartbeat(was, session, report, now);
-      if (!heard) return was;
-      payloads.push(...heard.payloads.map((row) => ({ ...row, runId })));
-      answer = heard.answer;
-      return heard.step;
+      const applied = applyHeartbeat(was, session, report, now);
+      if (!applied) return was;
+      payloads.push(...applied.payloads.map((row) => ({ ...row, runId })));
+      answer = applied.answer;
+      return applied.step;
     });
     answers.set(report, found ? answer : { kind: "busy" });
   }

@@ -1,5 +1,5 @@
 // Deletes what no caller will ask for again (sql/housekeeping.sql), and finishes what a server has
-// begun that may have died. No statement reads more than a page. Walks over rows that may stay
+// started that may have died. No statement reads more than a page. Walks over rows that may stay
 // continue where the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";

@@ -1,12 +1,12 @@
 // Questions about lanes, under the locks of the lanes.
 import type { Tx } from "../store.ts";
 import { writeRows } from "./columns.ts";
-import type { Begun } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 export function laneQuestionsOf({
   query,
   send,
-}: Pick<Begun, "query" | "send">): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
+}: Pick<Transaction, "query" | "send">): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
   return {
     async lockLaneQuestions(lanes) {
       await query("lock_lane_questions", { lanes });

@@ -19,10 +19,10 @@ interface PageWanted {
 
 /** Loads pages that are not here yet, in one statement; those that are not stored are empty. */
 export async function loadPages(pages: TxPages, wanted: readonly PageWanted[]): Promise<void> {
-  const { begun, cells } = pages;
+  const { transaction, cells } = pages;
   const missing = wanted.filter(({ run, no }) => !cells.at(run.runId, no));
   if (missing.length === 0) return;
-  const rows = await begun.query<PageRow>(
+  const rows = await transaction.query<PageRow>(
     "load_pages",
     columns(missing, { run_id: ({ run }) => run.runId, no: ({ no }) => no }),
   );
@@ -33,7 +33,7 @@ export async function loadPages(pages: TxPages, wanted: readonly PageWanted[]): 
 
 /** Locks these pages, and takes those that no other transaction holds. */
 export async function lockPages(pages: TxPages, keys: readonly PageKey[]): Promise<void> {
-  const rows = await pages.begun.query<PageRow>(
+  const rows = await pages.transaction.query<PageRow>(
     "lock_pages_skip",
     columns(keys, { run_id: ({ runId }) => runId, no: ({ no }) => no }),
   );
@@ -65,7 +65,7 @@ export async function loadSteps(
 
 /** Loads every page of these runs except those of items that are done for good. */
 async function loadWhole(pages: TxPages, runs: readonly RunId[]): Promise<void> {
-  const { query } = pages.begun;
+  const { query } = pages.transaction;
   const more = runs.filter((runId) => headIn(firstCell(pages, runId)).hasMore);
   if (more.length === 0) return;
   for (const row of await query<PageRow>("load_whole_runs", { run_ids: more })) takeRow(pages, row);

@@ -37,11 +37,11 @@ async function lock(
   runs: readonly RunRef[],
 ): Promise<readonly Cell[]> {
   if (runs.length === 0) return [];
-  const { begun, cache } = pages;
+  const { transaction, cache } = pages;
   const known = new Map(runs.map(({ runId }) => [runId, cache.known(runId)]));
   const held = statement === "lock_runs_skip" ? holdKnown(pages, runs, known) : null;
   if (held) return held;
-  const rows = await begun.query<LockedPageRow>(
+  const rows = await transaction.query<LockedPageRow>(
     statement,
     columns(runs, {
       partition: (run) => run.partition,
@@ -65,20 +65,20 @@ function holdKnown(
   runs: readonly RunRef[],
   known: KnownPages,
 ): readonly Cell[] | null {
-  const { begun, cells } = pages;
-  if (!begun.optimistic || runs.length > KNOWN_RUNS_MAX) return null;
+  const { transaction, cells } = pages;
+  if (!transaction.optimistic || runs.length > KNOWN_RUNS_MAX) return null;
   const held = runs.flatMap((run) => {
     const page = known.get(run.runId);
     return page ? [newCell(run, page.encoded.page, page)] : [];
   });
-  if (held.length < runs.length || !begun.assumeNow()) return null;
-  void begun.send("hold_known_runs", {
+  if (held.length < runs.length || !transaction.assumeNow()) return null;
+  void transaction.send("hold_known_runs", {
     ...columns(held, {
       partition: ({ partition }) => partition,
       run_id: ({ runId }) => runId,
       known: ({ stored }) => stored?.version ?? 0,
     }),
-    now: begun.now,
+    now: transaction.now,
     off_max: NOW_OFF_MS_MAX,
   });
   pages.isFromCache = true;

@@ -80,7 +80,7 @@ export async function migrate(
 function lockRefused(name: string, lockMs: number, tries: number): Error {
   return new Error(
     `Migration ${name} needs a lock that another session holds: it waited ${tries} times for ` +
-      `${lockMs} ms. Nothing of this file was kept; the files before it are applied, and servers ` +
+      `${lockMs} ms. Nothing of this file was applied; the files before it are applied, and servers ` +
       "that run go on. Find the sessions with old transactions (select pid, application_name, " +
       "xact_start, query from pg_stat_activity where xact_start is not null order by xact_start), " +
       "end them or wait for them, and run 'drover migrate' again.",
@@ -208,8 +208,8 @@ async function makeSchema(client: ClientBase, schema: string): Promise<void> {
     if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
     throw new Error(
       `The role of this connection may not make the schema ${schema}, or tables in it: ` +
-        `${errorMessage(cause)}. Let somebody who may run ` +
-        `'create schema ${schema} authorization ROLE' as the owner of the database, and run ` +
+        `${errorMessage(cause)}. As the owner of the database, run ` +
+        `'create schema ${schema} authorization ROLE', and then run ` +
         "'drover migrate' again.",
       { cause },
     );
@@ -239,8 +239,8 @@ async function apply(
     const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
     throw new Error(
       `Migration ${migration.name}${line} failed: ${errorMessage(cause)}. ` +
-        "Nothing of this file was kept; the files before it are applied, and servers that run go " +
-        "on. Put right what it says (room on the disk, rights of the role, rows that are in the " +
+        "Nothing of this file was applied; the files before it are applied, and servers that run go " +
+        "on. Fix the cause (space on the disk, rights of the role, rows that are in the " +
         "way), and run 'drover migrate' again.",
       { cause },
     );
@@ -300,7 +300,7 @@ function refuseTransactions(name: string, sql: string): void {
   );
   if (found === null) return;
   throw new Error(
-    `Migration ${name} says '${found[1]}'. Each file is one transaction already; take it out.`,
+    `Migration ${name} contains '${found[1]}'. Each file is one transaction already: remove it.`,
   );
 }
 
@@ -320,7 +320,7 @@ function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded
     if (file === undefined || row.number !== file.number) {
       throw new Error(
         `The database says that ${row.name} is applied, and has no record of ${file?.name}. ` +
-          "Somebody edited the table drover_migration; put the row back, or restore a backup.",
+          "The table drover_migration was edited: put the row back, or restore a backup.",
       );
     }
     if (row.name === file.name && row.checksum === file.checksum) return;

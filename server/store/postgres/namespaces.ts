@@ -132,7 +132,7 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
         return { namespaceId, retentionMs };
       });
     },
-    forgetRuns: (of) => transact({}, (begun) => forgetRuns(begun.query, of)),
+    forgetRuns: (of) => transact({}, (transaction) => forgetRuns(transaction.query, of)),
     async forgetDefinitions({ after, limit, keptMs }) {
       const asked = { after, limit, retention: keptMs };
       const [page] = await query<{ last: number; rows_read: number }>("forget_definitions", asked);

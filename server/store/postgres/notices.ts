@@ -14,7 +14,7 @@ type Notices = Pick<
   "onLanes" | "announceLanes" | "onDueTimes" | "announceDueTime"
 >;
 
-/** They are heard on the session, and sent through the pool. */
+/** They are received on the session, and sent through the pool. */
 export function noticesOn(session: pg.Client, pool: pg.Pool, schema: string): Notices {
   const say = (text: string) => pool.query("select pg_notify($1, $2)", [schema, text]);
   const onNotice = (kind: string, listener: (text: string) => void) =>

@@ -245,7 +245,7 @@ async function listInterventions(
 
 async function databaseNow(query: Query): Promise<{ now: EpochMs; version: string }> {
   const [row] = await query<{ now: EpochMs; version: string }>("database_now", {});
-  if (!row) throw new Error("the database did not say what time it is");
+  if (!row) throw new Error("the database did not return its time");
   return row;
 }
 

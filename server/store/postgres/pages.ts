@@ -16,7 +16,7 @@ import { loadSteps, lockPages } from "./load-pages.ts";
 import { lockRuns } from "./lock-runs.ts";
 import type { KnownPage, PageCache } from "./page-cache.ts";
 import { readSteps, uniquePages } from "./read-steps.ts";
-import type { Begun } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 import { firstCell, headIn, type PageRow, stepIn, type TxPages, takeRow } from "./tx-pages.ts";
 import { writePages } from "./write-pages.ts";
 
@@ -70,8 +70,8 @@ interface StepKey {
 /** A first page that was sent, as the cache gets it after the commit. */
 type WrittenPage = KnownPage & { readonly runId: RunId };
 
-export function createPages(begun: Begun, cache: PageCache): Pages {
-  const pages: TxPages = { begun, cache, cells: createCells(), isFromCache: false };
+export function createPages(transaction: Transaction, cache: PageCache): Pages {
+  const pages: TxPages = { transaction, cache, cells: createCells(), isFromCache: false };
   const written: WrittenPage[] = [];
   return Object.freeze({
     lockRuns: (runs, wait) => lockRuns(pages, wait ? "lock_runs_wait" : "lock_runs_skip", runs),
@@ -79,7 +79,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     loadSteps: (wanted) => loadSteps(pages, wanted),
     steps: (keys) => stepsOf(pages, keys),
     begin(runs) {
-      for (const run of runs) pages.cells.add(newCell(run, firstPage(run, begun.now), null));
+      for (const run of runs) pages.cells.add(newCell(run, firstPage(run, transaction.now), null));
     },
     apply: (records) => applyPasses(pages, records),
     isFromCache: () => pages.isFromCache,
@@ -104,9 +104,9 @@ async function stepsOf(
   pages: TxPages,
   keys: readonly StepKey[],
 ): Promise<readonly (PageStep | null)[]> {
-  const { begun, cache, cells } = pages;
+  const { transaction, cache, cells } = pages;
   const missing = uniquePages(keys).filter(({ runId, no }) => !cells.at(runId, no));
-  const read = await readSteps(begun.query, cache, missing);
+  const read = await readSteps(transaction.query, cache, missing);
   return keys.map(({ runId, step }) => stepIn(pages, runId, step) ?? read(runId, step));
 }
 
@@ -148,7 +148,7 @@ function changed({ cells }: TxPages): readonly Cell[] {
 function flush(pages: TxPages, written: WrittenPage[]): Promise<readonly number[]> {
   const dirty = changed(pages);
   if (dirty.length === 0) return Promise.resolve([]);
-  const lanes = writePages(pages.begun, dirty, (runId) => headIn(firstCell(pages, runId)));
+  const lanes = writePages(pages.transaction, dirty, (runId) => headIn(firstCell(pages, runId)));
   for (const { runId, no, stored } of dirty)
     if (no === 0 && stored) written.push({ runId, ...stored });
   return lanes;

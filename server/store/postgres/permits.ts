@@ -4,7 +4,7 @@ import type { Concurrency, Permit, Permits } from "../../core/model/permits.ts";
 import type { ConcurrencyKey, KeyHolder, PermitChange, RunId, Tx } from "../store.ts";
 import { policies } from "./codes.ts";
 import { columns, writeEach, writeRows } from "./columns.ts";
-import type { Begun, Query, Send } from "./transaction.ts";
+import type { Query, Send, Transaction } from "./transaction.ts";
 
 /** Most waiting permits that are read: more than one batch can serve. */
 const WAITERS_MAX = 501;
@@ -12,7 +12,7 @@ const WAITERS_MAX = 501;
 export function permitsOf({
   query,
   send,
-}: Pick<Begun, "query" | "send">): Pick<
+}: Pick<Transaction, "query" | "send">): Pick<
   Tx,
   "concurrencyOf" | "lockPermits" | "writePermits" | "releaseKeys"
 > {

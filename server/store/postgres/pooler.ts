@@ -2,7 +2,7 @@
 // something only as long as the connection has a server process of its own; behind a pooler each
 // transaction gets any free process. No server process ever serves two open connections, and no
 // connection changes its process, so a pooler that is detected here is certain. If it is not
-// detected, because other clients were faster, the next `look` detects it (`watchBackend`).
+// detected, because other clients were faster, the next `poll` detects it (`watchBackend`).
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
@@ -45,8 +45,8 @@ async function backendOf(client: pg.ClientBase, before = ""): Promise<number> {
 function pooled(): DroverError {
   return new DroverError(
     "NOT_SUPPORTED",
-    "the database is reached through a transaction pooler, where no session keeps the locks that " +
-      "say which supervisor watches what: name a second URL that leads to PostgreSQL itself, by " +
+    "the database is reached through a transaction pooler, where no session holds the locks that " +
+      "assign partitions to supervisors: give a second URL that leads to PostgreSQL itself, by " +
       "DROVER_DIRECT_URL or --direct-database. Everything else goes on through the pooler; a " +
       "server without supervisor (--supervisor none) needs no second URL",
   );

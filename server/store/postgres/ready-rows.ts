@@ -15,7 +15,7 @@ import { type LaneRange, rangesOf, type Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
 import type { Pages } from "./pages.ts";
-import type { Begun } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 import type { PageRow } from "./tx-pages.ts";
 
 type Lane = Parameters<Tx["lockReady"]>[0][number];
@@ -30,15 +30,19 @@ interface ReadyAt extends RunRef {
 interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"> {}
 
 interface State {
-  readonly begun: Begun;
+  readonly transaction: Transaction;
   readonly pages: Pages;
   readonly emptyLanes: EmptyLanes;
   /** The lanes of each flush. */
   readonly placed: Promise<readonly number[]>[];
 }
 
-export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLanes): ReadyRows {
-  const state: State = { begun, pages, emptyLanes, placed: [] };
+export function createReadyRows(
+  transaction: Transaction,
+  pages: Pages,
+  emptyLanes: EmptyLanes,
+): ReadyRows {
+  const state: State = { transaction, pages, emptyLanes, placed: [] };
   return Object.freeze({
     lockReady: (lanes, queuesLocked = false, marks = []) => lock(state, lanes, queuesLocked, marks),
     grant: async (grants) => grants.map((one) => handOut(state, one)),
@@ -61,10 +65,10 @@ async function lock(
   queuesLocked: boolean,
   marks: readonly Watermark[],
 ): Promise<LockedReady> {
-  const { begun, pages, emptyLanes } = state;
+  const { transaction, pages, emptyLanes } = state;
   if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane)))
     return holdEmpty(state, lanes, marks);
-  const found = await begun.query<LockedReadyRow | LaneRow>("lock_ready", {
+  const found = await transaction.query<LockedReadyRow | LaneRow>("lock_ready", {
     ...columns(lanes, { lane: ({ lane }) => lane, most: ({ limit }) => limit }),
     queues_locked: queuesLocked,
     ...rangeArrays(lanes, marks),
@@ -85,9 +89,9 @@ async function lock(
 
 /** A scan that reads nothing: the lanes were empty a moment ago, so only its own rows are there. */
 function holdEmpty(state: State, lanes: readonly Lane[], marks: readonly Watermark[]): LockedReady {
-  const { begun, emptyLanes } = state;
+  const { transaction, emptyLanes } = state;
   const asked = columns(lanes, { lane: ({ lane }) => lane });
-  void begun.send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
+  void transaction.send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
   const rows = own(state, new Set(lanes.map(({ lane }) => lane)));
   for (const { lane, limit } of lanes)
     emptyLanes.scanned(lane, rows.filter((row) => row.lane === lane).length <= limit);
@@ -110,13 +114,13 @@ function note(
 }
 
 /** What the transaction has made ready in these lanes. */
-function own({ begun, pages }: State, open: ReadonlySet<number>): readonly ReadyRow[] {
+function own({ transaction, pages }: State, open: ReadonlySet<number>): readonly ReadyRow[] {
   return pages
     .made()
     .flatMap(({ cell, step, terms, priority }) =>
       open.has(terms.lane) ? claimable(pages, { ...cell, step, lane: terms.lane, priority }) : [],
     )
-    .filter(({ until }) => until === null || until > begun.now);
+    .filter(({ until }) => until === null || until > transaction.now);
 }
 
 /** Of each lane as many rows as are asked for, in the order of dispatch. */
@@ -140,13 +144,13 @@ function claimable(pages: Pages, at: ReadyAt): readonly ReadyRow[] {
   return row ? [{ runId, partition, step, lane, priority, ...row }] : [];
 }
 
-function handOut({ begun, pages }: State, grant: Grant): Granted {
+function handOut({ transaction, pages }: State, grant: Grant): Granted {
   const { secret, session, agentId, pollSeq } = grant;
   const { runId, step, lane } = grant.ready;
   const to = { secret, session, agentId, pollSeq, lane };
-  const after = movingSide(pages.handOut(runId, step, to, begun.now).step)?.state;
+  const after = movingSide(pages.handOut(runId, step, to, transaction.now).step)?.state;
   if (after?.kind !== "LEASED") throw new Error(`step ${step} was handed out and is not leased`);
-  return { ...grant, grantedAt: begun.now, attemptBy: after.attemptBy };
+  return { ...grant, grantedAt: transaction.now, attemptBy: after.attemptBy };
 }
 
 function taskOf({ step, terms }: PageStep) {

@@ -15,7 +15,7 @@ import type {
 import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
 import { columns, writeEach } from "./columns.ts";
 import type { Values } from "./sql.ts";
-import type { Begun, Query } from "./transaction.ts";
+import type { Query, Transaction } from "./transaction.ts";
 
 export function createSchedules(query: Query): Schedules {
   return Object.freeze({
@@ -52,7 +52,10 @@ export async function listSchedules(
   return rows.map(scheduleOf);
 }
 
-export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">): ScheduleTx {
+export function schedulesLockedBy({
+  query,
+  send,
+}: Pick<Transaction, "query" | "send">): ScheduleTx {
   return {
     async lockSchedules(ids, wait) {
       const rows = await query<ScheduleRow>(wait ? "lock_schedules_wait" : "lock_schedules_skip", {

@@ -6,7 +6,7 @@ import { type Answers, createAnswers } from "./answers.ts";
 import type { DatabaseTime } from "./database-time.ts";
 import { INCARNATION } from "./pool.ts";
 import type { Values } from "./sql.ts";
-import type { Begun, Query, TransactUse } from "./transaction.ts";
+import type { Query, Transaction, TransactUse } from "./transaction.ts";
 
 export interface TransactionId {
   readonly xid: string;
@@ -20,7 +20,7 @@ interface BeginAnswer {
 }
 
 interface Sent {
-  readonly begun: Begun;
+  readonly transaction: Transaction;
   begin(): Promise<BeginAnswer>;
   /** Waits if an answer may still fail the transaction. */
   checked(): Promise<void>;
@@ -42,7 +42,7 @@ interface Given {
 interface State extends Given {
   readonly client: pg.PoolClient;
   readonly answers: Answers;
-  /** null: neither told by an answer nor assumed. */
+  /** null: no answer has contained it yet, and it is not assumed. */
   now: EpochMs | null;
   over: boolean;
 }
@@ -51,7 +51,7 @@ export function createSent(client: pg.PoolClient, { ask, use, time }: Given): Se
   const answers = createAnswers();
   const state: State = { client, ask, use, time, answers, now: null, over: false };
   return Object.freeze({
-    begun: begunOn(state),
+    transaction: transactionOn(state),
     begin: () => begin(state),
     checked: answers.checked,
     commit: () => commit(state),
@@ -62,7 +62,7 @@ export function createSent(client: pg.PoolClient, { ask, use, time }: Given): Se
   } satisfies Sent);
 }
 
-function begunOn(state: State): Begun {
+function transactionOn(state: State): Transaction {
   const { use, time } = state;
   return Object.freeze({
     get now() {
@@ -77,7 +77,7 @@ function begunOn(state: State): Begun {
       state.now ??= time.assumed();
       return state.now !== null;
     },
-  } satisfies Begun);
+  } satisfies Transaction);
 }
 
 async function query<Row extends pg.QueryResultRow>(
@@ -88,7 +88,7 @@ async function query<Row extends pg.QueryResultRow>(
   live(state);
   const { ask, answers } = state;
   const answer = answers.keep(ask<Row>(name, values), false);
-  await answers.hear();
+  await answers.awaitPending();
   return answer;
 }
 
@@ -113,19 +113,19 @@ function live({ over }: State): void {
 
 function begin(state: State): Promise<BeginAnswer> {
   const { client, use, time, answers } = state;
-  const begun = sendBegin(client, use).then((answer) => {
-    time.heard(answer.now);
+  const began = sendBegin(client, use).then((answer) => {
+    time.observe(answer.now);
     state.now ??= answer.now;
     return answer;
   });
-  return answers.keep(begun, !(use.optimistic && use.leadsWithLock));
+  return answers.keep(began, !(use.optimistic && use.leadsWithLock));
 }
 
 async function commit(state: State): Promise<void> {
   const { client, answers } = state;
   state.over = true;
   const committed = answers.keep(client.query("commit"), false);
-  await answers.hear();
+  await answers.awaitPending();
   const { command } = await committed;
   if (command !== "COMMIT") throw new Error(`commit was answered by ${command}`);
 }

@@ -1,6 +1,6 @@
 // Renews plans that were made while a table was empty, soon after it has filled. A vacuum of a
-// table whose rows are deleted tells the planner that there are none. If an open snapshot kept the
-// vacuum from giving the pages back, the planner goes on believing so as the table fills: it reads
+// table whose rows are deleted records that there are none. If an open snapshot kept the vacuum
+// from giving the pages back, the planner goes on believing so as the table fills: it reads
 // all leases for each report of a batch (a hundred milliseconds instead of three), on every
 // connection, until the next round of autovacuum, a minute later. An ANALYZE corrects that, and
 // makes every session plan again.

@@ -46,7 +46,7 @@ export type Send = <Row extends pg.QueryResultRow>(
   check?: (rows: readonly Row[]) => void,
 ) => Promise<readonly Row[]>;
 
-export interface Begun {
+export interface Transaction {
   /** In a transaction that leads with a lock: known from the first answer on. */
   readonly now: EpochMs;
   readonly query: Query;
@@ -70,7 +70,7 @@ export function createTransact(
 ) {
   return async function transact<T>(
     options: TransactUse,
-    work: (begun: Begun) => Promise<T>,
+    work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
     try {
       return await once(options, work);
@@ -81,7 +81,10 @@ export function createTransact(
     }
   };
 
-  async function once<T>(options: TransactUse, work: (begun: Begun) => Promise<T>): Promise<T> {
+  async function once<T>(
+    options: TransactUse,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw storeFailure(error);
     });
@@ -90,7 +93,7 @@ export function createTransact(
     try {
       const begin = sent.begin();
       if (!options.leadsWithLock) await sent.checked();
-      const result = await work(sent.begun);
+      const result = await work(sent.transaction);
       await sent.checked();
       await sent.commit().catch(async (error: unknown) => {
         if (!isAway(error)) throw error;

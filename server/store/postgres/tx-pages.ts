@@ -6,10 +6,10 @@ import { pageNoOf } from "../../core/page/page.ts";
 import type { RunId } from "../store.ts";
 import { type Cell, type Cells, newCell } from "./cells.ts";
 import type { KnownPage, PageCache } from "./page-cache.ts";
-import type { Begun } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 export interface TxPages {
-  readonly begun: Begun;
+  readonly transaction: Transaction;
   readonly cache: PageCache;
   readonly cells: Cells;
   /** Runs are held by what the cache has: if one of them has changed, the transaction fails. */

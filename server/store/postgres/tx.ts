@@ -26,7 +26,7 @@ import { permitsOf } from "./permits.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
-import type { Begun, Query, Transact } from "./transaction.ts";
+import type { Query, Transact, Transaction } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
 interface OpenTx {
@@ -48,8 +48,8 @@ export async function transactOn<T>(
   options: TransactOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { committed, result } = await transact(options, async (begun) => {
-    const open = createTx(begun, known);
+  const { committed, result } = await transact(options, async (transaction) => {
+    const open = createTx(transaction, known);
     const done = await work(open.tx);
     void open.tx.placeReady();
     return { committed: open.committed, result: done };
@@ -58,13 +58,13 @@ export async function transactOn<T>(
   return result;
 }
 
-function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
-  const { query, send } = begun;
-  const pages = createPages(begun, cache);
-  const ready = createReadyRows(begun, pages, emptyLanes);
+function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenTx {
+  const { query, send } = transaction;
+  const pages = createPages(transaction, cache);
+  const ready = createReadyRows(transaction, pages, emptyLanes);
   const tx: Tx = Object.freeze({
     get now() {
-      return begun.now;
+      return transaction.now;
     },
     holdWriter: ({ node, number }, taken) =>
       query<TakenPartition>("hold_writer", {
@@ -92,15 +92,15 @@ function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     loadEscalations: (wanted) => loadEscalations(query, wanted),
     loadItemOutputs: (maps) => loadItemOutputs(query, maps),
     loadMessages: (runs) => loadMessages(query, runs),
-    ...permitsOf(begun),
-    ...laneQuestionsOf(begun),
-    ...schedulesLockedBy(begun),
+    ...permitsOf(transaction),
+    ...laneQuestionsOf(transaction),
+    ...schedulesLockedBy(transaction),
     insertRuns: async (runs) => {
       pages.begin(runs);
       insertRuns(send, runs);
     },
     rewriteDerived: async (runs) => rewriteDerived(query, cache, await pages.lockRuns(runs, true)),
-    write: (passes) => writePasses(begun, { pages, emptyLanes }, passes),
+    write: (passes) => writePasses(transaction, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,
     // The count is without the tasks that have ended in this transaction.
     lockQueues: (queues) => lockQueues(query, queues),

@@ -7,7 +7,7 @@ import { type EscalationAnswer, type RowsOfEffects, STAYS_OPEN } from "../rows-o
 import type { RunId } from "../store.ts";
 import { answers, escalationReasons, outboxKinds, rules } from "./codes.ts";
 import { columns, ofEach, payloadColumns, writeEach, writeRows } from "./columns.ts";
-import type { Begun, Query, Send } from "./transaction.ts";
+import type { Query, Send, Transaction } from "./transaction.ts";
 
 export function writeInterventions(send: Send, changes: readonly RowsOfEffects[]): void {
   writeRows(
@@ -52,16 +52,19 @@ export async function recordIntervention(
   });
 }
 
-type Write = Pick<Begun, "now" | "send">;
+type Write = Pick<Transaction, "now" | "send">;
 
 /**
  * Writes the input to runs: answers, signals, decisions, changed inputs. Answers come before the
  * closes that follow from them, and both before the escalations that the pass opens.
  */
-export async function writePeople(begun: Write, changes: readonly RowsOfEffects[]): Promise<void> {
-  const { send } = begun;
-  await writeEscalations(begun, changes);
-  writeSignals(begun, changes);
+export async function writePeople(
+  transaction: Write,
+  changes: readonly RowsOfEffects[],
+): Promise<void> {
+  const { send } = transaction;
+  await writeEscalations(transaction, changes);
+  writeSignals(transaction, changes);
   writeRows(
     send,
     "write_decisions",

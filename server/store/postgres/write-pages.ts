@@ -16,7 +16,7 @@ import type { RunId, RunRef } from "../store.ts";
 import { type Cell, changesOf } from "./cells.ts";
 import { runStates } from "./codes.ts";
 import { type Columns, columns, writeRows } from "./columns.ts";
-import type { Begun, Send } from "./transaction.ts";
+import type { Send, Transaction } from "./transaction.ts";
 
 interface RowOf<Row> {
   readonly cell: Cell;
@@ -28,7 +28,7 @@ interface RowOf<Row> {
  * of others on the same pages, which claims have passed over while the pages were locked.
  */
 export function writePages(
-  { now, send }: Pick<Begun, "now" | "send">,
+  { now, send }: Pick<Transaction, "now" | "send">,
   dirty: readonly Cell[],
   headOf: (runId: RunId) => PageHead,
 ): Promise<readonly number[]> {

@@ -13,7 +13,7 @@ import { columns, ofEach, payloadColumns, writeRows } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
 import { writeMessages } from "./messages.ts";
 import type { Pages } from "./pages.ts";
-import type { Begun, Send } from "./transaction.ts";
+import type { Send, Transaction } from "./transaction.ts";
 import { writeInterventions, writePeople } from "./write-history.ts";
 
 /** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
@@ -74,11 +74,11 @@ export function insertRuns(send: Send, runs: readonly NewRun[]): void {
 }
 
 export async function writePasses(
-  begun: Begun,
+  transaction: Transaction,
   { pages, emptyLanes }: { readonly pages: Pages; readonly emptyLanes: EmptyLanes },
   records: readonly PassRecord[],
 ): Promise<Written> {
-  const { send } = begun;
+  const { send } = transaction;
   const leases = await pages.apply(records);
   const ended = endLeases(send, records, leases);
   // If the statement fails, so does its waiter.
@@ -90,7 +90,7 @@ export async function writePasses(
     ),
   );
   const more = records.filter(({ effects }) => !changesPagesOnly(effects));
-  if (more.length > 0) await writeRowsBeside(begun, more.map(rowsOfEffects));
+  if (more.length > 0) await writeRowsBeside(transaction, more.map(rowsOfEffects));
   const freesNothing =
     pages.isFromCache() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
   const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];
@@ -98,8 +98,11 @@ export async function writePasses(
 }
 
 /** What the effects of these passes append beside the pages of their runs. */
-async function writeRowsBeside(begun: Begun, rows: readonly RowsOfEffects[]): Promise<void> {
-  const { send } = begun;
+async function writeRowsBeside(
+  transaction: Transaction,
+  rows: readonly RowsOfEffects[],
+): Promise<void> {
+  const { send } = transaction;
   writeRows(
     send,
     "insert_kept",
@@ -112,7 +115,7 @@ async function writeRowsBeside(begun: Begun, rows: readonly RowsOfEffects[]): Pr
   );
   writeInterventions(send, rows);
   writeMessages(send, rows);
-  await writePeople(begun, rows);
+  await writePeople(transaction, rows);
 }
 
 /** Ended tasks free capacity of their queues, which claims of this transaction count. */

@@ -21,7 +21,7 @@ export function rootIdOf(runId: RunId): string {
 }
 
 /**
- * The span of a task that was handed out, or of a child run that was begun. Each has its own fence.
+ * The span of a task that was handed out, or of a started child run. Each has its own fence.
  * Verify tasks have the fence of the attempt that they are about, and are numbered by `n` from 1.
  */
 export function attemptIdOf(runId: RunId, step: number, fence: number, n: number): string {

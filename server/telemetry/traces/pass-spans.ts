@@ -28,7 +28,7 @@ import {
 export interface TracedPass extends Traced {
   readonly record: PassRecord;
   /** The run began with this pass. */
-  readonly begun: boolean;
+  readonly started: boolean;
   /** When the pass was written. */
   readonly now: EpochMs;
   /** The escalations of the run, if the pass has closed one or ended the run. */
@@ -51,13 +51,13 @@ export function spansOfPass(seen: TracedPass): readonly SpanData[] {
 /** Whether this pass has ended the run; a run may begin and end in one pass. */
 export function endsRun({
   record: { before, after },
-  begun,
-}: Pick<TracedPass, "record" | "begun">) {
-  return isEnded(after.run.state) && (begun || !isEnded(before.run.state));
+  started,
+}: Pick<TracedPass, "record" | "started">) {
+  return isEnded(after.run.state) && (started || !isEnded(before.run.state));
 }
 
 /** Whether the spans of the pass need the escalations of the run. */
-export function asksForEscalations(seen: Pick<TracedPass, "record" | "begun">): boolean {
+export function asksForEscalations(seen: Pick<TracedPass, "record" | "started">): boolean {
   const { after, effects } = seen.record;
   const closes = ({ kind }: Effect): boolean =>
     kind === "escalation-closed" || kind === "escalation-answered";

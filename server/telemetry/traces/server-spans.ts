@@ -9,7 +9,7 @@ import { SERVER_SPANS, type SpanData, type SpanLink } from "../spans.ts";
 const LINKS_MAX = 128;
 
 export interface Committed {
-  /** The kind of batch: advance, schedule, claim, fire … */
+  /** The kind of batch: advance, schedule, claim, occurrences … */
   readonly name: string;
   /** The time of the transaction, by the database's clock. */
   readonly now: EpochMs;

@@ -18,7 +18,7 @@ interface TracedRunsOptions {
 
 export interface TracedRuns {
   /** Caches what would be read otherwise. */
-  begun(run: NewRun): Promise<unknown>;
+  started(run: NewRun): Promise<unknown>;
   /** null: the spans of the run are not needed. A run that is gone is left out. */
   of(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, Traced | null>>;
   forget(id: RunId): void;
@@ -41,7 +41,7 @@ export function createTracedRuns({ reads, plans, needsAll }: TracedRunsOptions):
   }
 
   return Object.freeze({
-    begun: (run) => learn(tracedRun(run)),
+    started: (run) => learn(tracedRun(run)),
     async of(ids) {
       const found = new Map<RunId, Traced | null>();
       const unknown = new Set<RunId>();

@@ -109,7 +109,10 @@ async function isSampledParent(
 function later(state: State, work: () => Promise<void>): void {
   const { log } = state.options;
   if (state.waiting === WAITING_MAX) {
-    log.warn({ event: "traces.dropped" }, "spans are made slower than work is done");
+    log.warn(
+      { event: "traces.dropped" },
+      "spans are produced more slowly than work is done: some are dropped",
+    );
     return;
   }
   state.waiting++;
@@ -121,16 +124,16 @@ function later(state: State, work: () => Promise<void>): void {
 
 async function emitCommitted(
   state: State,
-  { worked: { records, begun }, now, batch }: CommittedWork,
+  { worked: { records, started }, now, batch }: CommittedWork,
 ): Promise<void> {
   const { options, runs } = state;
-  const begunIds = new Set(begun.map(({ runId }) => runId));
-  for (const run of begun) await runs.begun(run);
+  const startedIds = new Set(started.map(({ runId }) => runId));
+  for (const run of started) await runs.started(run);
   const traced = await runs.of(records.map(({ head }) => head.runId));
   for (const record of records) {
     const { runId } = record.head;
     const found = traced.get(runId);
-    if (found) await emitPass(state, found, { record, begun: begunIds.has(runId), now });
+    if (found) await emitPass(state, found, { record, started: startedIds.has(runId), now });
   }
   const [first] = records;
   emitBatch(options, {
@@ -145,7 +148,7 @@ async function emitCommitted(
 async function emitPass(
   { options, runs }: State,
   traced: Traced,
-  pass: Pick<TracedPass, "record" | "begun" | "now">,
+  pass: Pick<TracedPass, "record" | "started" | "now">,
 ): Promise<void> {
   const { reads } = options;
   const { record } = pass;

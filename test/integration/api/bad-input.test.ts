@@ -142,7 +142,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
     [
       "an enum value that nobody knows",
       workflow(task("a", { onFailure: 77 })),
-      [["definition.steps[0].on_failure", "77 is none that this server knows: use one of"]],
+      [["definition.steps[0].on_failure", "77 is unknown to this server: use one of"]],
     ],
   ];
 

@@ -147,7 +147,7 @@ describe("a drain", () => {
     await began.promise;
     await world.server.drain();
     expect([1, 13, 14]).toContain((await stuck).code);
-    expect(world.logged).toContain("the grace of the drain is over: calls are cut");
+    expect(world.logged).toContain("the grace period of the drain is over: open calls are cut");
   });
 
   test("may be asked for twice, and stop after it and before it ends", async () => {

@@ -264,7 +264,7 @@ function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
     clock,
     random: systemRandom,
     plans: createPlans(store, evaluatorOf),
-    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
+    handOver: { claim: async () => null, started: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
     typical: NO_TYPICAL_DURATIONS,

@@ -89,7 +89,7 @@ describe("a schedule", () => {
   test.for<[string, Spec, string, string]>([
     ["no cron", { ...NIGHTLY, ...cron("61 * * * *") }, "spec.cron.expression", "minute: 61"],
     ["six fields", { ...NIGHTLY, ...cron("0 0 2 * * *") }, "spec.cron.expression", "five fields"],
-    ["no such day", { ...NIGHTLY, ...cron("0 0 30 2 *") }, "spec.cron.expression", "never comes"],
+    ["no such day", { ...NIGHTLY, ...cron("0 0 30 2 *") }, "spec.cron.expression", "never occurs"],
     ["no zone", { ...NIGHTLY, ...cron("0 2 * * *", "Berlin") }, "spec.cron.time_zone", '"Berlin"'],
     ["too often", { ...NIGHTLY, ...every(9) }, "spec.interval.every", "9.0s"],
     ["a late offset", { ...NIGHTLY, ...every(60, 60) }, "spec.interval.offset", "less than every"],

@@ -182,7 +182,13 @@ const waiting = create(GetRunResponseSchema, {
       closedBy: 'answered "skip" by bob',
       answer: { answer: "skip", by: "bob", why: "no gift needed" },
     },
-    { id: "2", runId: "r2", reason: "pickup", message: "nobody polls", openedTime: at("12:00:06") },
+    {
+      id: "2",
+      runId: "r2",
+      reason: "pickup",
+      message: "no agent polls",
+      openedTime: at("12:00:06"),
+    },
   ],
   settings: [
     { field: "timeout", value: "7d", source: SettingSource.DEFAULT },
@@ -274,7 +280,7 @@ describe("show", () => {
         "escalations",
         "2026-01-31 12:00:04Z  gift  step-failed: no paper",
         "  closed 2026-01-31 12:00:05Z: skip, by bob (not verified): no gift needed",
-        "2026-01-31 12:00:06Z  the run  pickup: nobody polls",
+        "2026-01-31 12:00:06Z  the run  pickup: no agent polls",
         "  open: a person must answer",
         "  next: drover escalation show r2/2",
         "  or: drover run cancel r2 --leave --reason WHY",

@@ -43,9 +43,7 @@ const run = (token: string | null, ...args: string[]) => {
 test("who shows no token, or one that may not, is told what to do", async () => {
   const none = await run(null, "run", "list");
   expect(none.code).toBe(1);
-  expect(none.stderr).toMatch(
-    /shows no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/,
-  );
+  expect(none.stderr).toMatch(/has no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/);
   const { stdout } = await run(admin, "token", "create", "eyes", "--role", "viewer", "--by", "ada");
   const refused = await run(stdout.trim(), "queue", "pause", "travel", "--reason", "why not");
   expect(refused.code).toBe(1);
@@ -114,5 +112,5 @@ test("beyond loopback it wants TLS in front, and takes no for an answer", async 
   const args = ["server", "--address", "0.0.0.0:0", "--require-tokens"];
   const { code, stderr } = await callDrover(args, { env, cwd: folder });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/in plain text, and whoever hears it has every token.*--tls-in-front/);
+  expect(stderr).toMatch(/in plain text, which exposes every token.*--tls-in-front/);
 });

@@ -69,7 +69,7 @@ test("an item waits for the queue that its expressions name", async () => {
     detail: { case: "lane", value: { queue: "to-south", task } },
     actions: [{ kind: ActionKind.START_AGENT, queue: "to-south", task }],
   });
-  expect(item?.sentence).toContain('nobody polls queue "to-south"');
+  expect(item?.sentence).toContain('no agent polls queue "to-south"');
 });
 
 test("items are listed with their queues, while they are in one or with an agent", async () => {
@@ -93,7 +93,7 @@ test("a gate is told of as such while it is to look", async () => {
   expect(await mapOf()).toMatchObject({ kind: "MAP", state: "READY", ...gate });
   const { answer } = await grpc.unary(SchedulerService.method.explainRun, { run: refOf(runId) });
   expect(answer?.wait?.sentence).toContain(
-    `the gate of "m" waits for an agent: nobody polls queue "gates" for task "${gate.task}"`,
+    `the gate of "m" waits for an agent: no agent polls queue "gates" for task "${gate.task}"`,
   );
   await succeed(await take(gate.task, "gates"));
   expect(await mapOf()).toMatchObject({ state: "WAITING", task: "", queue: "" });

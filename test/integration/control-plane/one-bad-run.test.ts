@@ -68,7 +68,7 @@ describe("600 timers that always fail", () => {
       };
       await expect.poll(failing, { timeout: 20_000 }).toMatchObject({
         saw: expect.stringMatching(/^its handling has failed 2 times in a row: /),
-        did: "lets it rest for 2 s, and nothing else waits for it",
+        did: "tries it again in 2 s; nothing else waits for it",
       });
     } finally {
       await plane.close();
@@ -112,7 +112,7 @@ describe("timers that always fail, twelve times as many as can rest", () => {
         (await historyOf(quiet, bad)).interventions.map(({ rule, did }) => `${rule}: ${did}`);
       await expect
         .poll(rules, { timeout: 20_000 })
-        .toEqual([expect.stringMatching(/^failing: lets it rest for 300 s, or longer/)]);
+        .toEqual([expect.stringMatching(/^failing: tries it again in 300 s, or longer/)]);
       expect(timers.failedRows()).toBeLessThanOrEqual(BAD / 12);
     } finally {
       await timers.stop();

@@ -368,7 +368,7 @@ describe("the pickup watch", () => {
     const questions = await Promise.all([free, run].map((one) => historyOf(here, one)));
     const messages = questions.map(({ escalations }) => escalations.map(({ message }) => message));
     expect(messages).toEqual([
-      [expect.stringContaining(`nobody polls queue "${queue}"`)],
+      [expect.stringContaining(`no agent polls queue "${queue}"`)],
       [expect.stringContaining(`no agent of version "2.1" polls queue "${queue}"`)],
     ]);
   });

@@ -33,7 +33,7 @@ const BROKEN = {
   kind: "failure",
   class: "permanent",
   code: "drover.schema",
-  message: "cents must be integer",
+  message: "cents must be an integer",
 } as const;
 
 describe("a success whose output breaks the schema of its step", () => {
@@ -93,7 +93,7 @@ describe("an approval with a form", () => {
       expect(await plane.scheduler.command(run, { ...decision, form })).toEqual({
         kind: "refused",
         run: "RUNNING",
-        why: expect.stringMatching(/cents must be integer|must have "cents"|must be object/),
+        why: expect.stringMatching(/cents must be an integer|must have "cents"|must be an object/),
       });
     expect(await historyOf(plane, run)).toEqual(before);
     const decided = { ...decision, form: json({ cents: 5 }) };

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../../../server/clock.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
-import { type Begun, createTransact } from "../../../server/store/postgres/transaction.ts";
+import { createTransact, type Transaction } from "../../../server/store/postgres/transaction.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Hand, openHand } from "../control-plane/hand.ts";
@@ -55,14 +55,14 @@ function impatient(): Clock {
 
 const insert =
   (name: string) =>
-  ({ query }: Begun) =>
+  ({ query }: Transaction) =>
     query("create_namespace", { name, region: "default" });
 
 async function isStored(name: string): Promise<boolean> {
   return (await hand.query("select from drover.namespace where name = $1", [name])).length === 1;
 }
 
-async function backendOf({ query }: Begun): Promise<number> {
+async function backendOf({ query }: Transaction): Promise<number> {
   await query("find_namespace", { name: "default" });
   const rows = await hand.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database()
@@ -103,9 +103,9 @@ describe("a COMMIT whose answer is lost", () => {
   it("and that did not count is told apart: the batch may be sent again as it is", async () => {
     const backend = Promise.withResolvers<number>();
     loseAnswerOfCommit(async () => terminate(await backend.promise));
-    const failed = transact({}, async (begun) => {
-      await insert("aborted")(begun);
-      backend.resolve(await backendOf(begun));
+    const failed = transact({}, async (transaction) => {
+      await insert("aborted")(transaction);
+      backend.resolve(await backendOf(transaction));
     }).catch((error: unknown) => error);
     const error = await failed;
     expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
@@ -150,15 +150,15 @@ describe("a COMMIT whose answer is lost", () => {
 
 describe("a connection that dies in the middle of a batch", () => {
   it("while the batch thinks fails the batch and not the process", async () => {
-    const batch = transact({}, async (begun) => {
-      await insert("dies-idle")(begun);
-      const pid = await backendOf(begun);
+    const batch = transact({}, async (transaction) => {
+      await insert("dies-idle")(transaction);
+      const pid = await backendOf(transaction);
       await terminate(pid);
       await expect
         .poll(() => hand.query("select from pg_stat_activity where pid = $1", [pid]))
         .toEqual([]);
       await new Promise(setImmediate);
-      return begun.query("find_namespace", { name: "default" });
+      return transaction.query("find_namespace", { name: "default" });
     });
     await expect(batch).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(await isStored("dies-idle")).toBe(false);
@@ -196,8 +196,8 @@ describe("a connection that dies in the middle of a batch", () => {
 
 describe("a batch that fails by itself", () => {
   it("is rolled back, and its connection serves the next", async () => {
-    const failed = transact({}, async (begun) => {
-      await insert("rolled-back")(begun);
+    const failed = transact({}, async (transaction) => {
+      await insert("rolled-back")(transaction);
       throw new Error("changed its mind");
     });
     await expect(failed).rejects.toThrow("changed its mind");
@@ -244,15 +244,15 @@ function watchTheWire(): string[] {
 }
 
 describe("statements that nobody waits for", () => {
-  const sendInsert = ({ send }: Begun, name: string) =>
+  const sendInsert = ({ send }: Transaction, name: string) =>
     void send("create_namespace", { name, region: "default" });
 
   it("leave together, the last of them with COMMIT", async () => {
     await transact({}, async () => undefined);
     const wire = watchTheWire();
-    await transact({}, async (begun) => {
-      sendInsert(begun, "sent-first");
-      sendInsert(begun, "sent-second");
+    await transact({}, async (transaction) => {
+      sendInsert(transaction, "sent-first");
+      sendInsert(transaction, "sent-second");
     });
     expect(wire).toEqual([
       "begin",
@@ -268,23 +268,27 @@ describe("statements that nobody waits for", () => {
   });
 
   it("are waited for by the next that somebody waits for", async () => {
-    const seen = await transact({}, async (begun) => {
-      sendInsert(begun, "sent-before");
-      return begun.query("find_namespace", { name: "sent-before" });
+    const seen = await transact({}, async (transaction) => {
+      sendInsert(transaction, "sent-before");
+      return transaction.query("find_namespace", { name: "sent-before" });
     });
     expect(seen).toMatchObject([{ name: "sent-before" }]);
   });
 
   it("fail the batch with what went wrong first, COMMIT or not", async () => {
-    const failing = (begun: Begun) => {
-      sendInsert(begun, "half-done");
-      void begun.send("find_version", { namespace_id: "not a number", name: "x", version: 0 });
+    const failing = (transaction: Transaction) => {
+      sendInsert(transaction, "half-done");
+      void transaction.send("find_version", {
+        namespace_id: "not a number",
+        name: "x",
+        version: 0,
+      });
     };
-    const atCommit = transact({}, async (begun) => failing(begun));
+    const atCommit = transact({}, async (transaction) => failing(transaction));
     await expect(atCommit).rejects.toMatchObject({ code: "22P02" });
-    const atQuery = transact({}, async (begun) => {
-      failing(begun);
-      await begun.query("find_namespace", { name: "default" });
+    const atQuery = transact({}, async (transaction) => {
+      failing(transaction);
+      await transaction.query("find_namespace", { name: "default" });
     });
     await expect(atQuery).rejects.toMatchObject({ code: "22P02" });
     expect(await isStored("half-done")).toBe(false);
@@ -320,17 +324,19 @@ describe("statements that nobody waits for", () => {
       await over;
       throw new Error("Connection terminated unexpectedly");
     });
-    await expect(transact({}, async (begun) => sendInsert(begun, "both-lost"))).resolves.toBe(
-      undefined,
-    );
+    await expect(
+      transact({}, async (transaction) => sendInsert(transaction, "both-lost")),
+    ).resolves.toBe(undefined);
     vi.restoreAllMocks();
     expect(await isStored("both-lost")).toBe(true);
   });
 
   it("cannot be asked of a transaction that is over", async () => {
-    const begun = await transact({}, async (it) => it);
-    await expect(begun.query("find_namespace", { name: "default" })).rejects.toThrow("is over");
-    expect(() => begun.send("find_namespace", { name: "default" })).toThrow("is over");
+    const transaction = await transact({}, async (it) => it);
+    await expect(transaction.query("find_namespace", { name: "default" })).rejects.toThrow(
+      "is over",
+    );
+    expect(() => transaction.send("find_namespace", { name: "default" })).toThrow("is over");
   });
 });
 
@@ -340,10 +346,10 @@ describe("a transaction that leads with a lock", () => {
   it("sends it with BEGIN, and knows the time when it is answered", async () => {
     await transact({}, async () => undefined);
     const wire = watchTheWire();
-    const now = await transact(leads, async (begun) => {
-      expect(() => begun.now).toThrow("first answer");
-      await begun.query("find_namespace", { name: "default" });
-      return begun.now;
+    const now = await transact(leads, async (transaction) => {
+      expect(() => transaction.now).toThrow("first answer");
+      await transaction.query("find_namespace", { name: "default" });
+      return transaction.now;
     });
     expect(wire).toEqual([
       "begin",
@@ -375,7 +381,7 @@ describe("an optimistic transaction", () => {
   const NO_RUN = "0198c0de-0000-7000-8000-00000000002a";
 
   /** `known`: of a run that is not there. */
-  function hold({ now, send }: Begun, known: readonly number[] = []): void {
+  function hold({ now, send }: Transaction, known: readonly number[] = []): void {
     void send("hold_known_runs", {
       partition: known.map(() => 0),
       run_id: known.map(() => NO_RUN),
@@ -388,11 +394,11 @@ describe("an optimistic transaction", () => {
   it("goes out whole, COMMIT with it, once the time is known", async () => {
     await transact({}, async () => undefined);
     const wire = watchTheWire();
-    await transact(optimistic, async (begun) => {
-      expect(begun.assumeNow()).toBe(true);
-      hold(begun);
-      void begun.send("create_namespace", { name: "whole", region: "default" });
-      expect(Math.abs(begun.now - Date.now())).toBeLessThan(60_000);
+    await transact(optimistic, async (transaction) => {
+      expect(transaction.assumeNow()).toBe(true);
+      hold(transaction);
+      void transaction.send("create_namespace", { name: "whole", region: "default" });
+      expect(Math.abs(transaction.now - Date.now())).toBeLessThan(60_000);
     });
     const sent = ["begin", "hold_known_runs", "create_namespace", "commit"];
     expect(wire).toEqual([...sent, ...sent.map((name) => `= ${name}`)]);
@@ -402,11 +408,11 @@ describe("an optimistic transaction", () => {
   it("is worked once more, by what it reads, where what was known is no longer so", async () => {
     await transact({}, async () => undefined);
     const tries: boolean[] = [];
-    await transact(optimistic, async (begun) => {
-      tries.push(begun.optimistic);
-      if (begun.optimistic && begun.assumeNow()) hold(begun, [1]);
-      void begun.send("create_namespace", { name: `try-${tries.length}`, region: "default" });
-      await begun.query("find_namespace", { name: "default" });
+    await transact(optimistic, async (transaction) => {
+      tries.push(transaction.optimistic);
+      if (transaction.optimistic && transaction.assumeNow()) hold(transaction, [1]);
+      void transaction.send("create_namespace", { name: `try-${tries.length}`, region: "default" });
+      await transaction.query("find_namespace", { name: "default" });
     });
     expect(tries).toEqual([true, false]);
     expect([await isStored("try-1"), await isStored("try-2")]).toEqual([false, true]);
@@ -416,19 +422,20 @@ describe("an optimistic transaction", () => {
     await transact({}, async () => undefined);
     const tries: boolean[] = [];
     const ways = [
-      async (begun: Begun) => void (await begun.send("find_namespace", { name: "default" })),
+      async (transaction: Transaction) =>
+        void (await transaction.send("find_namespace", { name: "default" })),
       async () => {
         throw new Error("what was known makes no sense any more");
       },
     ];
     for (const fails of ways)
-      await transact(optimistic, async (begun) => {
-        tries.push(begun.optimistic);
-        if (!begun.optimistic) return;
+      await transact(optimistic, async (transaction) => {
+        tries.push(transaction.optimistic);
+        if (!transaction.optimistic) return;
         await transact({}, async () => undefined);
-        expect(begun.assumeNow()).toBe(true);
-        hold(begun, [1]);
-        await fails(begun);
+        expect(transaction.assumeNow()).toBe(true);
+        hold(transaction, [1]);
+        await fails(transaction);
       });
     expect(tries).toEqual([true, false, true, false]);
   });
@@ -440,9 +447,9 @@ describe("an optimistic transaction", () => {
     await ahead({}, async () => undefined);
     aheadMs = 5_000;
     const tries: boolean[] = [];
-    await ahead(optimistic, async (begun) => {
-      tries.push(begun.optimistic);
-      if (begun.optimistic && begun.assumeNow()) hold(begun);
+    await ahead(optimistic, async (transaction) => {
+      tries.push(transaction.optimistic);
+      if (transaction.optimistic && transaction.assumeNow()) hold(transaction);
     });
     expect(tries).toEqual([true, false]);
   });
@@ -457,10 +464,10 @@ describe("an optimistic transaction", () => {
       const isBegin = String(asked[0]).startsWith("begin");
       return Reflect.apply(query, this, isBegin ? ["select 1 / 0"] : asked);
     });
-    const batch = transact(optimistic, async (begun) => {
-      expect(begun.assumeNow()).toBe(true);
-      hold(begun);
-      void begun.send("create_namespace", { name: "alone", region: "default" });
+    const batch = transact(optimistic, async (transaction) => {
+      expect(transaction.assumeNow()).toBe(true);
+      hold(transaction);
+      void transaction.send("create_namespace", { name: "alone", region: "default" });
     });
     // Which of the two it hears first, the error or the end of its session, is chance.
     await expect(batch).rejects.toThrow(/division by zero|does not answer/);

@@ -60,7 +60,7 @@ test("the attempt that never ends is suspect, with its evidence, and what was le
   expect(others).toEqual([]);
   expect(slow).toMatchObject({
     rule: "slow",
-    saw: expect.stringMatching(/of 4\d that ended well/),
+    saw: expect.stringMatching(/of 4\d successful ones/),
   });
   expect(await drover("run", "why", hung)).toContain("suspect");
   expect(await drover("run", "show", hung)).toContain("suspect since");

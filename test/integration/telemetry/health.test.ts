@@ -149,7 +149,7 @@ describe("the health", () => {
   it("is degraded for each reason by itself, and says it in numbers", () => {
     const late = { ...nothing, rows: { ...noneOverdue(), run: 2 }, oldestAt: 1_000 };
     expect(healthOf(late, since(0), HEALTH_DEFAULTS).reasons).toEqual([
-      "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): nobody acts on it, or not fast enough",
+      "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): the owner of its partition does not process it, or not fast enough",
     ]);
     expect(healthOf({ ...nothing, unowned }, since(2_000), HEALTH_DEFAULTS).reasons).toEqual([
       '3 partitions of region "eu" are without owner: start drover supervisor --region eu, or see why its supervisor hangs',

@@ -35,7 +35,7 @@ describe("a trigger is refused, and nothing is stored,", () => {
       "at an end that signals",
       `${END}signal: { run_key: a, name: b, signal_id: c }\n`,
       "",
-      "end of a run can do",
+      "end of a run",
     ],
     [
       "at an end with a key",

@@ -217,7 +217,7 @@ test("an escalation that nobody answers reminds, and its deadline answers", asyn
   ]);
   const { escalations } = await historyOf(plane, { runId, partition: 0 });
   expect(escalations).toMatchObject([
-    { answer: { answer: "skip", by: "deadline", why: "nobody answered within 4 s" } },
+    { answer: { answer: "skip", by: "deadline", why: "no person answered within 4 s" } },
   ]);
 });
 

@@ -75,8 +75,8 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "sessions watched by nobody",
     file: "supervisor/silent-sessions.ts",
-    find: "heardSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),",
-    replace: "heardSince: () => new Map<number, EpochMs>(),",
+    find: "listeningSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),",
+    replace: "listeningSince: () => new Map<number, EpochMs>(),",
     why: "an agent that has fallen silent keeps its task until its attempt has no time left",
   },
 ];

@@ -179,9 +179,9 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "signature unchecked",
     file: "api/trigger/trigger-route.ts",
-    find: "if (authFailure) return listed(NOBODY, authFailure);",
-    replace: "if (authFailure) listed(NOBODY, authFailure);",
-    why: "whoever knows the address of a trigger sets it off",
+    find: "if (authFailure) return listed(UNAUTHENTICATED, authFailure);",
+    replace: "if (authFailure) listed(UNAUTHENTICATED, authFailure);",
+    why: "any caller that knows the address of a trigger can trigger it",
   },
   {
     name: "a bad event takes its batch with it",

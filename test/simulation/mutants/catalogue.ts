@@ -260,8 +260,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "low-water mark on a plain sequence",
     file: "store/memory/transactions.ts",
-    find: "oldest: () => Math.min(...state.begun),",
-    replace: "oldest: () => Math.max(...state.begun),",
+    find: "oldest: () => Math.min(...state.open),",
+    replace: "oldest: () => Math.max(...state.open),",
     why: "claims pass over what was written by a transaction that began early and committed late",
   },
   ...PAGE_MUTANTS,

@@ -213,7 +213,7 @@ describe("about a step forward", () => {
       ],
     });
     expect(world.effects).toContainEqual({
-      kind: "strategy-begun",
+      kind: "strategy-started",
       step: 1,
       place: 1,
       planned: 0,

@@ -70,7 +70,7 @@ describe("a deadline", () => {
       n: 1,
       answer: "skip",
       by: "deadline",
-      why: "nobody answered within 30 min",
+      why: "no person answered within 30 min",
     });
   });
 

@@ -168,7 +168,7 @@ describe("a task for which all that ask are cordoned", () => {
       ],
     });
     expect(stepSentence(world.plan, wait, world.now())).toMatch(
-      /"a" waits for an agent: whoever polls queue "bank" for task "a" is cordoned \(3 of 3\);/,
+      /"a" waits for an agent: every agent that polls queue "bank" for task "a" is cordoned \(3 of 3\);/,
     );
   });
 });
@@ -480,6 +480,6 @@ test("a sentence names what is waited for, since when, what was tried and what c
   ]);
   world.fireNext();
   expect(runSentence(world.plan, explained(world), world.now() + 90_000)).toBe(
-    'For 90 s "hotel" waits for an agent: nobody polls queue "eu" for task "book"; its last task ended busy, attempts that count: 1; in 4 min it is alarmed that nobody takes it.',
+    'For 90 s "hotel" waits for an agent: no agent polls queue "eu" for task "book"; its last task ended busy, attempts that count: 1; in 4 min an alarm is raised that no agent takes it.',
   );
 });

@@ -195,7 +195,7 @@ describe("waves", () => {
     const gate = { task: "check" };
     for (const [waves, did] of [
       [{ size: 1, pauseMs: 5_000 }, "the next wave begins"],
-      [{ size: 1, pauseMs: 5_000, gate }, "its gate looks whether the next wave may begin"],
+      [{ size: 1, pauseMs: 5_000, gate }, "its gate checks whether the next wave may begin"],
     ] as const) {
       const world = mapWorld({ over: "2", waves });
       succeed(world, "m[0]");
@@ -313,7 +313,7 @@ describe("a late report of a gate", () => {
     expect(world.report(lost, success())).toMatchObject({ kind: "lease-lost" });
     expect(ready(world)).toEqual(["m[2]"]);
     expect(world.interventions("late-effect")).toMatchObject([
-      { saw: expect.stringContaining("after its wave had begun") },
+      { saw: expect.stringContaining("after its wave had started") },
     ]);
   });
 

@@ -42,7 +42,7 @@ describe("pausing", () => {
     expect(world.tryClaim("b")).toBeUndefined();
   });
 
-  test("lets leased work finish: its agent is not told to stop", () => {
+  test("lets leased work finish: its agent is not asked to stop", () => {
     const { world, held } = paused();
     expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { kind: "none" } });
     expect(world.report(held, success())).toEqual({ kind: "done" });

@@ -87,7 +87,7 @@ describe("a person who changes the input of a fallback that never ran", () => {
       { planned: 0, changed: false },
       { planned: 1, changed: true },
     ]);
-    const begun = world.effects.filter((effect) => effect.kind === "strategy-begun");
+    const begun = world.effects.filter((effect) => effect.kind === "strategy-started");
     expect(begun).toMatchObject([
       { place: 1, input: null },
       { place: 1, input: { json: '{"changed":true}' } },

@@ -10,7 +10,7 @@ test("a task that nobody polls for is alarmed, with what a person can do", () =>
   world.advance(PICKUP_MS);
   world.fire("a", { polled: false });
   const [alarm] = world.interventions("pickup");
-  expect(alarm?.saw).toContain('nobody polls queue "travel" for task "fly"');
+  expect(alarm?.saw).toContain('no agent polls queue "travel" for task "fly"');
   expect(alarm?.did).toContain("Start an agent for this queue and task");
   expect(world.step("a").forward).toMatchObject({ kind: "READY", alarms: 1 });
 });

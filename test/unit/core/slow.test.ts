@@ -33,7 +33,7 @@ test("it is marked once its time has passed, with its evidence, and not before",
       fence: 1,
       dueAt: granted + 12_000,
       actedAt: granted + 12_000,
-      saw: expect.stringMatching(/runs for 12 s: of 431 that ended well 99 % took 8 s at most/),
+      saw: expect.stringMatching(/has run for 12 s: of 431 successful ones 99 % took 8 s at most/),
     },
   ]);
 });

@@ -103,7 +103,7 @@ describe("what does not", () => {
       'steps[0].escalation.deadline: step "a" has a deadline for its escalations and no answer for then: add then: fail, or another',
     ]);
     expect(problems(task({ escalation: { answer: "skip" } }))).toEqual([
-      'steps[0].escalation.then: step "a" says what follows when nobody answers, and not when: add deadline: 1d, or another',
+      'steps[0].escalation.then: step "a" has an answer that follows when no person answers, and no deadline: add deadline: 1d, or another',
     ]);
   });
 
@@ -141,12 +141,12 @@ describe("what does not", () => {
     [
       "a fallback on pickup that is not there",
       task({ onPickup: "fallback" }),
-      'steps[0].on_pickup: step "a" falls back when nobody picks it up, and has no fallback: add one',
+      'steps[0].on_pickup: step "a" falls back when no agent picks it up, and has no fallback: add one',
     ],
     [
       "a join over nothing",
       task({ runIf: "any_ok" }),
-      'steps[0].run_if: step "a" needs no step, so there is nothing that run_if could look at: remove it',
+      'steps[0].run_if: step "a" needs no step, so run_if has nothing to check: remove it',
     ],
     [
       "a timer that is tried again",
@@ -156,7 +156,7 @@ describe("what does not", () => {
     [
       "times of an agent that is not there",
       signal({ timeouts: { totalMs: 1 } }),
-      'steps[0].timeouts: step "a" has no agent, so timeouts means nothing: remove it, and say how long with `within`, and what then with `on_expiry`',
+      'steps[0].timeouts: step "a" has no agent, so timeouts means nothing: remove it, and set how long with `within`, and what follows with `on_expiry`',
     ],
     [
       "a fallback of people",
@@ -171,7 +171,7 @@ describe("what does not", () => {
     [
       "a schema of what a signal brings",
       signal({ outputSchema: json({}) }),
-      'steps[0].output_schema: step "a" is a signal, whose payload nobody judges: let the next step ask for what it needs by its `when`, or by its own schema',
+      'steps[0].output_schema: step "a" is a signal, whose payload is not checked: let the next step ask for what it needs by its `when`, or by its own schema',
     ],
     [
       "an output of an approval",
@@ -201,12 +201,12 @@ describe("what does not", () => {
     [
       "times of a child run that are its own",
       run({ timeouts: { totalMs: 1, attemptMs: 1 } }),
-      'steps[0].timeouts: step "a" has a child run, whose times are those of its own steps: say no more than total',
+      'steps[0].timeouts: step "a" has a child run, whose times are those of its own steps: set only total',
     ],
     [
       "a child run that is tried again whatever went wrong",
       run({ retry: [{ attempts: 2 }] }),
-      'steps[0].retry[0].on: step "a" has a child run, which is begun anew only for the codes drover.child-failed and drover.child-cancelled: name one of them',
+      'steps[0].retry[0].on: step "a" has a child run, which is started again only for the codes drover.child-failed and drover.child-cancelled: name one of them',
     ],
     [
       "effects of a child run",

@@ -46,7 +46,7 @@ describe("a failure that the run goes on after", () => {
       {
         step: 0,
         code: "",
-        message: '"a" failed, and the attempt that says why is no longer kept',
+        message: '"a" failed, and the attempt with the reason is no longer stored',
       },
     ]);
   });

@@ -116,7 +116,7 @@ describe("steps", () => {
     ["steps.flight", "1:6 this is no value: name one of its fields output, status, error"],
     ["size(steps)", "1:6 steps is no value"],
     ["steps[input.name].output", "1:12 name the step by its id in quotes"],
-    ["has(steps.flight.error)", "error is always there"],
+    ["has(steps.flight.error)", "error is always set"],
     ['steps.flight.status == "SUCCEDED"', '1:24 "SUCCEDED" is no status of a step: did you mean'],
   ])("%s is refused", (text, message) => {
     expect(refusal(text)).toContain(message);
@@ -140,8 +140,8 @@ describe("names and types", () => {
     ["run.id + 1", "1:8 + does not take string and int: it takes"],
     ["size(3)", "1:1 size does not take int: it takes bytes; list; string; map"],
     ["run.id == 3", "1:8 a string is never equal to an int"],
-    ["input.wants_car && 1", "1:20 an int stands beside &&, where a bool is needed"],
-    ['"a" ? 1 : 2', "1:1 a string stands as a condition"],
+    ["input.wants_car && 1", "1:20 an int is used beside &&, where a bool is needed"],
+    ['"a" ? 1 : 2', "1:1 a string is used as a condition"],
     ["[1, 2]['a']", "a string is no index of a list"],
     ["run.id.exists(x, true)", "a string has no items to go through"],
     ["{1.5: 2}", "1:2 a double is no key"],
@@ -189,7 +189,7 @@ describe("what fails when it is evaluated", () => {
     ["input.none.x", 'null has no field "x" (line 1, column 11)'],
     ["input.list[3]", "there is no item 3: the list has 3, counted from 0"],
     ["input.name + input.n", "+ does not take string and int (line 1, column 12)"],
-    ["input.n ? 1 : 2", "the number 2 stands where true or false is needed"],
+    ["input.n ? 1 : 2", "the number 2 is given where true or false is needed"],
     ["input.n / 0", "divide by zero (line 1, column 9)"],
     ["9223372036854775807", "JSON cannot carry exactly"],
     ["1e999", "JSON cannot carry"],
@@ -212,7 +212,7 @@ describe("what fails when it is evaluated", () => {
     const result = evaluate(compiled.expression, { ...facts, steps: new Map() });
     expect(result).toEqual({
       ok: false,
-      message: 'steps.flight.output: what step "flight" came to is not known',
+      message: 'steps.flight.output: the result of step "flight" is not known',
     });
   });
 

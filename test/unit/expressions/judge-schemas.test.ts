@@ -33,9 +33,9 @@ describe.each(KINDS)("an output %s", (_of, work, place) => {
 
   test.each<[string, Payload | null, string]>([
     ["lacks a field", json({}), 'the value must have "cents"'],
-    ["has a field of another type", json({ cents: "5" }), "cents must be integer"],
+    ["has a field of another type", json({ cents: "5" }), "cents must be an integer"],
     ["has a field out of its bounds", json({ cents: -1 }), "cents must be >= 0"],
-    ["is none", null, "the value must be object"],
+    ["is none", null, "the value must be an object"],
     ["is not JSON", bytes, "it is not JSON, and its schema asks for it"],
   ])("that %s is told with where and why", (_why, output, problem) => {
     expect(outputProblem(place, output)).toBe(problem);
@@ -61,7 +61,7 @@ test("each step is asked for its own schema", () => {
     ],
   });
   expect([outputProblem(0, json(1)), outputProblem(1, json(1))]).toEqual([
-    "the value must be string",
+    "the value must be a string",
     null,
   ]);
 });
@@ -81,8 +81,8 @@ describe("what an approver fills in", () => {
 
   test.each<[string, Payload | null, string]>([
     ["lacks a field", json({}), 'the value must have "cents"'],
-    ["has a field of another type", json({ cents: "5" }), "cents must be integer"],
-    ["is nothing", null, "the value must be object"],
+    ["has a field of another type", json({ cents: "5" }), "cents must be an integer"],
+    ["is nothing", null, "the value must be an object"],
     ["is not JSON", bytes, "it is not JSON, and its schema asks for it"],
   ])("is told with where and why where it %s", (_why, form, problem) => {
     expect(formProblem(0, form)).toBe(problem);

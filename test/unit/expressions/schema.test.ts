@@ -37,11 +37,11 @@ describe("a value", () => {
 
   test.each<readonly [Json, string]>([
     [{}, 'the value must have "name"'],
-    [[], "the value must be object"],
-    [{ name: 1 }, "name must be string"],
+    [[], "the value must be an object"],
+    [{ name: 1 }, "name must be a string"],
     [{ name: "ann" }, 'name must match pattern "^[A-Z]"'],
     [{ name: "Ann", code: "x" }, 'code must match pattern "^[0-9]+$"'],
-    [{ name: "Ann", age: 1.5 }, "age must be integer"],
+    [{ name: "Ann", age: 1.5 }, "age must be an integer"],
     [{ name: "Ann", born: "31.1.2020" }, 'born must match format "date"'],
     [{ name: "Ann", seats: ["a", "c"] }, 'seats[1] must be one of ["a","b"]'],
     [{ name: "Ann", seats: ["a", "a"] }, "seats must not hold the same item twice"],
@@ -52,7 +52,9 @@ describe("a value", () => {
 
   test("is checked against parts that refer to each other", () => {
     const tree = { type: "object", properties: { left: { $ref: "#" }, value: { type: "number" } } };
-    expect(check(tree, { left: { left: { value: "x" } } })).toBe("left.left.value must be number");
+    expect(check(tree, { left: { left: { value: "x" } } })).toBe(
+      "left.left.value must be a number",
+    );
     expect(check({ $defs: { a: { const: 1 } }, items: { $ref: "#/$defs/a" } }, [1, 2])).toBe(
       "[1] must be 1",
     );
@@ -104,7 +106,7 @@ describe("a schema is refused", () => {
 });
 
 describe("a check ends", () => {
-  const costs = "the value cannot be checked: it takes more work than is done at once";
+  const costs = "the value cannot be checked: it takes more work than one evaluation may";
   let deep: Json = 1;
   for (let level = 0; level < 45; level++) deep = [deep];
 

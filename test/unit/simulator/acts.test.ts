@@ -101,15 +101,13 @@ describe("an agent", () => {
   test("hangs, and does not listen: its attempt times out twice over", async () => {
     const came = await whatCameOf("[hang, succeed]");
     expect(came).toMatchObject({ run: "COMPLETED", by: ["attempt of a", "attempt of a"] });
-    expect(came.lines).toContainEqual(
-      expect.stringMatching(/is told to stop, and does not listen$/),
-    );
+    expect(came.lines).toContainEqual(expect.stringMatching(/is asked to stop, and ignores it$/));
   });
 
-  test("stands at 47 %: the stall is found while it beats", async () => {
+  test("stalls at 47 %: the stall is found while it beats", async () => {
     const came = await whatCameOf("[stall, succeed]");
     expect(came).toMatchObject({ run: "COMPLETED", by: ["stall of a", "attempt of a"] });
-    expect(came.lines).toContain("0 default-1 a stands at 47 %");
+    expect(came.lines).toContain("0 default-1 a stalls at 47 %");
   });
 
   test("crashes, having done it or not", async () => {

@@ -66,7 +66,7 @@ describe("what is wrong with a file", () => {
       file(
         "    agents:\n      book-flight: { fail: { permanent: true } }\n    expect: COMPLETED\n",
       ),
-      "scenarios[0].agents.book-flight.fail: it needs the key code: the error code, by which `retry.on` tells failures apart (line 5, column 28)",
+      "scenarios[0].agents.book-flight.fail: it needs the key code: the error code, which `retry.on` may name (line 5, column 28)",
     ],
     [
       file("    agents: { book-flight: { freeze: 30 } }\n    expect: COMPLETED\n"),

@@ -64,9 +64,9 @@ describe("the rows of a page", () => {
     expect(derivedRows(page)).toMatchObject({ ready: [], leases: [] });
   });
 
-  test("a task of which nobody knows the terms is refused", () => {
+  test("a task without terms is refused", () => {
     expect(() => derivedRows(pageOf(pageStepOf({ no: 4, forward: readyFor() })))).toThrow(
-      "step 4 has a task, and nothing says on which terms",
+      "step 4 has a task, and its terms are missing",
     );
   });
 });

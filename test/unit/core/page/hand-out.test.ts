@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { Lease } from "../../../../server/core/model/model.ts";
 import type { Payload } from "../../../../server/core/model/payload.ts";
 import {
+  applyHeartbeat,
   type HandOut,
   type HeartbeatOfTask,
   handOut,
-  hearHeartbeat,
 } from "../../../../server/core/page/hand-out.ts";
 import type { PageStep, TaskTerms } from "../../../../server/core/page/page.ts";
 import { START } from "../../../support/core-world.ts";
@@ -106,7 +106,7 @@ describe("a heartbeat", () => {
     ...more,
   });
   const hear = (was: PageStep, more: Partial<HeartbeatOfTask> = {}, session = SESSION) =>
-    hearHeartbeat(was, session, said(more), NOW);
+    applyHeartbeat(was, session, said(more), NOW);
   const heard = (was: PageStep, more: Partial<HeartbeatOfTask> = {}) => {
     const answer = hear(was, more);
     if (!answer) throw new Error("the session holds the task");
