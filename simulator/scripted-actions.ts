@@ -19,8 +19,8 @@ import type { VirtualTime } from "./virtual-time.ts";
 interface ScriptedActions {
   /** Called when the run has changed. */
   changed(): void;
-  /** An action is still to come; `standsStill`: no further state will be reached without one. */
-  isPending(standsStill: boolean): boolean;
+  /** An action is still to come; `isStill`: no further state will be reached without one. */
+  isPending(isStill: boolean): boolean;
   /** Actions that were never performed, in words. */
   undone(): readonly string[];
 }
@@ -78,7 +78,7 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
         plan(event, Math.max(1, on.afterMs));
       }
     },
-    isPending: (standsStill: boolean) => planned > 0 || (waiting.size > 0 && !standsStill),
+    isPending: (isStill: boolean) => planned > 0 || (waiting.size > 0 && !isStill),
     undone: () =>
       [...waiting].map(({ on, path }) =>
         on.kind === "when"

@@ -41,7 +41,7 @@ function isWriting(target: EventTarget | null): boolean {
   );
 }
 
-function hear(event: KeyboardEvent): void {
+function onKeyDown(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
   if (document.querySelector("dialog[open]") !== null) return;
   const sequence =
@@ -56,4 +56,4 @@ function hear(event: KeyboardEvent): void {
   use.act();
 }
 
-addEventListener("keydown", hear);
+addEventListener("keydown", onKeyDown);
