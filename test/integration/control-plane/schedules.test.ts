@@ -141,13 +141,13 @@ describe("a moment that has come", () => {
     const other = { ...chain(schedule.task, 2), workflow: schedule.name };
     await here.scheduler.registerWorkflow(here.namespace, other, false);
     const { actor } = await ownerOf(schedule);
-    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", begun: 1 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", handled: 1 });
     await expectOnceEach(schedule, 1);
     expect(await occurrencesOf(schedule)).toMatchObject([{ cause: "calendar", actor }]);
     expect(await runsOf(schedule)).toMatchObject([{ version: 2, state: "RUNNING" }]);
     const [last] = await occurrencesOf(schedule);
     expect((await recordOf(schedule.name)).next?.at).toBe((last?.at ?? 0) + HOUR);
-    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", begun: 0 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", handled: 0 });
   });
 
   it("is found by the look of its owner, and its task handed to an agent", async () => {
@@ -170,8 +170,8 @@ describe("a moment that has come", () => {
     const next = ownerOf(schedule);
     await hand.untilWaiting("writer");
     gate.open();
-    expect(await first).toEqual({ kind: "done", begun: 1 });
-    expect(await beginDue(there, schedule, (await next).actor)).toEqual({ kind: "done", begun: 0 });
+    expect(await first).toEqual({ kind: "done", handled: 1 });
+    expect(await beginDue(there, schedule, (await next).actor)).toEqual({ kind: "done", handled: 0 });
     await expectOnceEach(schedule, 1);
   });
 
@@ -181,7 +181,7 @@ describe("a moment that has come", () => {
     const next = await ownerOf(schedule);
     expect(await beginDue(here, schedule, former.actor)).toEqual({ kind: "fenced" });
     expect(await occurrencesOf(schedule)).toEqual([]);
-    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", begun: 1 });
+    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", handled: 1 });
     await expectOnceEach(schedule, 1);
   });
 
@@ -196,7 +196,7 @@ describe("a moment that has come", () => {
     const second = beginDue(there, schedule, { node: other.node, epoch: actor.epoch + 1 });
     expect(await second).toEqual({ kind: "fenced" });
     gate.open();
-    expect(await first).toEqual({ kind: "done", begun: 3 });
+    expect(await first).toEqual({ kind: "done", handled: 3 });
     await expectOnceEach(schedule, 3);
   });
 
@@ -209,7 +209,7 @@ describe("a moment that has come", () => {
     await hand.endIdleTransaction();
     const next = await ownerOf(schedule);
     expect(await occurrencesOf(schedule)).toEqual([]);
-    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", begun: 1 });
+    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", handled: 1 });
     gate.open();
     await first;
     await expectOnceEach(schedule, 1);
@@ -223,7 +223,7 @@ describe("a moment that has come", () => {
       `"workflow":"gone"`,
     ]);
     const { actor } = await ownerOf(schedule);
-    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", begun: 2 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", handled: 2 });
     const rows = await occurrencesOf(schedule);
     expect(rows.map(({ outcome }) => outcome)).toEqual(["refused", "refused"]);
     expect(rows[0]?.message).toContain('there is no workflow "gone"');
@@ -354,7 +354,7 @@ describe("a person's word about a schedule", () => {
     await hand.query("update drover.schedule set wake_at = null where id = $1", [schedule.id]);
     expect((await here.store.dueRows([partition], 10)).schedules).toEqual([]);
     const { actor } = await ownerOf(schedule);
-    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", begun: 0 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", handled: 0 });
     await here.scheduler.resumeSchedule(of(schedule));
     await here.scheduler.resumeSchedule(of(schedule));
     expect(await occurrencesOf(schedule)).toMatchObject([
