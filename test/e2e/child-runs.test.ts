@@ -170,9 +170,14 @@ describe("a parent and what it has begun", () => {
     work({
       "book-flight": () => 1,
       "free-flight": () => 1,
-      "book-hotel": async (_task, { signal }) => {
+      "book-hotel": async (task, { signal }) => {
         await new Promise<void>((resolve) => {
           signal.addEventListener("abort", () => resolve());
+        });
+        // The agent ends an attempt before the server does, which may call it a failure till then.
+        await until("the deadline has stopped the run", async () => {
+          const { run } = await client.getRun(task.runId);
+          return run.state === "RUNNING" ? null : true;
         });
         stopped.push("hotel");
         throw new PermanentError("stopped", "it was told to stop", { noEffect: true });
