@@ -182,7 +182,7 @@ describe("no agent for a queue", () => {
   });
 });
 
-test("an open circuit: the service is back, and nobody waits for the next try", async () => {
+test("an open circuit: an operator closes it once the service is back", async () => {
   const remote = { isUp: false };
   const handlers: Handlers = {
     charge: async () => {
@@ -262,7 +262,7 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   expect(clicks).toBe(3);
 });
 
-test("a paused namespace: somebody has forgotten to let it go on", async () => {
+test("a paused namespace: an operator forgot to resume it", async () => {
   await startAgent(done);
   await operate("PauseNamespace", { reason: "moving house" });
   const runId = await startRun();

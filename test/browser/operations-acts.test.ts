@@ -105,7 +105,7 @@ describe("an escalation", () => {
     expect(at(await escalation(question), "escalation", "closedTime")).toBeUndefined();
   });
 
-  it("is released by whoever has claimed it, and taken over by somebody else", async () => {
+  it("is released by the person who claimed it, and claimed by another", async () => {
     const question = await firstOpen();
     const claimedBy = async () => at(await escalation(question), "escalation", "claimedBy");
     await open(question.path);

@@ -1,6 +1,6 @@
 /**
  * A server with everything that an operator may meet: workflows in two versions, a run that asks a
- * person, tasks that nobody asks for, an agent at work and one that was lost, schedules.
+ * person, tasks that no agent polls for, an agent at work and one that was lost, schedules.
  */
 import { type Agent, createAgent, UnknownError } from "@drover/sdk";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
@@ -103,7 +103,7 @@ function travelAgent({ address }: TestServer): Agent {
   });
 }
 
-/** Its remote service breaks off in the middle: nobody knows whether the card was charged. */
+/** Its remote service breaks off in the middle: it is unknown whether the card was charged. */
 function paymentAgent({ address }: TestServer): Agent {
   return createAgent({
     address,

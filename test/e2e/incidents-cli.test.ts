@@ -149,7 +149,7 @@ describe("no agent for a queue", () => {
   });
 });
 
-test("an open circuit: the service is back, and nobody waits for the next try", async () => {
+test("an open circuit: an operator closes it once the service is back", async () => {
   const { client, agent, start, commands } = await openNamespace("down");
   const remote = { isUp: false };
   const handlers: Handlers = {
@@ -225,7 +225,7 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   expect(commands.typed()).toBe(3);
 });
 
-test("a paused namespace: somebody has forgotten to let it go on", async () => {
+test("a paused namespace: an operator forgot to resume it", async () => {
   const { client, agent, start, commands, namespace } = await openNamespace("paused");
   await agent("till-1", "tills", done);
   const pause = { namespace, reason: "moving house" };

@@ -252,14 +252,14 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     failsAlways: (runId: string) => befalls(runId, "run always fails", "always-fails"),
     cannotBeMade: (runId: string) => befalls(runId, "task cannot be made", "cannot-be-made"),
     message(to: string, isServer: boolean, isOnce: boolean): MessageFate {
-      const usualMs = chance.between(0, 3);
+      const normalMs = chance.between(0, 3);
       const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>
         recorder.fault({ kind: "network", did }, to, isServer);
       if (strikes("message lost")) {
         record("lost");
         return { kind: "lost" };
       }
-      let inMs = usualMs;
+      let inMs = normalMs;
       if (strikes("message delayed")) {
         record("delayed");
         inMs += chance.between(300, 6_000);
@@ -272,11 +272,11 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       return { kind: "arrives", inMs, againInMs: inMs + chance.between(0, 2_000) };
     },
     store(call: StoreCall): StoreWay {
-      const usualMs = chance.between(0, 2);
+      const normalMs = chance.between(0, 2);
       const backMs = chance.between(0, 2);
       const isSlow = call.isTransaction === true && strikes("store slow");
       if (isSlow) recorder.fault({ kind: "store", did: "slow" }, "store", false);
-      const toMs = usualMs + (isSlow ? chance.between(50, SLOW_MS_MAX) : 0);
+      const toMs = normalMs + (isSlow ? chance.between(50, SLOW_MS_MAX) : 0);
       return { fate: storeFate(call), toMs, backMs };
     },
     heal() {

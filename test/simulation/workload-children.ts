@@ -23,7 +23,7 @@ import { fitted } from "./workload-times.ts";
 type Maker = (chance: Chance, canary: string, children: readonly string[]) => StepDefinition[];
 type Child = Partial<StepRules> & RunWork;
 
-/** As a usual step, one of the workflows. */
+/** As a standard step, one of the workflows. */
 export function childWork(
   chance: Chance,
   canary: string,

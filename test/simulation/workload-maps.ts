@@ -1,5 +1,5 @@
 // Steps over lists: a few items, some at a time, in one go or in waves, with gates between them
-// that are sometimes lost or fail: what a usual run has of them, and runs for rare ways.
+// that are sometimes lost or fail: what a standard run has of them, and runs for rare ways.
 import type {
   GateDefinition,
   MapWork,
@@ -27,7 +27,7 @@ type Map = Partial<StepRules> & MapWork;
 
 const ITEMS_MOST = 5;
 
-/** As a usual task, for each of some items. */
+/** As a standard task, for each of some items. */
 export function mapWork(chance: Chance, canary: string): Partial<StepRules> & StepWork {
   return {
     ...shape(chance),

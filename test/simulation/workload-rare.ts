@@ -22,8 +22,8 @@ import {
 } from "./workload.ts";
 import { CHILD_MAKERS } from "./workload-children.ts";
 import { MAP_MAKERS } from "./workload-maps.ts";
+import { standardDefinition } from "./workload-standard.ts";
 import { fitted } from "./workload-times.ts";
-import { usualDefinition } from "./workload-usual.ts";
 
 type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
 
@@ -301,7 +301,7 @@ const MAKERS: readonly Maker[] = [
 const RARE_SHARE = 0.48;
 const CHILD_SHARE = 0.2;
 
-/** Mostly a usual one. `children`: workflows that its steps may run; at least one. */
+/** Mostly a standard one. `children`: workflows that its steps may run; at least one. */
 export function randomDefinition(
   chance: Chance,
   canary: string,
@@ -310,7 +310,7 @@ export function randomDefinition(
   return fitted(
     chance.happens(RARE_SHARE)
       ? rareDefinition(chance, canary, children)
-      : usualDefinition(chance, canary, children),
+      : standardDefinition(chance, canary, children),
   );
 }
 

@@ -142,10 +142,10 @@ export function randomUndo(chance: Chance): CompensateDefinition {
 export function randomRetry(chance: Chance): readonly Partial<RetryPolicy>[] {
   const attempts = chance.between(2, 5);
   const initialMs = chance.between(20, 1_000);
-  const usual = { attempts, initialMs, maxMs: 2_000 };
-  if (chance.happens(0.15)) return [{ ...usual, attempts: 1 }];
-  if (chance.happens(0.2)) return [{ on: ["busy"], attempts: 2, initialMs: 30 }, usual];
-  return [usual];
+  const standard = { attempts, initialMs, maxMs: 2_000 };
+  if (chance.happens(0.15)) return [{ ...standard, attempts: 1 }];
+  if (chance.happens(0.2)) return [{ on: ["busy"], attempts: 2, initialMs: 30 }, standard];
+  return [standard];
 }
 
 export function randomTimeouts(chance: Chance): Partial<Timeouts> {

@@ -154,7 +154,7 @@ describe("the supervisor's loop", () => {
     expect(looks).toEqual([0, 501]);
   });
 
-  it("looks again at once when a moment came while a look was under way", async () => {
+  it("scans again at once when a timer was added during a scan", async () => {
     const gate = Promise.withResolvers<DueScan>();
     const { clock, timers, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
     timers.start();

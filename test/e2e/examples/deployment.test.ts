@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { inRepair, servers, versionOf, waveOf } from "../../../agents-examples/deployment/fleet.ts";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 /** Servers of which the books say so for a release, in the order of the fleet. */
 function serversThat(facts: readonly Fact[], run: string, ...dids: readonly string[]) {

@@ -1,7 +1,7 @@
 /** The encoding story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { filmOf } from "../../../agents-examples/encoding/film.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 const seed = 3;
 

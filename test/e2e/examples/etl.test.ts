@@ -1,7 +1,7 @@
 /** The ETL story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { readable, rowsOf, run } from "../../../agents-examples/etl/orders.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 const seed = 1;
 

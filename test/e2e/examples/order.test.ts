@@ -1,6 +1,6 @@
 /** The order story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 test(
   "who paid has a parcel, who has none has the money back, and all were told",

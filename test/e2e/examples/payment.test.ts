@@ -1,6 +1,6 @@
 /** The payment story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 test(
   "every payment is charged once or not at all, whatever the card service does",

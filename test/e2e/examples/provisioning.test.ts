@@ -1,6 +1,6 @@
 /** The provisioning story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 test(
   "each environment is whole or gone, although every eighth call goes wrong",

@@ -1,7 +1,7 @@
 /** The transfer story, told as a user tells it, and by the naive caller. */
 import { expect, test } from "vitest";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/told-story.ts";
+import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 function centsOf(facts: readonly Fact[], did: string): number {
   return facts

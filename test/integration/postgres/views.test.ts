@@ -456,10 +456,10 @@ describe("lease_view", () => {
   });
 
   it("shows what follows from the step and its terms, where the page leaves it out", async () => {
-    const usual = { attemptBy: NOW + TIMEOUTS_DEFAULT.attemptMs, wakeAt };
+    const times = { attemptBy: NOW + TIMEOUTS_DEFAULT.attemptMs, wakeAt };
     const terms = { ...TERMS, lane, attemptMs: TIMEOUTS_DEFAULT.attemptMs };
     const step = { fence: 1, attempt: 1, firstReadyAt: NOW - 1_000 };
-    const lease = leaseWith({ fence: 2, attempt: 2, ...usual });
+    const lease = leaseWith({ fence: 2, attempt: 2, ...times });
     const runId = await makeStep({ ...step, forward: lease }, { terms });
     expect(await leasesOf(runId)).toMatchObject([
       {

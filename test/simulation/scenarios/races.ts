@@ -148,7 +148,7 @@ export const RACES: Readonly<Record<number, Race>> = {
       "integration/control-plane/cost.test.ts": [
         "writes the page of its run once for each thing that happens, and a row of each task",
       ],
-      "unit/timers.test.ts": ["looks again at once when a moment came while a look was under way"],
+      "unit/timers.test.ts": ["scans again at once when a timer was added during a scan"],
     },
   },
   14: {

@@ -1,7 +1,7 @@
 // Copies a text to the clipboard, and confirms it.
 import { useState } from "react";
 
-const SAID_MS = 1_500;
+const CONFIRMED_MS = 1_500;
 
 /** `what` as in "Copy the run's id". */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
@@ -14,7 +14,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       onClick={() => {
         void navigator.clipboard.writeText(text).then(() => {
           setDone(true);
-          setTimeout(() => setDone(false), SAID_MS);
+          setTimeout(() => setDone(false), CONFIRMED_MS);
         });
       }}
     >

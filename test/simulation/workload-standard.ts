@@ -14,7 +14,7 @@ const PIVOT_SHARE = 0.12;
 const MAP_SHARE = 0.08;
 const CHILD_SHARE = 0.05;
 
-export function usualDefinition(
+export function standardDefinition(
   chance: Chance,
   canary: string,
   children: readonly string[],
