@@ -208,7 +208,7 @@ describe("every dependency is used and declared, and every file is asked for", (
     ]);
   });
 
-  test("finds a tool that nobody calls", () => {
+  test("finds a tool without a caller", () => {
     const file = { path: "a.test.ts", text: 'import { test } from "vitest";' };
     expect(brokenDependencies(example("package.json", { vitest: "1", knip: "1" }, file))).toEqual([
       "package.json:1 declares knip, which no test, script or setting uses: remove it",

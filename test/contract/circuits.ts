@@ -147,7 +147,7 @@ export function describeCircuits(opened: Opened): void {
     ]);
   });
 
-  test("one task probes the service, and no other while it does; how it ended is told", async () => {
+  test("one task probes the service, and no other while it does; how it ended is returned", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { task: "t" }, b: { task: "t" } }));
     const of = await tried(store, run);

@@ -142,7 +142,7 @@ export function describeDue(opened: Opened): void {
       expect(await lookAt(store, run, 0)).toEqual(before);
     });
 
-    test("silence counts only from when somebody could have heard", async () => {
+    test("silence counts only from when a server could have received a heartbeat", async () => {
       const partition = ownPartition();
       const { store, granted } = await leased(SILENT_AT_ONCE, partition);
       const later = granted.grantedAt + A_MINUTE_MS;

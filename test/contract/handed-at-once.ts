@@ -88,7 +88,7 @@ export function describeHandedAtOnce(opened: Opened): void {
     expect(granted?.attemptBy).toBe(granted?.ready.until);
   });
 
-  test("what nobody asks for is ready after the transaction, whoever has looked elsewhere", async () => {
+  test("a task that no agent polls for is ready after the transaction, even if another lane was scanned", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"], task: "later" } }));
     const held = await claimOne(store, run);

@@ -25,7 +25,7 @@ function reserve(store: EngineStore, wish: Wish): Promise<KeyHolder & { readonly
 }
 
 export function describeKeys(opened: Opened): void {
-  test("a key that nobody holds belongs to the transaction that names it", async () => {
+  test("a key without a holder belongs to the transaction that names it", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const holder = await reserve(store, { namespaceId });

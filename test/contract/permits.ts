@@ -38,7 +38,7 @@ export function describeSlots(opened: Opened): void {
       return [...(found?.permits ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
     });
 
-  test("a key that nobody uses has no slots", async () => {
+  test("a key without holders has no slots", async () => {
     expect(await permitsOf(await newKey(opened().store))).toEqual([]);
   });
 

@@ -72,7 +72,7 @@ export function describeRuns(opened: Opened): void {
     expect(none).toEqual([]);
   });
 
-  test("a run that nobody holds is locked without waiting", async () => {
+  test("a run that no transaction holds is locked without waiting", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const locked = await store.transact({ name: "lock" }, (tx) => tx.lockRuns([run.ref], false));

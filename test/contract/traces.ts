@@ -33,7 +33,7 @@ export function describeTraces(opened: Opened): void {
     ]);
   });
 
-  test("a run that nobody traces has none", async () => {
+  test("a run without a trace has none", async () => {
     const { store } = opened();
     const run = await schedule(store, definition);
     const granted = await claimOne(store, run);

@@ -136,7 +136,7 @@ describe("an embedded PostgreSQL", () => {
     expect(await ask(connectionString, "select current_setting('jit')")).toEqual(["off"]);
   });
 
-  test("lets nobody in without the password, which only its account can read", async () => {
+  test("refuses logins without the password, which only its account can read", async () => {
     const { connectionString } = await open().start();
     const wrong = new URL(connectionString);
     wrong.password = "guess";
@@ -150,7 +150,7 @@ describe("an embedded PostgreSQL", () => {
     expect(statSync(`/proc/${serverPid()}`).uid).not.toBe(0);
   });
 
-  test("takes another port where somebody has taken the old one", async () => {
+  test("uses another port when another process has taken the old one", async () => {
     const postgres = open();
     const before = new URL((await postgres.start()).connectionString);
     await postgres.stop();

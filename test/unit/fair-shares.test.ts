@@ -12,7 +12,7 @@ const rowsOf = (demands: readonly Demand[], rowsMax: number) => {
 };
 
 describe("the rows of a claim", () => {
-  test("are all there, if nobody wants more", () => {
+  test("are all there, if no namespace wants more", () => {
     expect(rowsOf([of(1, 1, 30), of(2, 2, 70)], 100)).toEqual([30, 70]);
   });
 
@@ -43,7 +43,7 @@ const demands = fc.uniqueArray(
   { selector: ({ lane }) => lane },
 );
 
-test("nobody gets more than he wants, and no namespace less than its part", () => {
+test("no namespace gets more than it wants, or less than its part", () => {
   fc.assert(
     fc.property(demands, fc.integer({ min: 100, max: 1_000 }), (asked, rowsMax) => {
       const shares = fairShares(asked, rowsMax);

@@ -103,7 +103,7 @@ test("a reading that began before is no answer for calls after it", async () => 
   expect(await known.find(GOOD)).toMatchObject({ revoked: true });
 });
 
-test("a digest that nobody knows is asked for once, and again after a while", async () => {
+test("an unknown digest is queried once, and again after a while", async () => {
   const unknown = "cd".repeat(32);
   expect(await known.find(unknown)).toBeNull();
   for (let n = 0; n < 1_000; n++) expect(known.find(unknown)).toBeNull();

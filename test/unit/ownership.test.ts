@@ -86,7 +86,7 @@ describe("a node that joins", () => {
   );
 });
 
-describe("partitions that nobody has", () => {
+describe("partitions without an owner", () => {
   it("are taken all at once by a node that is alone", async () => {
     const first = await join();
     expect(first.owned()).toHaveLength(ALL);

@@ -1,4 +1,4 @@
-// The loop of the supervisor: when it looks, and what it does not wait for.
+// The loop of the supervisor: when it scans, and what it does not wait for.
 import { describe, expect, it } from "vitest";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/model/event.ts";
@@ -23,12 +23,12 @@ function backoff(runId: string, fence = 0): DueRow {
   return { kind: "backoff", ...of, polled: false, lane: null, agentVersion: null };
 }
 
-function watchesOver(
+function timersOver(
   answers: (() => Promise<DueScan>)[],
   land: (runId: string) => Promise<void> = () => Promise.resolve(),
 ) {
   const clock = handClock();
-  const looks: number[] = [];
+  const scans: number[] = [];
   const submitted: { runId: string; event: RunEvent }[] = [];
   const outside: string[] = [];
   const begins: (number | null)[] = [];
@@ -42,7 +42,7 @@ function watchesOver(
       dueRows(_partitions, _limit, { since, without: left = [] } = WHOLE_RANGE) {
         begins.push(since);
         without.push(left.map(({ id }) => id));
-        looks.push(clock.monotonicMs());
+        scans.push(clock.monotonicMs());
         return (answers.shift() ?? (() => Promise.resolve(NOTHING)))();
       },
     },
@@ -59,21 +59,21 @@ function watchesOver(
     onOutside: (what) => void outside.push(...what),
     onFailing: (_failed, backoff) => void failures.push(backoff.failures),
   });
-  return { clock, timers, looks, begins, without, submitted, outside, failures };
+  return { clock, timers, scans, begins, without, submitted, outside, failures };
 }
 
 describe("the supervisor's loop", () => {
-  it("looks at once, then when the next moment comes, and once a second at least", async () => {
+  it("scans at once, then at the next due time, and at least once a second", async () => {
     const soon = async () => ({ ...NOTHING, nextAt: 1_300 });
-    const { clock, timers, looks } = watchesOver([soon]);
+    const { clock, timers, scans } = timersOver([soon]);
     timers.start();
     await clock.advance(3_000);
-    expect(looks).toEqual([0, 301, 1_301, 2_301]);
+    expect(scans).toEqual([0, 301, 1_301, 2_301]);
   });
 
   it("begins where it left nothing before, and ten seconds earlier for who commits late", async () => {
     const at = (now: number, more: Partial<DueScan> = {}) => ({ ...NOTHING, now, ...more });
-    const { clock, timers, begins } = watchesOver([
+    const { clock, timers, begins } = timersOver([
       async () => at(100_000),
       async () => at(101_000, { due: [backoff("old")] }),
       async () => at(102_000),
@@ -95,7 +95,7 @@ describe("the supervisor's loop", () => {
 
   it("begins where it began while there is more than a look takes", async () => {
     const more = { ...NOTHING, now: 100_000, nextAt: 100_000 };
-    const { clock, timers, begins } = watchesOver([
+    const { clock, timers, begins } = timersOver([
       async () => more,
       async () => more,
       async () => ({ ...NOTHING, now: 100_500 }),
@@ -107,8 +107,8 @@ describe("the supervisor's loop", () => {
     expect(begins.slice(0, 5)).toEqual([null, null, null, 90_500, 90_500]);
   });
 
-  it("looks at all for partitions that it has taken, and once a minute", async () => {
-    const { clock, timers, begins } = watchesOver([]);
+  it("scans all timers of partitions that it has taken, and again once a minute", async () => {
+    const { clock, timers, begins } = timersOver([]);
     timers.start();
     await clock.advance(1_500);
     timers.taken([0]);
@@ -122,7 +122,7 @@ describe("the supervisor's loop", () => {
 
   it("goes on from where it was where all of it is more than a statement may take", async () => {
     const tooMuch = () => Promise.reject(new Error("canceling statement due to statement timeout"));
-    const { clock, timers, begins } = watchesOver([
+    const { clock, timers, begins } = timersOver([
       tooMuch,
       async () => ({ ...NOTHING, now: 100_500 }),
     ]);
@@ -136,7 +136,7 @@ describe("the supervisor's loop", () => {
   });
 
   it("tells what else waits for the owner of its partitions", async () => {
-    const { timers, outside } = watchesOver([
+    const { timers, outside } = timersOver([
       async () => ({ ...NOTHING, outside: ["inbox", "triggers"] }),
       async () => NOTHING,
     ]);
@@ -145,36 +145,36 @@ describe("the supervisor's loop", () => {
     expect(outside).toEqual(["inbox", "triggers"]);
   });
 
-  it("looks when an announced moment comes", async () => {
-    const { clock, timers, looks } = watchesOver([]);
+  it("scans when an announced time comes", async () => {
+    const { clock, timers, scans } = timersOver([]);
     timers.start();
     await clock.advance(100);
     timers.announce(1_500);
     await clock.advance(500);
-    expect(looks).toEqual([0, 501]);
+    expect(scans).toEqual([0, 501]);
   });
 
   it("scans again at once when a timer was added during a scan", async () => {
-    const gate = Promise.withResolvers<DueScan>();
-    const { clock, timers, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
+    const blocked = Promise.withResolvers<DueScan>();
+    const { clock, timers, scans } = timersOver([async () => NOTHING, () => blocked.promise]);
     timers.start();
     await clock.advance(0);
     timers.announce(1_100);
     await clock.advance(150);
     timers.announce(1_200);
     await clock.advance(150);
-    expect(looks).toEqual([0, 101]);
-    gate.resolve(NOTHING);
+    expect(scans).toEqual([0, 101]);
+    blocked.resolve(NOTHING);
     await clock.advance(0);
-    expect(looks).toEqual([0, 101, 300]);
+    expect(scans).toEqual([0, 101, 300]);
   });
 
-  it("does not wait long for a run that somebody holds, and asks about it only once", async () => {
+  it("does not wait long for a run that another transaction holds, and queries it only once", async () => {
     const held = Promise.withResolvers<void>();
     const due =
       (...runs: string[]) =>
       async () => ({ ...NOTHING, due: runs.map(backoff) });
-    const { clock, timers, submitted } = watchesOver(
+    const { clock, timers, submitted } = timersOver(
       [due("held"), due("held", "other")],
       () => held.promise,
     );
@@ -187,7 +187,7 @@ describe("the supervisor's loop", () => {
 
   it("lets a row that fails rest alone, twice as long each time, and finds it again", async () => {
     const at = (now: number, due: DueRow[] = []) => ({ ...NOTHING, now, due });
-    const { clock, timers, looks, begins, without, submitted } = watchesOver(
+    const { clock, timers, scans, begins, without, submitted } = timersOver(
       [
         async () => at(100_000, [backoff("bad"), backoff("good")]),
         async () => at(101_000, [backoff("bad")]),
@@ -203,7 +203,7 @@ describe("the supervisor's loop", () => {
     expect(timers.failedRows()).toBe(1);
     await clock.advance(2_600);
     expect(submitted.map(({ runId }) => runId)).toEqual(["bad", "good", "bad"]);
-    expect(looks).toEqual([0, 1_000, 2_000, 3_000]);
+    expect(scans).toEqual([0, 1_000, 2_000, 3_000]);
     // It rests for 1 s, and then for 2 s.
     expect(without).toEqual([[], [], ["bad"], []]);
     // Once its rest is over, the scan begins again where it is due.
@@ -211,21 +211,21 @@ describe("the supervisor's loop", () => {
     await timers.stop();
   });
 
-  it("lets a row rest that failed while a look which finds it was under way", async () => {
+  it("leaves out for a while a row that failed during the scan that finds it", async () => {
     const held = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
+    const blocked = Promise.withResolvers<void>();
     const due = { ...NOTHING, due: [backoff("bad")] };
-    const found = () => gate.promise.then(() => due);
-    const { clock, timers, looks, submitted } = watchesOver(
+    const found = () => blocked.promise.then(() => due);
+    const { clock, timers, scans, submitted } = timersOver(
       [async () => due, found],
       () => held.promise,
     );
     timers.start();
     await clock.advance(1_000);
-    expect(looks).toHaveLength(2);
+    expect(scans).toHaveLength(2);
     held.reject(new Error("its definition cannot be read"));
     await clock.advance(0);
-    gate.resolve();
+    blocked.resolve();
     await clock.advance(500);
     expect(submitted).toHaveLength(1);
     await timers.stop();
@@ -233,7 +233,7 @@ describe("the supervisor's loop", () => {
 
   it("counts one failure where two rows of one step fail beside each other", async () => {
     const held = Promise.withResolvers<void>();
-    const { clock, timers, submitted, failures, without } = watchesOver(
+    const { clock, timers, submitted, failures, without } = timersOver(
       [
         async () => ({ ...NOTHING, due: [backoff("bad", 1)] }),
         // The step was handed out and given back meanwhile.
@@ -259,7 +259,7 @@ describe("the supervisor's loop", () => {
 
   it("lets no row rest because the store is away", async () => {
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
-    const { clock, timers } = watchesOver(
+    const { clock, timers } = timersOver(
       [async () => ({ ...NOTHING, due: [backoff("one")] })],
       away,
     );

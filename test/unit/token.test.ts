@@ -109,7 +109,7 @@ describe("a task token", () => {
     }
   });
 
-  it("is none with a fence that nobody was ever given", () => {
+  it("is none with a fence that was never given out", () => {
     const token: TaskToken = {
       namespace: "default",
       runId: "01890000-0000-7000-8000-000000000000",

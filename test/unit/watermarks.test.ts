@@ -32,7 +32,7 @@ it("moves to what was seen, and looks from the beginning once a minute", () => {
   expect(watermarks.of([3])).toEqual([{ ...row, from: 70n }]);
 });
 
-it("drops what nobody claimed from for a minute", () => {
+it("drops a lane without claims for a minute", () => {
   const clock = createManualClock();
   const watermarks = createWatermarks(clock);
   watermarks.used([row]);

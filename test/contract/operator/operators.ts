@@ -76,7 +76,7 @@ function describeWatchers(opened: Opened<Store>): void {
     return { now, ...record };
   };
 
-  test("partitions are listed by number, those too that nobody watches", async () => {
+  test("partitions are listed by number, including those without an owner", async () => {
     const { operators } = opened().store;
     const { partitions } = await operators.partitions({ after: -1, limit: 1_000 });
     expect(partitions.map(({ partition }) => partition)).toEqual([...Array(256).keys()]);

@@ -127,7 +127,7 @@ describe("GetEscalation", () => {
     expect(answer?.effectKey).toBe(`${RUN_ID}/flight/0`);
   });
 
-  test("shows who answered what, as a name that nobody has verified", async () => {
+  test("shows who answered what, as an unverified name", async () => {
     show(answered);
     const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });
     expect(answer?.escalation).toMatchObject({

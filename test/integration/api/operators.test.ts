@@ -139,7 +139,7 @@ describe("agents", () => {
 });
 
 describe("partitions", () => {
-  test("are listed by number, page by page, those of nobody too", async () => {
+  test("are listed by number, page by page, including those without an owner", async () => {
     const first = await answerTo(listPartitions, { pageSize: 200 });
     expect(first.partitions).toHaveLength(200);
     expect(first.partitions[0]).toMatchObject({ partition: 0, watched: false, supervisor: "" });

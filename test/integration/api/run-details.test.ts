@@ -260,7 +260,7 @@ describe("GetRun", () => {
     expect(answer?.attempts).toEqual([]);
   });
 
-  test("shows signals and decisions when asked, with names that nobody has verified", async () => {
+  test("shows signals and decisions when asked, with unverified names", async () => {
     world.reads.runDetail = async () =>
       runDetail({
         signals: [

@@ -15,7 +15,7 @@ afterAll(() => server.stop());
 const run = (...args: readonly string[]) =>
   callDrover(args, { env: { DROVER_ADDRESS: server.address } });
 
-test("a circuit is opened by somebody for a reason, and the way back is said", async () => {
+test("an operator opens a circuit with a reason, and the output names the command to release it", async () => {
   const asked: object[] = [];
   server.play({
     setCircuit: (request) => {

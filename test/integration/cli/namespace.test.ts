@@ -46,7 +46,7 @@ test("a namespace is made in a region, and what was there already is told", asyn
   expect(asked[0]).toMatchObject({ name: "team", region: "eu" });
 });
 
-test("namespaces are listed with their regions, and a region that nobody watches is named", async () => {
+test("namespaces are listed with their regions, and a region without supervisors is named", async () => {
   server.play({
     listNamespaces: () => ({
       namespaces: [

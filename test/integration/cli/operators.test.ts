@@ -151,7 +151,7 @@ test("a queue is shown with its tasks, and drained when its agents have finished
   await client.cancelRun(waiting);
 });
 
-test("a drain ends when somebody resumes the queue", async () => {
+test("a drain ends when an operator resumes the queue", async () => {
   const { letGo, begun } = holdingAgent("desk", "desk");
   await charge("desk");
   await begun;

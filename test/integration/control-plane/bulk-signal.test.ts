@@ -72,7 +72,7 @@ it("each run gets the signal with what it carries, and a step that waits takes i
   expect(await world.count("all", RunState.COMPLETED)).toBe(3);
 });
 
-it("a request that is repeated signals nobody again, and another request does", async () => {
+it("a repeated request sends no second signal, and another request does", async () => {
   const runs = await waiting("repeat", 2);
   const asked = { ...by("repeat"), ...paid, requestId: "repeat" };
   await world.bulk(asked);
@@ -138,7 +138,7 @@ it("a run that has ended, takes no such signal, or keeps as many as it may is re
   expect(await signalsOf([open, ended, other])).toEqual([once, [], []]);
 });
 
-it("another count than was expected signals nobody", async () => {
+it("a count other than the expected one sends no signal", async () => {
   const runs = await waiting("count", 2);
   const asked = { ...by("count"), ...paid, requestId: "count", expectedCount: 3 };
   expect(await world.bulk(asked)).toMatchObject({ code: 9, reason: "COUNT_MISMATCH" });

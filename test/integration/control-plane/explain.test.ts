@@ -82,7 +82,7 @@ const unknown: OutcomeInit = {
   value: { code: "lost-answer", message: "no answer" },
 };
 
-test("no agent polls: the queue and the task that an agent is needed for, and when it is alarmed", async () => {
+test("no agent polls: the queue and the task that need an agent, and when the alarm is raised", async () => {
   const task = newTask();
   const runId = await schedule({ id: "a", task }, { id: "b", task, needs: ["a"] });
   const { wait, steps } = await explain(runId);

@@ -48,7 +48,7 @@ const questions = async (...runs: readonly Run[]) => {
   );
 };
 
-describe("a lane that nobody polls", () => {
+describe("a lane that no agent polls", () => {
   it("is asked about once, though many of its tasks are due in one batch", async () => {
     const run = await schedule(here, wide(newTask(), 20, asks));
     await due(run);

@@ -243,7 +243,7 @@ function watchTheWire(): string[] {
   return wire;
 }
 
-describe("statements that nobody waits for", () => {
+describe("statements that no caller waits for", () => {
   const sendInsert = ({ send }: Transaction, name: string) =>
     void send("create_namespace", { name, region: "default" });
 
@@ -267,7 +267,7 @@ describe("statements that nobody waits for", () => {
     expect(await isStored("sent-second")).toBe(true);
   });
 
-  it("are waited for by the next that somebody waits for", async () => {
+  it("are waited for by the next statement that a caller waits for", async () => {
     const seen = await transact({}, async (transaction) => {
       sendInsert(transaction, "sent-before");
       return transaction.query("find_namespace", { name: "sent-before" });

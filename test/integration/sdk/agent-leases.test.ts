@@ -184,7 +184,7 @@ test("a lost lease stops the handler, ends the beats, and is still reported as e
   });
 });
 
-test("a lease that nobody renews ends by the agent's own clock", async () => {
+test("a lease that is not renewed ends by the agent's own clock", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(8_999);

@@ -237,7 +237,7 @@ test("14: an outage that lasts longer than `pickup` is no alarm either", () =>
     expect((await look(run)).interventions.filter((one) => one.startsWith("pickup"))).toEqual([]);
   }));
 
-test("14: a task that nobody polls for is alarmed again and again, and waits", () =>
+test("14: a task that no agent polls for raises the alarm again and again, and waits", () =>
   play(async ({ agent, schedule, look, at }) => {
     const run = await schedule(flow({ a: { timeouts: { pickupMs: 1_000 } } }));
     await at(3_500);

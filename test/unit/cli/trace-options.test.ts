@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { traceOf } from "../../../cli/trace-options.ts";
 
-test("nothing is traced unless somebody says where to", () => {
+test("nothing is traced unless a destination is configured", () => {
   expect(traceOf({}, {})).toBeUndefined();
   expect(traceOf({ traceShare: 0.5 }, { OTEL_SERVICE_NAME: "drover" })).toBeUndefined();
 });

@@ -68,7 +68,7 @@ describe("an approver", () => {
     });
   });
 
-  test("has to be somebody else than who started the run, where the step says so", () => {
+  test("has to come from another person than the one who started the run, where the step says so", () => {
     const world = asked({ notRequester: true });
     expect(world.decide("a", "ada", true, { requester: "ada" })).toMatchObject({
       kind: "refused",

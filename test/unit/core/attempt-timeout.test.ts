@@ -146,7 +146,7 @@ test("a timeout is retried by the policy that names it, and not at all where non
   expect(world.step("a").forward.kind).toBe("FAILED");
 });
 
-test("an agent that stops though nobody asked is an unknown that counts", () => {
+test("an agent that stops without a request is an unknown outcome that counts", () => {
   const world = createWorld(workflow({ a: {} }));
   world.report(world.claim("a"), cancelled());
   expect(world.step("a")).toMatchObject({

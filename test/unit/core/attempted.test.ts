@@ -69,7 +69,7 @@ describe("a step that failed half-way", () => {
     expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1, undone: 0 });
   });
 
-  test("needs no verify and asks nobody: its agent knows how it ended", () => {
+  test("needs no verify and asks no person: its agent knows how it ended", () => {
     const world = failed({ ...attempted, effects: "once", onFailure: "continue" });
     succeed(world, "a");
     expect(world.escalations()).toEqual([]);

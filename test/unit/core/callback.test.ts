@@ -212,7 +212,7 @@ describe("a callback", () => {
 describe("a failure says how its own attempt ended", () => {
   const gone = failure("gone", { permanent: true });
 
-  test("of a step that may run once, so that nobody has to be asked", () => {
+  test("of a step that may run once, so that no person has to be asked", () => {
     const world = createWorld(workflow({ a: { effects: "once", onFailure: "fail" } }));
     const held = world.claim("a");
     world.report(held, deferred);

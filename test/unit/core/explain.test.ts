@@ -117,7 +117,7 @@ describe("a task in a queue that is paused", () => {
     return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
   };
 
-  test("waits for whoever resumes its queue, and nobody is asked meanwhile", () => {
+  test("waits until an operator resumes its queue, and no agent is asked meanwhile", () => {
     const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
     world.advance(60_000);
     const wait = waitOf(world, "a", paused("queue"));
@@ -215,7 +215,7 @@ describe("a task behind an open circuit", () => {
 describe("a task in its queue", () => {
   const polledAt = (at: number | null): Liveness => ({ ...NO_SIGNS, polls: new Map([[0, at]]) });
 
-  test("waits for a free agent if somebody polled its lane in the last minute", () => {
+  test("waits for a free agent if an agent polled its lane in the last minute", () => {
     const world = createWorld(workflow({ a: { onPickup: "escalate" } }));
     world.advance(60_000);
     const wait = waitOf(world, "a", polledAt(START + 1));

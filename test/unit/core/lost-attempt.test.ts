@@ -70,7 +70,7 @@ test("a lease is looked at by itself at the end of its attempt, whatever its ses
   expect(world.step("a").forward).toMatchObject({ wakeAt: grantedAt + 70_000 });
 });
 
-test("silence counts only while somebody could have heard a heartbeat", () => {
+test("silence counts only while a server could have received a heartbeat", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a");
   world.advance(10 * HEARTBEAT_MS);

@@ -63,7 +63,7 @@ describe("a run that asks for a slot", () => {
     expect(leave(leave(second.permits, "b").permits, "a").granted).toEqual(["c"]);
   });
 
-  test("with cancel-oldest and a slot to have cancels nobody", () => {
+  test("with cancel-oldest and a free slot cancels no run", () => {
     expect(ask([], "a", { policy: "cancel-oldest" }).cancelled).toBeNull();
   });
 });

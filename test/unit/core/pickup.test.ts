@@ -5,7 +5,7 @@ import { createWorld, workflow } from "../../support/core-world.ts";
 
 const PICKUP_MS = 300_000;
 
-test("a task that nobody polls for is alarmed, with what a person can do", () => {
+test("a task that no agent polls for raises an alarm, with what a person can do", () => {
   const world = createWorld(workflow({ a: { task: "fly", queue: "travel" } }));
   world.advance(PICKUP_MS);
   world.fire("a", { polled: false });
@@ -45,7 +45,7 @@ test("a task that was taken meanwhile is not alarmed", () => {
   expect(world.interventions("pickup")).toEqual([]);
 });
 
-test("an undo that nobody polls for is alarmed too", () => {
+test("an undo that no agent polls for raises an alarm too", () => {
   const compensate = { task: "unfly", queue: "travel", timeouts: { pickupMs: 60_000 } };
   const world = createWorld(workflow({ a: { compensate }, b: {} }));
   world.report(world.claim("a"), success());

@@ -7,7 +7,7 @@ import { createWorld, START, workflow } from "../../support/core-world.ts";
 const undo = { task: "undo" };
 
 describe("the total time of a step", () => {
-  test("ends a step that nobody took, with drover.total", () => {
+  test("ends a step that no agent took, with drover.total", () => {
     const world = createWorld(workflow({ a: { timeouts: { totalMs: 60_000 } } }));
     world.fireNext();
     expect(world.now()).toBe(START + 60_000);

@@ -415,7 +415,7 @@ describe("a late success of an attempt that was replaced", () => {
     expect(world.openEscalations()).toEqual([0]);
   });
 
-  test("asks nobody where the step is idempotent, or where it is a failure", () => {
+  test("asks no person where the step is idempotent, or where it is a failure", () => {
     const world = createWorld(workflow({ a: {} }));
     const first = lose(world, "a", "s1");
     world.claim("a", "s2");

@@ -109,7 +109,7 @@ describe("a scenario that could not be played as it was written", () => {
     ]);
   });
 
-  test("an agent that nobody asked", async () => {
+  test("an agent that was never asked", async () => {
     expect(await troublesOf("agents: { undo-a: hang }")).toEqual([
       'agents."undo-a" was never asked for: no such task was handed out',
     ]);

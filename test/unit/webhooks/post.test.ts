@@ -74,7 +74,7 @@ describe("a webhook", () => {
     });
   });
 
-  test("that nobody answers is given up after ten seconds", async () => {
+  test("without an answer is given up after ten seconds", async () => {
     const clock = createServerClock();
     const { url, received } = await receive("silence");
     const sent = createPost({ clock, allowLocal: true })(webhook(url));
@@ -83,7 +83,7 @@ describe("a webhook", () => {
     expect(await sent).toEqual({ kind: "failed", why: "no answer within 10 s" });
   });
 
-  test("to a port where nobody listens says so", async () => {
+  test("to a port without a listener says so", async () => {
     const { url, close } = await startReceiver();
     await close();
     expect(await open(webhook(url))).toMatchObject({
