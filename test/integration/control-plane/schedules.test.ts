@@ -171,7 +171,10 @@ describe("a moment that has come", () => {
     await hand.untilWaiting("writer");
     gate.open();
     expect(await first).toEqual({ kind: "done", handled: 1 });
-    expect(await beginDue(there, schedule, (await next).actor)).toEqual({ kind: "done", handled: 0 });
+    expect(await beginDue(there, schedule, (await next).actor)).toEqual({
+      kind: "done",
+      handled: 0,
+    });
     await expectOnceEach(schedule, 1);
   });
 

@@ -117,7 +117,7 @@ describe("a task in a queue that is paused", () => {
     return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
   };
 
-  test("waits until an operator resumes its queue, and no agent is asked meanwhile", () => {
+  test("waits until an operator resumes its queue, and no person is asked meanwhile", () => {
     const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
     world.advance(60_000);
     const wait = waitOf(world, "a", paused("queue"));
