@@ -218,7 +218,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
     await hand.query("lock table drover.run in access exclusive mode");
     const page = await keptPage(context, shop.address);
     await visit(page, "/runs");
-    await page.getByText("ask for less, as a shorter time").waitFor({ timeout: 25_000 });
+    await page.getByText("ask for less, such as a shorter time").waitFor({ timeout: 25_000 });
     await picture(page, "runs-too-much-light");
     expect(await page.getByText("Connection lost").count()).toBe(0);
     expect(await page.getByText("loaded so far").count()).toBe(0);

@@ -40,7 +40,7 @@ export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void
   } else if (pass.view.run.state.kind === "STOPPING" && compensate) {
     emit(pass, { kind: "cancelled", step: no });
   } else {
-    const message = `"${id}" may run only once, and it is unknown whether it took effect: ${setback.code}: ${setback.message}`;
+    const message = `whether "${id}" took effect is unknown: ${setback.code}: ${setback.message}`;
     escalate(pass, no, "unknown", message, setback.code);
   }
 }

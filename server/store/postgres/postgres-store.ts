@@ -17,7 +17,7 @@ import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
 import { createEmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
-import { storeFailure } from "./failure.ts";
+import { readFailure, storeFailure } from "./failure.ts";
 import { heartbeatsOf } from "./heartbeats.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { createInboxRows } from "./inbox.ts";
@@ -133,7 +133,10 @@ function operatorStore({ pools, schema, times, query }: Connected): OperatorStor
     lists: createLists(pools.reads, schema, query),
     tokens: createTokens(query),
     inbox: createInboxRows(query),
-    operators: createOperators(guarded(queryOn(pools.operators, schema)), { times, pools }),
+    operators: createOperators(guarded(queryOn(pools.operators, schema), readFailure), {
+      times,
+      pools,
+    }),
   };
 }
 
@@ -165,12 +168,12 @@ function engineParts({ pools, schema, clock, times, query, transact }: Connected
 }
 
 /** Errors of the connection become STORE_UNAVAILABLE. */
-function guarded(query: Query): Query {
+function guarded(query: Query, failure: (error: unknown) => unknown = storeFailure): Query {
   return async <Row extends pg.QueryResultRow>(name: string, values: Values) => {
     try {
       return await query<Row>(name, values);
     } catch (error) {
-      throw storeFailure(error);
+      throw failure(error);
     }
   };
 }

@@ -54,7 +54,7 @@ test("a run that ends while it is read is seen as it was, with its steps", async
   expect(detail?.signals).toEqual([]);
 });
 
-test("a list that takes longer than a statement may is no bug: the caller may ask for less", async () => {
+test("a list that takes longer than a statement may is refused as OVERLOADED: the caller asks for less", async () => {
   const { namespaceId } = await schedule(store, workflow({ a: {} }));
   await hand.query("begin");
   await hand.query("lock table drover.run in access exclusive mode");
@@ -65,6 +65,15 @@ test("a list that takes longer than a statement may is no bug: the caller may as
     after: null,
     limit: 1,
   });
-  await expect(reading).rejects.toMatchObject({ reason: "OVERLOADED" });
+  const interventions = store.operators.interventions(namespaceId, {
+    rules: null,
+    from: null,
+    until: null,
+    runId: null,
+    after: null,
+    limit: 1,
+  });
+  for (const read of [reading, interventions])
+    await expect(read).rejects.toMatchObject({ reason: "OVERLOADED" });
   await hand.query("rollback");
 });
