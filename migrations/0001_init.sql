@@ -964,6 +964,24 @@ create function drover.is_item_page(no integer) returns boolean
   return no >= 512;
 comment on function drover.is_item_page is 'Whether a page is that of an item of a map.';
 
+-- The oldest task of a lane is the first of one of its nine priorities: nine probes of ready_lane. Returns a
+-- table, so that PostgreSQL plans it as a part of the statement that calls it.
+create function drover.oldest_ready(of_lane integer, of_paused boolean[]) returns table (oldest_at timestamptz)
+  language sql stable parallel safe
+begin atomic
+  select min(h.ready_at)
+  from unnest(of_paused) as k (paused)
+  cross join generate_series(1, 9) as w (priority)
+  cross join lateral (
+    select r.ready_at
+    from drover.ready as r
+    where r.lane = of_lane and r.paused = k.paused and r.priority = w.priority
+    order by r.ordered_by, r.ordinal
+    limit 1
+  ) as h;
+end;
+comment on function drover.oldest_ready is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
+
 -- JSON as servers write it may contain two things that jsonb refuses: U+0000, and half of a surrogate pair.
 create function drover.page_json(text text) returns jsonb
   language sql immutable parallel safe

@@ -53,6 +53,22 @@ create or replace function drover.item_of(place integer)
 return nullif((place / 512), 0)
 ;
 
+create or replace function drover.oldest_ready(of_lane integer, of_paused boolean[])
+ returns table(oldest_at timestamp with time zone)
+ language sql
+ stable parallel safe
+begin atomic
+ select min(h.ready_at) as min
+    from ((unnest(oldest_ready.of_paused) k(paused)
+      cross join generate_series(1, 9) w(priority))
+      cross join lateral ( select r.ready_at
+            from drover.ready r
+           where ((r.lane = oldest_ready.of_lane) and (r.paused = k.paused) and (r.priority = w.priority))
+           order by r.ordered_by, r.ordinal
+          limit 1) h);
+end
+;
+
 create or replace function drover.page_hex(text text)
  returns text
  language sql
@@ -1305,6 +1321,7 @@ comment on table drover.occurrence is 'An occurrence of a schedule, with its out
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
 comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
 comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
+comment on function drover.oldest_ready(of_lane integer, of_paused boolean[]) is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';

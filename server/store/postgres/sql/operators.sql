@@ -8,8 +8,7 @@
 -- Result: One row for each name, in the order of the names. oldest_at is null if no task waits, polled_at
 --   if no poll was seen lately. agents counts sessions that were seen in the last minute and are not
 --   silent.
--- Note: The oldest task of a lane is the first of one of its nine priorities, also where its workflow is
---   paused.
+-- Note: Tasks of paused workflows count.
 with asking as (
   select q.name, count(*)::integer as agents
   from drover.agent as a
@@ -22,18 +21,7 @@ select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
   coalesce(max(g.agents), 0) as agents
 from unnest(:names::text[]) with ordinality as u (name, place)
 left join drover.lane as l on l.namespace_id = :namespace_id::integer and l.queue = u.name
-left join lateral (
-  select min(h.ready_at) as oldest_at
-  from unnest(array[false, true]) as k (paused)
-  cross join generate_series(1, 9) as w (priority)
-  cross join lateral (
-    select r.ready_at
-    from drover.ready as r
-    where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
-    order by r.ordered_by, r.ordinal
-    limit 1
-  ) as h
-) as o on true
+cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -83,18 +71,7 @@ select l.task, l.agent_version, o.oldest_at, p.polled_at,
       and (l.agent_version is null or a.agent_version = l.agent_version)
   )::integer as agents
 from page as l
-left join lateral (
-  select min(h.ready_at) as oldest_at
-  from unnest(array[false, true]) as k (paused)
-  cross join generate_series(1, 9) as w (priority)
-  cross join lateral (
-    select r.ready_at
-    from drover.ready as r
-    where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
-    order by r.ordered_by, r.ordinal
-    limit 1
-  ) as h
-) as o on true
+cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -252,17 +229,7 @@ with waiting as (
       select from drover.ready as r where r.lane = l.id and not r.paused limit :waiting_max::integer
     ) as counted
   ) as n
-  left join lateral (
-    select min(h.ready_at) as oldest_at
-    from generate_series(1, 9) as w (priority)
-    cross join lateral (
-      select r.ready_at
-      from drover.ready as r
-      where r.lane = l.id and not r.paused and r.priority = w.priority
-      order by r.ordered_by, r.ordinal
-      limit 1
-    ) as h
-  ) as o on true
+  cross join lateral drover.oldest_ready(l.id, '{false}') as o
   where n.waiting > 0 and not exists (select from drover.paused_lane as p where p.lane = l.id)
 ),
 asked as (
@@ -321,17 +288,7 @@ with orphan as (
 select l.queue, l.task, l.agent_version, o.oldest_at,
   (select max(p.seen_at) from drover.lane_poller as p where p.lane = l.id) as polled_at
 from orphan as l
-left join lateral (
-  select min(h.ready_at) as oldest_at
-  from generate_series(1, 9) as w (priority)
-  cross join lateral (
-    select r.ready_at
-    from drover.ready as r
-    where r.lane = l.id and not r.paused and r.priority = w.priority
-    order by r.ordered_by, r.ordinal
-    limit 1
-  ) as h
-) as o on true
+cross join lateral drover.oldest_ready(l.id, '{false}') as o
 order by l.queue, l.task, l.id;
 
 -- name: paused_things
