@@ -1,5 +1,5 @@
-// The consistency check of derived rows in PostgreSQL. A scan reads without locks; runs that differ
-// are compared again under their lock.
+// The consistency check of derived rows in PostgreSQL. A scan reads in one snapshot, without locks;
+// runs that differ are compared again under the locks of all their pages.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { LeaseCancel } from "../../core/model/model.ts";
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
@@ -26,6 +26,7 @@ interface DerivedRow {
   cancel: LeaseCancel["kind"];
 }
 
+/** `query` must read in one snapshot: a claim moves a page and its rows together. */
 export async function differingRuns(
   query: Query,
   cache: PageCache,
@@ -47,12 +48,17 @@ export async function differingRuns(
   };
 }
 
-/** The runs must be locked. */
+/**
+ * The runs must be locked. Claims and heartbeats lock no run, only the page that they change, so
+ * the other pages are locked too before anything is compared. No page is added meanwhile, since
+ * only a pass of the run does so.
+ */
 export async function rewriteDerived(
   query: Query,
   cache: PageCache,
   heads: readonly RunHead[],
 ): Promise<readonly RewrittenRun[]> {
+  await query("load_whole_runs", { run_ids: heads.map(({ runId }) => runId) });
   const found = await compared(query, cache, heads);
   const rewritten = heads.flatMap((head) => {
     const of = found.get(head.runId);

@@ -40,7 +40,7 @@ import { createSchedules } from "./schedules.ts";
 import type { Values } from "./sql.ts";
 import { createStatistics } from "./statistics.ts";
 import { createTokens } from "./tokens.ts";
-import { createTransact, type Query, queryOn, type Transact } from "./transaction.ts";
+import { createTransact, inSnapshot, type Query, queryOn, type Transact } from "./transaction.ts";
 import { createTriggers } from "./triggers.ts";
 import { transactOn } from "./tx.ts";
 import { recordIntervention } from "./write-history.ts";
@@ -109,7 +109,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     markSilent: (silent) => markSilent(query, silent),
     forgetOld: createForgetOld(query, clock),
     differingRuns: (partitions, after, limit) =>
-      differingRuns(query, cache, partitions, after, limit),
+      inSnapshot(hot, (client) =>
+        differingRuns(guarded(queryOn(client, schema)), cache, partitions, after, limit),
+      ),
     pollQuery(asked) {
       // Called once a second.
       void statistics.check();
