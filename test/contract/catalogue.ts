@@ -86,12 +86,12 @@ export function describeCatalogue(opened: Opened): void {
     const ended = await schedule(store, workflow({ c: {} }), inline);
     await pass(store, ended, cancel(false));
     for (const id of [definitionId, open.definitionId, ended.definitionId]) {
-      for (let look = 0; look < 3; look++) await forgetUnused(id);
+      for (let round = 0; round < 3; round++) await forgetUnused(id);
       expect(await isThere(id)).toBe(true);
     }
     await opened().elapse(5);
     await store.namespaces.forgetRuns({ namespaceId, keptMs: 0, after: null, limit: 10 });
-    for (let look = 0; look < 2; look++) await forgetUnused(ended.definitionId);
+    for (let round = 0; round < 2; round++) await forgetUnused(ended.definitionId);
     expect(await isThere(ended.definitionId)).toBe(false);
   });
 
@@ -105,7 +105,7 @@ export function describeCatalogue(opened: Opened): void {
     expect(await isThere(id)).toBe(true);
     const run = await schedule(store, one, { namespaceId, version: 0 });
     expect(run.definitionId).toBe(id);
-    for (let look = 0; look < 2; look++) await forgetUnused(id);
+    for (let round = 0; round < 2; round++) await forgetUnused(id);
     expect(await isThere(id)).toBe(true);
   });
 

@@ -27,8 +27,8 @@ export async function childOf(
     const { view, effects } = start(rules, tx.now, null, { parent });
     const begun = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
     const head = { ...ref, namespaceId, definitionId, priority: 5, run: view.run };
-    const shown = { runId: of.runId, stepId: "a" };
-    await tx.insertRuns([{ ...begun, ...head, parent: shown, wakeAt: runWakeAt(view.run) }]);
+    const parentRef = { runId: of.runId, stepId: "a" };
+    await tx.insertRuns([{ ...begun, ...head, parent: parentRef, wakeAt: runWakeAt(view.run) }]);
     const before = emptyView(view.run);
     if (effects.length > 0)
       await tx.write([{ head, before, after: view, effects, laneOf, actor: null }]);
@@ -92,11 +92,11 @@ export function describeChildren(opened: Opened): void {
     await passAs(store, parent, {
       effects: [{ kind: "child-messaged", step: 0, fence: 1, message }],
     });
-    const told = await store.transact({ name: "look" }, async (tx) => {
+    const messages = await store.transact({ name: "look" }, async (tx) => {
       await tx.lockRuns([child.ref], true);
       return (await tx.loadMessages([child.ref.runId])).get(child.ref.runId);
     });
-    expect(told).toMatchObject([{ from: parent.ref.runId, message }]);
+    expect(messages).toMatchObject([{ from: parent.ref.runId, message }]);
   });
 
   test("the id of a child is a UUIDv7 of its parent's time and partition, and no two are alike", () => {

@@ -175,8 +175,8 @@ export function describeCircuits(opened: Opened): void {
     const { version = 0 } = (await circuitOf(store, lane)) ?? {};
     expect((await grantTrying(store, { lane, agentId: "", version })).taken).toEqual([]);
     const of = await tried(store, await oneStep());
-    const said = await store.circuits.setOverride(of, { forced: "open", by: "ada", why: "" });
-    const forced = { ...of, version: said.version };
+    const stored = await store.circuits.setOverride(of, { forced: "open", by: "ada", why: "" });
+    const forced = { ...of, version: stored.version };
     expect((await grantTrying(store, forced)).taken).toEqual([]);
   });
 
@@ -192,12 +192,16 @@ export function describeCircuits(opened: Opened): void {
   test("what a person says stands above the rules until it is taken back", async () => {
     const { store } = opened();
     const of = { lane: await laneOf(), agentId: "one" };
-    const said = { forced: "open", by: "ada", why: "it leaks" } as const;
-    const first = await store.circuits.setOverride(of, said);
-    expect(first).toMatchObject({ ...of, override: said, state: { kind: "closed" } });
-    expect(await store.circuits.setOverride(of, { ...said, by: "bob" })).toEqual(first);
+    const setting = { forced: "open", by: "ada", why: "it leaks" } as const;
+    const first = await store.circuits.setOverride(of, setting);
+    expect(first).toMatchObject({ ...of, override: setting, state: { kind: "closed" } });
+    expect(await store.circuits.setOverride(of, { ...setting, by: "bob" })).toEqual(first);
     expect(await change(store, { ...of, before: first.version })).toEqual([]);
-    const closed = await store.circuits.setOverride(of, { ...said, forced: "closed", by: "bob" });
+    const closed = await store.circuits.setOverride(of, {
+      ...setting,
+      forced: "closed",
+      by: "bob",
+    });
     expect(closed.override).toMatchObject({ forced: "closed", by: "bob" });
     expect((await store.circuits.setOverride(of, null)).override).toBeNull();
     expect(await circuitOf(store, of.lane, "one")).toBeUndefined();
@@ -249,14 +253,14 @@ export function describeCircuits(opened: Opened): void {
         ],
       ]),
     );
-    const said = { forced: "open", by: "ada", why: "maintenance" } as const;
-    await store.circuits.setOverride({ lane, agentId: "" }, said);
+    const setting = { forced: "open", by: "ada", why: "maintenance" } as const;
+    await store.circuits.setOverride({ lane, agentId: "" }, setting);
     expect((await circuits()).get(0)).toMatchObject({
       until: null,
       trying: false,
       override: { by: "ada", why: "maintenance" },
     });
-    await store.circuits.setOverride({ lane, agentId: "" }, { ...said, forced: "closed" });
+    await store.circuits.setOverride({ lane, agentId: "" }, { ...setting, forced: "closed" });
     expect(await circuits()).toEqual(new Map());
     expect(await polled()).toEqual([false]);
   });

@@ -15,13 +15,13 @@ import {
   json,
   LATE,
   leaseOf,
-  lookAt,
   newNamespace,
   newSession,
   type Opened,
   pass,
   permanent,
   place,
+  readStep,
   report,
   type Scheduled,
   SESSION,
@@ -175,7 +175,7 @@ export function describeClaims(opened: Opened): void {
       agoMs: 60_000,
     });
     expect(await claim(store, late)).toEqual([]);
-    expect((await lookAt(store, late, 0)).forward.kind).toBe("READY");
+    expect((await readStep(store, late, 0)).forward.kind).toBe("READY");
   });
 
   test("claims at the same time never get the same row", async () => {
@@ -283,31 +283,31 @@ export function describeClaims(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {} }));
     const first = await claimOne(store, run);
     const { secret, ready } = first;
-    const said = { progress: "page 3", details: json('{"page":3}') };
+    const reported = { progress: "page 3", details: json('{"page":3}') };
     // The second beat says nothing new, and leaves what is stored.
-    for (const word of [said, { progress: null, details: null }])
+    for (const sent of [reported, { progress: null, details: null }])
       await store.heartbeat([
         {
           namespaceId: run.namespaceId,
           session: SESSION,
           agentId: "x",
           agentVersion: "1",
-          reports: [{ runId: ready.runId, step: 0, fence: 1, secret, ...word }],
+          reports: [{ runId: ready.runId, step: 0, fence: 1, secret, ...sent }],
         },
       ]);
     await pass(store, run, silence(first), LATE);
     const second = await claimOne(store, run, { session: newSession() });
     expect([first.ready.plain, second.ready.plain]).toEqual([true, false]);
-    expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: said.details }]);
+    expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: reported.details }]);
     // The first has ended: nobody is handed it any more.
     expect(await store.taskFacts([first, second])).toHaveLength(1);
     await pass(store, run, report(second, { kind: "released" }));
     const third = await claimOne(store, run, { session: newSession() });
-    expect(await store.taskFacts([third])).toMatchObject([{ lastDetails: said.details }]);
+    expect(await store.taskFacts([third])).toMatchObject([{ lastDetails: reported.details }]);
     const wanted = { attempts: true, interventions: false, escalations: false };
     const { attempts = [] } = (await store.reads.runDetail(run.ref.runId, wanted)) ?? {};
     expect(attempts.map(({ progress }) => progress)).toEqual(
-      expect.arrayContaining([said.progress, null]),
+      expect.arrayContaining([reported.progress, null]),
     );
   });
 
@@ -383,14 +383,14 @@ export function describeClaims(opened: Opened): void {
     const two = await of(5);
     const other = await of(7);
     const [lane = 0] = one.lanes;
-    const look = async (marks: readonly Watermark[]) => {
+    const poll = async (marks: readonly Watermark[]) => {
       const { rows } = await store.transact({ name: "look" }, (tx) =>
         tx.lockReady([{ lane, limit: 9 }], false, marks),
       );
       return rows.map(({ runId }) => runId);
     };
     const ids = [one, two, other].map(({ ref }) => ref.runId);
-    expect(await look([])).toEqual(ids);
+    expect(await poll([])).toEqual(ids);
     const asked = [{ lane, priority: 5, from: 0n }];
     const { watermarks } = await store.pollQuery({ lanes: [lane], runs: [], watermarks: asked });
     const first = watermarks?.watermarks[0]?.first ?? 0n;
@@ -399,11 +399,11 @@ export function describeClaims(opened: Opened): void {
     });
     expect(watermarks?.oldest).toBeGreaterThan(0n);
     const behind = { lane, priority: 5, from: first + 1n };
-    expect(await look([behind])).toEqual(ids.slice(1));
-    expect(await look([{ ...behind, lane: lane + 1 }])).toEqual(ids);
+    expect(await poll([behind])).toEqual(ids.slice(1));
+    expect(await poll([{ ...behind, lane: lane + 1 }])).toEqual(ids);
     const next = await store.pollQuery({ lanes: [lane], runs: [], watermarks: [behind] });
     const second = next.watermarks?.watermarks[0]?.first ?? 0n;
-    expect(await look([{ ...behind, from: second + 1n }])).toEqual(ids.slice(2));
+    expect(await poll([{ ...behind, from: second + 1n }])).toEqual(ids.slice(2));
     await claim(store, one);
     const after = await store.pollQuery({ lanes: [lane], runs: [], watermarks: asked });
     expect(after).toMatchObject({ lanes: [], watermarks: { watermarks: [{ first: null }] } });
@@ -413,7 +413,7 @@ export function describeClaims(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     await pass(store, run, report(await claimOne(store, run), failure));
-    expect((await lookAt(store, run, 0)).forward.kind).toBe("BACKOFF");
+    expect((await readStep(store, run, 0)).forward.kind).toBe("BACKOFF");
     expect(await claim(store, run)).toEqual([]);
   });
 }

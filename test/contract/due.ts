@@ -9,12 +9,12 @@ import {
   claim,
   claimOne,
   failure,
-  lookAt,
   newSession,
   newUuid,
   type Opened,
   ownPartition,
   pass,
+  readStep,
   report,
   type Scheduled,
   schedule,
@@ -27,14 +27,18 @@ const past = { agoMs: A_MINUTE_MS };
 
 /** Moves the moment of a leased step into the past. */
 async function moveWake(store: EngineStore, run: Scheduled, no: number): Promise<void> {
-  const step = await lookAt(store, run, no);
+  const step = await readStep(store, run, no);
   if (step.forward.kind !== "LEASED") throw new Error(`step ${no} is ${step.forward.kind}`);
   const { grantedAt } = step.forward;
   const forward = { ...step.forward, wakeAt: grantedAt - A_MINUTE_MS };
   await passAs(store, run, { steps: [{ ...step, forward }] });
 }
 
-async function beatOf(store: EngineStore, run: Scheduled, { ready, secret, session }: Granted) {
+async function sendHeartbeatOf(
+  store: EngineStore,
+  run: Scheduled,
+  { ready, secret, session }: Granted,
+) {
   const { runId, step, fence } = ready;
   const report = { runId, step, fence, secret, progress: null, details: null };
   const agent = { namespaceId: run.namespaceId, session, agentId: "x", agentVersion: "1" };
@@ -50,12 +54,12 @@ export function describeDue(opened: Opened): void {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: {} }), { partition });
-    const look = await store.dueRows([partition], 10);
+    const scan = await store.dueRows([partition], 10);
     const [row] = await store.transact({ name: "look" }, (tx) => tx.lockRuns([run.ref], true));
-    expect(look.due).toEqual([]);
-    expect(look.nextAt).toBeGreaterThan(look.now);
+    expect(scan.due).toEqual([]);
+    expect(scan.nextAt).toBeGreaterThan(scan.now);
     expect(row?.run.state).toMatchObject({ kind: "RUNNING" });
-    expect(look.nextAt).toBeLessThan(look.now + 5 * A_MINUTE_MS + 1);
+    expect(scan.nextAt).toBeLessThan(scan.now + 5 * A_MINUTE_MS + 1);
   });
 
   test("an empty partition has no next moment", async () => {
@@ -134,35 +138,35 @@ export function describeDue(opened: Opened): void {
     test("a heartbeat puts it off, and moves no page", async () => {
       const partition = ownPartition();
       const { store, run, granted } = await leased({}, partition);
-      const before = await lookAt(store, run, 0);
-      await beatOf(store, run, granted);
+      const before = await readStep(store, run, 0);
+      await sendHeartbeatOf(store, run, granted);
       const { due, nextAt } = await store.dueRows([partition], 10, since(partition, 0));
       expect(due).toEqual([]);
       expect(nextAt).toBeGreaterThanOrEqual(granted.grantedAt + 30_000);
-      expect(await lookAt(store, run, 0)).toEqual(before);
+      expect(await readStep(store, run, 0)).toEqual(before);
     });
 
     test("silence counts only from when a server could have received a heartbeat", async () => {
       const partition = ownPartition();
       const { store, granted } = await leased(SILENT_AT_ONCE, partition);
       const later = granted.grantedAt + A_MINUTE_MS;
-      const look = await store.dueRows([partition], 10, since(partition, later));
-      expect(look.due).toEqual([]);
-      expect(look.nextAt).toBe(later);
+      const scan = await store.dueRows([partition], 10, since(partition, later));
+      expect(scan.due).toEqual([]);
+      expect(scan.nextAt).toBe(later);
       expect((await store.dueRows([partition], 10)).due).toEqual([]);
     });
 
     test("one that has heard that it should stop is ended by its grace, not by silence", async () => {
       const partition = ownPartition();
       const { store, run, granted } = await leased(SILENT_AT_ONCE, partition);
-      const before = await lookAt(store, run, 0);
+      const before = await readStep(store, run, 0);
       if (before.forward.kind !== "LEASED") throw new Error(`it is ${before.forward.kind}`);
       const by = granted.grantedAt + A_MINUTE_MS;
       const cancel = { kind: "heard", cause: "run", by } as const;
       const forward = { ...before.forward, cancel, wakeAt: by };
       await passAs(store, run, { steps: [{ ...before, forward }] });
-      const look = await store.dueRows([partition], 10, since(partition, 0));
-      expect(look).toMatchObject({ due: [], nextAt: by });
+      const scan = await store.dueRows([partition], 10, since(partition, 0));
+      expect(scan).toMatchObject({ due: [], nextAt: by });
     });
   });
 
@@ -172,13 +176,13 @@ export function describeDue(opened: Opened): void {
     const late = { attempt: { timeouts: { attemptMs: 0 } }, stall: { timeouts: { stallMs: 0 } } };
     for (const step of [late.attempt, late.stall, {}]) {
       const run = await schedule(store, workflow({ a: step }), { ...past, partition });
-      await beatOf(store, run, await claimOne(store, run, { session: newSession() }));
-      const before = await lookAt(store, run, 0);
+      await sendHeartbeatOf(store, run, await claimOne(store, run, { session: newSession() }));
+      const before = await readStep(store, run, 0);
       if (before.forward.kind !== "LEASED") throw new Error(`it is ${before.forward.kind}`);
       const { grantedAt } = before.forward;
       const cancel = { kind: "asked", cause: "run", at: grantedAt } as const;
-      const said = step === late.attempt || step === late.stall ? {} : { cancel };
-      const forward = { ...before.forward, ...said, wakeAt: grantedAt - A_MINUTE_MS };
+      const requested = step === late.attempt || step === late.stall ? {} : { cancel };
+      const forward = { ...before.forward, ...requested, wakeAt: grantedAt - A_MINUTE_MS };
       await passAs(store, run, { steps: [{ ...before, forward }] });
     }
     const { due } = await store.dueRows([partition], 10);
@@ -218,13 +222,13 @@ export function describeDue(opened: Opened): void {
       waiting(2, "timer", soon),
     ])
       await beginAs(store, [step], { partition });
-    const look = (since: number | null, aheadMs: number | null) =>
+    const scan = (since: number | null, aheadMs: number | null) =>
       store.dueRows([partition], 10, { since, aheadMs });
     const found = async (since: number | null) =>
-      (await look(since, null)).due.map(({ step }) => step);
+      (await scan(since, null)).due.map(({ step }) => step);
     expect([await found(null), await found(2_000), await found(2_001)]).toEqual([[0, 1], [1], []]);
-    expect((await look(null, 10 * A_MINUTE_MS)).nextAt).toBe(soon);
-    expect((await look(null, A_MINUTE_MS)).nextAt).toBeNull();
+    expect((await scan(null, 10 * A_MINUTE_MS)).nextAt).toBe(soon);
+    expect((await scan(null, A_MINUTE_MS)).nextAt).toBeNull();
   });
 
   test("rows that rest take the place of no other, each alone", async () => {
@@ -239,8 +243,8 @@ export function describeDue(opened: Opened): void {
     const run = await beginAs(store, steps, { partition, definition });
     const refs = (await store.dueRows([partition], 10)).due.map(dueRefOf);
     const found = async (without: readonly DueRef[]) => {
-      const look = await store.dueRows([partition], 1, { ...WHOLE_RANGE, without });
-      return look.due.map(({ step }) => step);
+      const scan = await store.dueRows([partition], 1, { ...WHOLE_RANGE, without });
+      return scan.due.map(({ step }) => step);
     };
     expect(await found([])).toEqual([0]);
     expect(await found(refs.slice(0, 1))).toEqual([1]);
@@ -256,8 +260,8 @@ export function describeDue(opened: Opened): void {
     const partition = ownPartition();
     await schedule(store, workflow({ a: {} }), { partition, agoMs: 10 * A_MINUTE_MS });
     const due = async (without: readonly DueRef[]) => {
-      const look = await store.dueRows([partition], 10, { ...WHOLE_RANGE, without });
-      return look.due.map(dueRefOf);
+      const scan = await store.dueRows([partition], 10, { ...WHOLE_RANGE, without });
+      return scan.due.map(dueRefOf);
     };
     const all = await due([]);
     expect(all.map(({ kind }) => kind)).toContain("ready");
@@ -323,10 +327,10 @@ export function describeDue(opened: Opened): void {
     const agoMs = 400_000;
     await schedule(store, workflow({ a: {} }), { partition: one, agoMs });
     await schedule(store, workflow({ a: {} }), { partition: two, agoMs });
-    const look = async (of: number[]) =>
+    const scan = async (of: number[]) =>
       (await store.dueRows(of, 10)).due.map(({ partition }) => partition).sort((a, b) => a - b);
-    expect(await look([two])).toEqual([two]);
-    expect(await look([one, two])).toEqual([one, two]);
+    expect(await scan([two])).toEqual([two]);
+    expect(await scan([one, two])).toEqual([one, two]);
   });
 
   test("a moment that was moved comes due at its new place", async () => {
@@ -335,9 +339,9 @@ export function describeDue(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });
     const polled = { kind: "ready-timer", step: 0, fence: 1, polled: true } as const;
     await pass(store, run, polled);
-    const look = await store.dueRows([partition], 10);
-    expect(look.due).toEqual([]);
-    expect(look.nextAt).toBeGreaterThan(look.now + 200_000);
+    const scan = await store.dueRows([partition], 10);
+    expect(scan.due).toEqual([]);
+    expect(scan.nextAt).toBeGreaterThan(scan.now + 200_000);
   });
 
   test("what has ended is due no more", async () => {

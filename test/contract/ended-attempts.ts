@@ -6,17 +6,17 @@ import { expect, test } from "vitest";
 import type { Attempt, Counted, Outcome } from "../../server/core/model/attempt.ts";
 import type { Effect } from "../../server/core/model/effect.ts";
 import type { AttemptKey } from "../../server/store/store.ts";
-import { claimOne, lookAt, type Opened, type Scheduled } from "./fixture.ts";
+import { claimOne, type Opened, readStep, type Scheduled } from "./fixture.ts";
 import {
+  attemptStored,
   beginAs,
   blankStep,
   endOf,
   failed,
-  kept,
   passAs,
   readyFor,
   rowOf,
-  said,
+  successOf,
   taskEnded,
   unknown,
   writeRows,
@@ -37,8 +37,8 @@ export function describeEndedAttempts(opened: Opened): void {
       rowOf({ kind: "verify", fence: 1, n: 1, outcome: unknown("cannot-tell") }),
       rowOf({ kind: "verify", fence: 1, n: 2, outcome: { kind: "superseded" } }),
       rowOf({ kind: "engine", fence: 1, outcome: failed("drover.total") }),
-      rowOf({ kind: "late", fence: 1, secret: "ab".repeat(16), outcome: said("1") }),
-      rowOf({ kind: "perform", fence: 2, outcome: said("2") }),
+      rowOf({ kind: "late", fence: 1, secret: "ab".repeat(16), outcome: successOf("1") }),
+      rowOf({ kind: "perform", fence: 2, outcome: successOf("2") }),
     ]);
     const found = await attemptsOf(run, 1);
     expect(found.map(({ kind, n, outcome }) => [kind, n, outcome])).toEqual([
@@ -91,7 +91,7 @@ export function describeEndedAttempts(opened: Opened): void {
     const wanted = { attempts: true, interventions: false, escalations: false };
     const detail = await store.reads.runDetail(run.ref.runId, wanted);
     expect(detail?.attempts).toMatchObject([{ outcome, n: 0 }]);
-    expect(detail?.steps).toEqual(new Map([[0, await lookAt(store, run, 0)]]));
+    expect(detail?.steps).toEqual(new Map([[0, await readStep(store, run, 0)]]));
   });
 
   test("a deferred attempt is settled by its number, as a verify is", async () => {
@@ -102,7 +102,7 @@ export function describeEndedAttempts(opened: Opened): void {
     const ended = endOf(granted, { kind: "unknown", code: "cannot-tell", message: "no" });
     const step = blankStep(0, { fence: 1, forward: { kind: "ESCALATED" } });
     await passAs(store, run, { steps: [step], effects: [taskEnded(ended)] });
-    const settled = { ...ended, outcome: said("1"), digest: "ab".repeat(32) };
+    const settled = { ...ended, outcome: successOf("1"), digest: "ab".repeat(32) };
     const settle = (attempt: Attempt): Effect => {
       return { kind: "attempt-settled", attempt, was: null, counted: { policy: 1 } };
     };
@@ -116,7 +116,7 @@ export function describeEndedAttempts(opened: Opened): void {
     const { store } = opened();
     const run = await beginAs(store, [blankStep(0, { forward: { kind: "FAILED" } })]);
     const total = (code: string, endedAt: number) =>
-      kept({ kind: "engine", fence: 0, endedAt, outcome: failed(code) });
+      attemptStored({ kind: "engine", fence: 0, endedAt, outcome: failed(code) });
     await passAs(store, run, { effects: [total("drover.total", 1_000)] });
     await passAs(store, run, { effects: [total("drover.expired", 2_000), total("this", 3_000)] });
     const wanted = { attempts: true, interventions: false, escalations: false };
@@ -133,8 +133,14 @@ export function describeEndedAttempts(opened: Opened): void {
     const { store } = opened();
     const run = await beginAs(store, [blankStep(0, { fence: 1 })]);
     const secret = "ab".repeat(16);
-    const late = (n: number, outcome: Outcome) => kept({ kind: "late", n, secret, outcome });
-    const rows = [late(0, said("1")), late(0, failed("x")), late(1, said("2")), late(0, said("3"))];
+    const late = (n: number, outcome: Outcome) =>
+      attemptStored({ kind: "late", n, secret, outcome });
+    const rows = [
+      late(0, successOf("1")),
+      late(0, failed("x")),
+      late(1, successOf("2")),
+      late(0, successOf("3")),
+    ];
     for (const row of rows) await passAs(store, run, { effects: [row] });
     const wanted = { attempts: true, interventions: false, escalations: false };
     const attempts = (await store.reads.runDetail(run.ref.runId, wanted))?.attempts ?? [];

@@ -11,15 +11,15 @@ import type { EffectStatus, Strategy } from "../../server/core/model/strategy.ts
 import type { Granted } from "../../server/store/store.ts";
 import { claimOne, json, type Opened, type Scheduled, SESSION } from "./fixture.ts";
 import {
+  attemptStored,
   beginAs,
   blankStep,
   endOf,
   failed,
-  kept,
   passAs,
   readyFor,
   rowOf,
-  said,
+  successOf,
   taskEnded,
   unknown,
   writeRows,
@@ -102,12 +102,12 @@ function describeStepFacts(opened: Opened): void {
     await passAs(store, run, {
       steps: [blankStep(0, { forward: { kind: "SUCCEEDED" }, fence: 2, result })],
       effects: [
-        kept({ kind: "late", fence: 2, outcome: said('"late"') }),
-        kept({ kind: "engine", fence: 2, outcome: failed("drover.schema") }),
-        kept({ kind: "answer", fence: 1, outcome: said('"before"') }),
+        attemptStored({ kind: "late", fence: 2, outcome: successOf('"late"') }),
+        attemptStored({ kind: "engine", fence: 2, outcome: failed("drover.schema") }),
+        attemptStored({ kind: "answer", fence: 1, outcome: successOf('"before"') }),
       ],
     });
-    await writeRows(store, run, [rowOf({ ...row, outcome: said('"this"') })]);
+    await writeRows(store, run, [rowOf({ ...row, outcome: successOf('"this"') })]);
     const { steps } = await factsOf(run, [0]);
     expect(steps.get(0)).toEqual({ status: "SUCCEEDED", output: json('"this"'), error: null });
   });
@@ -304,8 +304,11 @@ function describeTaskFacts(opened: Opened): void {
       result: { kind: "answer", fence: 1, n: 0 },
       undo: readyFor({ task: "compensate", fence: 2 }),
     });
-    const outcome = said('"B-17"');
-    await passAs(store, run, { steps: [step], effects: [kept({ kind: "answer", outcome })] });
+    const outcome = successOf('"B-17"');
+    await passAs(store, run, {
+      steps: [step],
+      effects: [attemptStored({ kind: "answer", outcome })],
+    });
     const facts = await factsOf(await claimOne(store, run));
     expect(facts).toMatchObject({ strategy: place, output: gets ? json('"B-17"') : null });
   });

@@ -254,7 +254,7 @@ export async function prepare(
 ): Promise<Passed> {
   const { head, steps } = await lockAndLoad(tx, run.ref);
   const { runId } = run.ref;
-  const before = await withWords(tx, runId, events, viewOf(head.run, steps));
+  const before = await withEvents(tx, runId, events, viewOf(head.run, steps));
   const items = events.map((event) => ({ event, draw: options.draw ?? 0.5 }));
   const decision = decide(run.rules, before, tx.now - (options.agoMs ?? 0), items);
   const { effects, view: after } = decision;
@@ -274,7 +274,7 @@ function fenceOf(view: View, event: RunEvent): readonly { step: number; fence: n
 }
 
 /** What the events of a pass are evaluated by, besides the steps. */
-export async function withWords(
+export async function withEvents(
   tx: Tx,
   runId: RunId,
   events: readonly RunEvent[],
@@ -296,7 +296,7 @@ export async function withWords(
 }
 
 /** The run and its steps as they are stored. */
-export function look(store: EngineStore, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
+export function readRun(store: EngineStore, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
   return store.transact({ name: "look" }, async (tx) => {
     const { head, steps } = await lockAndLoad(tx, run.ref, everyRow(run.plan));
     return { run: head.run, steps };
@@ -315,14 +315,14 @@ export async function lockAndLoad(
   return { head, steps };
 }
 
-export async function lookAt(store: EngineStore, run: Scheduled, no: number): Promise<Step> {
-  const step = (await look(store, run)).steps.get(no);
+export async function readStep(store: EngineStore, run: Scheduled, no: number): Promise<Step> {
+  const step = (await readRun(store, run)).steps.get(no);
   if (!step) throw new Error(`step ${no} has no row`);
   return step;
 }
 
 export async function leaseOf(store: EngineStore, run: Scheduled, no: number): Promise<Lease> {
-  const moving = movingSide(await lookAt(store, run, no))?.state;
+  const moving = movingSide(await readStep(store, run, no))?.state;
   if (moving?.kind !== "LEASED") throw new Error(`step ${no} is ${moving?.kind}, not LEASED`);
   return moving;
 }

@@ -14,18 +14,26 @@ import {
   claimOne,
   failure,
   LATE,
-  look,
   type Opened,
   type Passed,
   type PassOptions,
   pass,
   prepare,
+  readRun,
   report,
   type Scheduled,
   schedule,
   success,
 } from "./fixture.ts";
-import { beginAs, blankStep, endOf, passAs, readyFor, type Said, taskEnded } from "./hand-made.ts";
+import {
+  beginAs,
+  blankStep,
+  endOf,
+  type PassContent,
+  passAs,
+  readyFor,
+  taskEnded,
+} from "./hand-made.ts";
 
 /** Decides a pass and writes it later, when nothing it had looked at is locked any more. */
 async function decideOnly(
@@ -52,17 +60,17 @@ export function describeGuards(opened: Opened): void {
   ): Promise<void> {
     const { store } = opened();
     await meanwhile();
-    const before = await look(store, run);
+    const before = await readRun(store, run);
     await expect(writeLate(store, run, stale)).rejects.toThrow();
-    expect(await look(store, run)).toEqual(before);
+    expect(await readRun(store, run)).toEqual(before);
   }
 
   /** A pass that was decided about a step which is no longer so. */
-  async function expectStale(run: Scheduled, was: Step, said: Said): Promise<void> {
+  async function expectStale(run: Scheduled, was: Step, content: PassContent): Promise<void> {
     const { store } = opened();
-    const before = await look(store, run);
-    await expect(passAs(store, run, { ...said, was: [was] })).rejects.toThrow();
-    expect(await look(store, run)).toEqual(before);
+    const before = await readRun(store, run);
+    await expect(passAs(store, run, { ...content, was: [was] })).rejects.toThrow();
+    expect(await readRun(store, run)).toEqual(before);
   }
 
   test("a lease that has gone cannot be ended a second time", async () => {
@@ -99,9 +107,9 @@ export function describeGuards(opened: Opened): void {
     const [task] = await claim(store, run);
     if (!task) throw new Error("nothing was ready");
     await pass(store, run, report(task, failure));
-    const fire: RunEvent = { kind: "due-timer", step: task.ready.step, on: "backoff" };
-    const stale = await decideOnly(store, run, fire, LATE);
-    await expectRefused(run, stale, () => pass(store, run, fire, LATE));
+    const dueTimer: RunEvent = { kind: "due-timer", step: task.ready.step, on: "backoff" };
+    const stale = await decideOnly(store, run, dueTimer, LATE);
+    await expectRefused(run, stale, () => pass(store, run, dueTimer, LATE));
   });
 
   test("a lease of the same fence and task is not the one that a pass has seen", async () => {
@@ -110,7 +118,7 @@ export function describeGuards(opened: Opened): void {
       blankStep(0, { fence: 1, forward: readyFor({ task: "verify", attempt }) });
     const run = await beginAs(store, [verify(1)]);
     const one = await claimOne(store, run);
-    const { steps } = await look(store, run);
+    const { steps } = await readRun(store, run);
     const leased = steps.get(0);
     await passAs(store, run, { steps: [verify(2)] });
     await claimOne(store, run);
@@ -141,14 +149,14 @@ export function describeGuards(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const { ready } = await claimOne(store, run);
-    const before = await look(store, run);
+    const before = await readRun(store, run);
     const again = store.transact({ name: "grant" }, (tx) =>
       tx.grant([
         { ready, secret: "cc".repeat(16), session: "dd".repeat(16), agentId: "x", pollSeq: 2 },
       ]),
     );
     await expect(again).rejects.toThrow();
-    expect(await look(store, run)).toEqual(before);
+    expect(await readRun(store, run)).toEqual(before);
   });
 
   test("one broken guard takes back all that its transaction wrote", async () => {
@@ -158,12 +166,12 @@ export function describeGuards(opened: Opened): void {
     const stale = await decideOnly(store, broken, cancel(true));
     const good = await decideOnly(store, sound, cancel(true));
     await claimOne(store, broken);
-    const before = await look(store, sound);
+    const before = await readRun(store, sound);
     const failed = store.transact({ name: "both" }, async (tx) => {
       await tx.lockRuns([broken.ref, sound.ref], true);
       await tx.write([good.record, stale.record]);
     });
     await expect(failed).rejects.toThrow();
-    expect(await look(store, sound)).toEqual(before);
+    expect(await readRun(store, sound)).toEqual(before);
   });
 }

@@ -14,10 +14,10 @@ import {
   claim,
   json,
   lockAndLoad,
-  look,
   newRun,
   newRunId,
   place,
+  readRun,
   type Scheduled,
   type ScheduleOptions,
   SHARED_PARTITION,
@@ -111,7 +111,7 @@ export async function beginAs(
   });
 }
 
-export interface Said {
+export interface PassContent {
   /** Steps as they are now; the others stay. */
   readonly steps?: readonly Step[];
   /** Steps as the pass had seen them, where that is not how they are stored. */
@@ -122,15 +122,19 @@ export interface Said {
 }
 
 /** A pass that makes what is said of what is stored. */
-export function passAs(store: EngineStore, scheduled: Scheduled, said: Said): Promise<void> {
+export function passAs(
+  store: EngineStore,
+  scheduled: Scheduled,
+  content: PassContent,
+): Promise<void> {
   return store.transact({ name: "by hand" }, async (tx) => {
     const { head, steps } = await lockAndLoad(tx, scheduled.ref);
-    const run = { ...head.run, version: head.run.version + 1, ...said.run };
-    const now = new Map(said.steps?.map((step) => [step.no, step]));
-    const seen = new Map(said.was?.map((step) => [step.no, step]));
+    const run = { ...head.run, version: head.run.version + 1, ...content.run };
+    const now = new Map(content.steps?.map((step) => [step.no, step]));
+    const seen = new Map(content.was?.map((step) => [step.no, step]));
     const before = viewOf(head.run, new Map([...steps, ...seen]));
     const after = viewOf(run, new Map([...steps, ...now]));
-    const { effects = [], actor = null } = said;
+    const { effects = [], actor = null } = content;
     await tx.write([{ head, before, after, effects, laneOf: scheduled.laneOf, actor }]);
   });
 }
@@ -182,7 +186,7 @@ export function rowOf(more: Partial<Attempt>): Attempt {
   };
 }
 
-export const kept = (more: Partial<Attempt>): Effect => ({
+export const attemptStored = (more: Partial<Attempt>): Effect => ({
   kind: "attempt-stored",
   attempt: rowOf(more),
 });
@@ -200,7 +204,7 @@ export const unknown = (code: string): Outcome => ({
   code,
   message: `nobody: ${code}`,
 });
-export const said = (text: string): Outcome => ({ kind: "success", output: json(text) });
+export const successOf = (text: string): Outcome => ({ kind: "success", output: json(text) });
 
 /** Rows of any kind: a task's one is written by the end of a lease that was made for it. */
 export async function writeRows(
@@ -214,7 +218,7 @@ export async function writeRows(
       await passAs(store, run, { effects: [{ kind: "attempt-stored", attempt: row }] });
       continue;
     }
-    const before = (await look(store, run)).steps.get(no) ?? blankStep(no);
+    const before = (await readRun(store, run)).steps.get(no) ?? blankStep(no);
     const ready = readyFor({ task: kind, fence, attempt: Math.max(1, n) });
     const moving = kind === "compensate" ? { undo: ready } : { forward: ready };
     await passAs(store, run, { steps: [{ ...before, ...moving }] });

@@ -23,7 +23,7 @@ const ONE = workflow({ a: {} });
 const WINDOW_MS = 60_000;
 
 export function describeHandedAtOnce(opened: Opened): void {
-  const look = async (tx: Tx, lanes: readonly number[], limit: number) => {
+  const poll = async (tx: Tx, lanes: readonly number[], limit: number) => {
     const asked = lanes.map((lane) => ({ lane, limit }));
     const { rows, limited } = await tx.lockReady(asked);
     return { rows: rows.map(keyOf), limited: limited.map(({ lane }) => lane).sort() };
@@ -39,10 +39,10 @@ export function describeHandedAtOnce(opened: Opened): void {
     await given.prepare?.(placed);
     const within = await store.transact({ name: "now" }, async (tx) => {
       for (const priority of given.now) await insert(tx, placed, { priority });
-      return look(tx, placed.lanes, given.limit);
+      return poll(tx, placed.lanes, given.limit);
     });
     const after = await store.transact({ name: "after" }, (tx) =>
-      look(tx, placed.lanes, given.limit),
+      poll(tx, placed.lanes, given.limit),
     );
     expect(within).toEqual(after);
     expect(within.rows).toHaveLength(given.gives);

@@ -36,7 +36,7 @@ function reportOf(
   return { runId, step, fence, secret, progress: null, details: null, ...more };
 }
 
-async function beat(
+async function sendHeartbeat(
   store: EngineStore,
   run: Scheduled,
   reports: readonly HeartbeatReport[],
@@ -51,7 +51,7 @@ async function beat(
   return answers;
 }
 
-function beatOf({ namespaceId }: Scheduled, session: string) {
+function heartbeatOf({ namespaceId }: Scheduled, session: string) {
   return { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
 }
 
@@ -64,7 +64,7 @@ async function forgotten(
   listsAllTo: number,
 ): Promise<readonly SessionLease[]> {
   const reports = listed.map((task) => reportOf(task));
-  return (await store.heartbeat([{ ...beatOf(run, session), reports, listsAllTo }])).forgotten;
+  return (await store.heartbeat([{ ...heartbeatOf(run, session), reports, listsAllTo }])).forgotten;
 }
 
 function forgottenOf({ ready, secret }: Granted): SessionLease {
@@ -78,28 +78,28 @@ function withinMs(answers: readonly HeartbeatAnswer[]): number {
   return answer.withinMs;
 }
 
-export function describeBeats(opened: Opened): void {
+export function describeHeartbeats(opened: Opened): void {
   test("progress moves when an agent says another one than before, and with no other beat", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
-    const beatAgain = async (more: Partial<HeartbeatReport>): Promise<number> => {
+    const heartbeatAgain = async (more: Partial<HeartbeatReport>): Promise<number> => {
       await elapse(10);
-      await beat(store, run, [reportOf(task, more)]);
+      await sendHeartbeat(store, run, [reportOf(task, more)]);
       return (await leaseOf(store, run, 0)).progressAt;
     };
     const granted = task.grantedAt;
     expect((await leaseOf(store, run, 0)).progressAt).toBe(granted);
-    expect(await beatAgain({})).toBe(granted);
-    expect(await beatAgain({ details: json('{"page":1}') })).toBe(granted);
+    expect(await heartbeatAgain({})).toBe(granted);
+    expect(await heartbeatAgain({ details: json('{"page":1}') })).toBe(granted);
     let page = 0;
     await vi.waitFor(async () => {
       page++;
-      expect(await beatAgain({ progress: `page ${page}` })).toBeGreaterThan(granted);
+      expect(await heartbeatAgain({ progress: `page ${page}` })).toBeGreaterThan(granted);
     });
-    const first = await beatAgain({ progress: "the end" });
+    const first = await heartbeatAgain({ progress: "the end" });
     for (const more of [{ progress: "the end" }, {}, { details: json('{"page":2}') }])
-      expect(await beatAgain(more)).toBe(first);
+      expect(await heartbeatAgain(more)).toBe(first);
   });
 
   test("a beat on a lease that stands is told to carry on for another heartbeat", async () => {
@@ -107,7 +107,7 @@ export function describeBeats(opened: Opened): void {
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
     const before = await leaseOf(store, run, 0);
-    expect(await beat(store, run, [reportOf(task)])).toEqual([
+    expect(await sendHeartbeat(store, run, [reportOf(task)])).toEqual([
       { kind: "carry-on", leaseMs: 7_000 },
     ]);
     expect(await leaseOf(store, run, 0)).toEqual(before);
@@ -121,14 +121,16 @@ export function describeBeats(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
-    expect(await beat(store, run, [reportOf(task, wrong)])).toEqual([{ kind: "lease-lost" }]);
+    expect(await sendHeartbeat(store, run, [reportOf(task, wrong)])).toEqual([
+      { kind: "lease-lost" },
+    ]);
   });
 
   test("a beat of another session hears that the lease is lost", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
-    const answers = await beat(store, run, [reportOf(task)], newSession());
+    const answers = await sendHeartbeat(store, run, [reportOf(task)], newSession());
     expect(answers).toEqual([{ kind: "lease-lost" }]);
   });
 
@@ -138,7 +140,7 @@ export function describeBeats(opened: Opened): void {
     const [task] = await claim(store, run);
     if (!task) throw new Error("nothing was ready");
     await pass(store, run, report(task, success));
-    expect(await beat(store, run, [reportOf(task)])).toEqual([{ kind: "lease-lost" }]);
+    expect(await sendHeartbeat(store, run, [reportOf(task)])).toEqual([{ kind: "lease-lost" }]);
   });
 
   test("a cancel is heard at the next beat, and the lease then ends `cancel` later", async () => {
@@ -151,11 +153,11 @@ export function describeBeats(opened: Opened): void {
       cause: "run",
       at: expect.any(Number),
     });
-    expect(await beat(store, run, [reportOf(task)])).toEqual([
+    expect(await sendHeartbeat(store, run, [reportOf(task)])).toEqual([
       { kind: "cancel", withinMs: CANCEL_MS },
     ]);
-    const { cancel: heard, wakeAt } = await leaseOf(store, run, 0);
-    expect(heard).toEqual({ kind: "heard", cause: "run", by: wakeAt });
+    const { cancel: cancelState, wakeAt } = await leaseOf(store, run, 0);
+    expect(cancelState).toEqual({ kind: "heard", cause: "run", by: wakeAt });
     expect(wakeAt).toBeGreaterThanOrEqual(task.grantedAt + CANCEL_MS);
   });
 
@@ -164,14 +166,14 @@ export function describeBeats(opened: Opened): void {
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
     await pass(store, run, cancel(true));
-    await beat(store, run, [reportOf(task)]);
-    const heard = await leaseOf(store, run, 0);
+    await sendHeartbeat(store, run, [reportOf(task)]);
+    const noticed = await leaseOf(store, run, 0);
     await elapse(1_000);
-    const left = withinMs(await beat(store, run, [reportOf(task)]));
+    const left = withinMs(await sendHeartbeat(store, run, [reportOf(task)]));
     expect(left).toBeLessThanOrEqual(CANCEL_MS);
-    expect(await leaseOf(store, run, 0)).toEqual(heard);
+    expect(await leaseOf(store, run, 0)).toEqual(noticed);
     await elapse(CANCEL_MS);
-    expect(withinMs(await beat(store, run, [reportOf(task)]))).toBeLessThanOrEqual(left);
+    expect(withinMs(await sendHeartbeat(store, run, [reportOf(task)]))).toBeLessThanOrEqual(left);
   });
 
   test("an agent that has heard a cancel may still say how far it came", async () => {
@@ -179,7 +181,7 @@ export function describeBeats(opened: Opened): void {
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
     await pass(store, run, cancel(true));
-    const answers = await beat(store, run, [reportOf(task, { progress: "half" })]);
+    const answers = await sendHeartbeat(store, run, [reportOf(task, { progress: "half" })]);
     expect(answers).toMatchObject([{ kind: "cancel" }]);
   });
 
@@ -207,20 +209,20 @@ export function describeBeats(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {} }));
     const session = newSession();
     const silent = newSession();
-    await beat(store, run, [], session);
-    const lastBeat = () =>
+    await sendHeartbeat(store, run, [], session);
+    const lastHeartbeat = () =>
       store.transact({ name: "look" }, async (tx) => ({
         now: tx.now,
-        beats: await tx.lastHeartbeats([session, silent]),
+        heartbeats: await tx.lastHeartbeats([session, silent]),
       }));
-    const first = await lastBeat();
-    expect([...first.beats.keys()]).toEqual([session]);
-    expect(first.beats.get(session)).toBeLessThanOrEqual(first.now);
+    const first = await lastHeartbeat();
+    expect([...first.heartbeats.keys()]).toEqual([session]);
+    expect(first.heartbeats.get(session)).toBeLessThanOrEqual(first.now);
     await vi.waitFor(async () => {
       await elapse(1);
-      await beat(store, run, [], session);
-      const { beats } = await lastBeat();
-      expect(beats.get(session)).toBeGreaterThan(first.beats.get(session) ?? Number.NaN);
+      await sendHeartbeat(store, run, [], session);
+      const { heartbeats } = await lastHeartbeat();
+      expect(heartbeats.get(session)).toBeGreaterThan(first.heartbeats.get(session) ?? Number.NaN);
     });
   });
 
@@ -230,27 +232,33 @@ export function describeBeats(opened: Opened): void {
     const other = await schedule(store, workflow({ a: { timeouts } }));
     const session = newSession();
     const task = await claimOne(store, run, { session, pollSeq: 3 });
-    await beat(store, run, [reportOf(task)], session);
-    const lastBeat = () =>
+    await sendHeartbeat(store, run, [reportOf(task)], session);
+    const lastHeartbeat = () =>
       store.transact({ name: "look" }, async (tx) =>
         (await tx.lastHeartbeats([session])).get(session),
       );
-    const before = [await lastBeat(), await leaseOf(store, run, 0)];
+    const before = [await lastHeartbeat(), await leaseOf(store, run, 0)];
     await elapse(10);
-    const said = reportOf(task, { progress: "elsewhere" });
-    const own = { ...beatOf(run, session), reports: [reportOf(task)], listsAllTo: 3 };
-    const foreign = { ...beatOf(other, session), reports: [said, said], listsAllTo: 3 };
+    const repeated = reportOf(task, { progress: "elsewhere" });
+    const own = { ...heartbeatOf(run, session), reports: [reportOf(task)], listsAllTo: 3 };
+    const foreign = {
+      ...heartbeatOf(other, session),
+      reports: [repeated, repeated],
+      listsAllTo: 3,
+    };
     const alone = await store.heartbeat([foreign]);
     expect(alone.answers).toEqual([[{ kind: "lease-lost" }, { kind: "lease-lost" }]]);
     expect([alone.forgotten, [...alone.foreign]]).toEqual([[], [foreign]]);
-    expect([await lastBeat(), await leaseOf(store, run, 0)]).toEqual(before);
-    for (const beats of [
+    expect([await lastHeartbeat(), await leaseOf(store, run, 0)]).toEqual(before);
+    for (const heartbeats of [
       [own, foreign],
       [foreign, own],
     ]) {
-      const heard = await store.heartbeat(beats);
-      expect(heard.answers[beats.indexOf(own)]).toEqual([{ kind: "carry-on", leaseMs: 7_000 }]);
-      expect([heard.forgotten, [...heard.foreign]]).toEqual([[], [foreign]]);
+      const stored = await store.heartbeat(heartbeats);
+      expect(stored.answers[heartbeats.indexOf(own)]).toEqual([
+        { kind: "carry-on", leaseMs: 7_000 },
+      ]);
+      expect([stored.forgotten, [...stored.foreign]]).toEqual([[], [foreign]]);
     }
     expect((await leaseOf(store, run, 0)).progressAt).toBe(task.grantedAt);
   });
@@ -300,9 +308,13 @@ export function describeBeats(opened: Opened): void {
     const [first = 0, second = 0] = run.lanes;
     const a = await claimOne(store, { ...run, lanes: [first] }, { session, pollSeq: 5 });
     const b = await claimOne(store, { ...run, lanes: [second] }, { session, pollSeq: 6 });
-    const older = { ...beatOf(run, session), reports: [reportOf(a)], listsAllTo: 5 };
-    const newer = { ...beatOf(run, session), reports: [reportOf(a), reportOf(b)], listsAllTo: 6 };
-    for (const beats of [[older, newer], [newer, older], [older]])
-      expect((await store.heartbeat(beats)).forgotten).toEqual([]);
+    const older = { ...heartbeatOf(run, session), reports: [reportOf(a)], listsAllTo: 5 };
+    const newer = {
+      ...heartbeatOf(run, session),
+      reports: [reportOf(a), reportOf(b)],
+      listsAllTo: 6,
+    };
+    for (const heartbeats of [[older, newer], [newer, older], [older]])
+      expect((await store.heartbeat(heartbeats)).forgotten).toEqual([]);
   });
 }

@@ -111,9 +111,9 @@ export function describeHistory(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {} }));
     const task = await claimOne(store, run);
     await pass(store, run, silence(task), LATE);
-    const said = { ...failure, retryAfterMs: 90_000, noEffect: false } as const;
-    await pass(store, run, report(task, said));
-    expect((await detailOf(store, run)).attempts).toMatchObject([{ outcome: said }]);
+    const reported = { ...failure, retryAfterMs: 90_000, noEffect: false } as const;
+    await pass(store, run, report(task, reported));
+    expect((await detailOf(store, run)).attempts).toMatchObject([{ outcome: reported }]);
   });
 
   test("a report after the end is kept once as evidence, beside the attempt", async () => {

@@ -7,11 +7,11 @@ import type { Effect } from "../../server/core/model/effect.ts";
 import type { Message, StoredMessage } from "../../server/core/model/message.ts";
 import { workflow } from "../support/core-world.ts";
 import {
-  look,
   newUuid,
   type Opened,
   ownPartition,
   pass,
+  readRun,
   type Scheduled,
   schedule,
   viewOf,
@@ -60,12 +60,12 @@ export function describeMessages(opened: Opened): void {
     const partition = ownPartition();
     const run = await beginAs(store, [], { partition });
     // Of the same partition as the run is its id.
-    const nobody = `${newUuid().slice(0, -2)}${run.ref.runId.slice(-2)}`;
-    const message: Effect = { kind: "message-sent", to: nobody, message: PAUSE };
+    const unknownRun = `${newUuid().slice(0, -2)}${run.ref.runId.slice(-2)}`;
+    const message: Effect = { kind: "message-sent", to: unknownRun, message: PAUSE };
     await passAs(store, run, { effects: [message, sent(run, RESUME)] });
     const found = await store.transact({ name: "look" }, async (tx) => {
       await tx.lockRuns([run.ref], true);
-      return tx.loadMessages([nobody, run.ref.runId]);
+      return tx.loadMessages([unknownRun, run.ref.runId]);
     });
     expect([...found.keys()]).toEqual([run.ref.runId]);
   });
@@ -123,7 +123,7 @@ export function describeMessages(opened: Opened): void {
       .poll(async () => (await store.dueRows([partition], 10)).due, { interval: 20 })
       .toMatchObject([{ ...child.ref, kind: "message", step: -1 }]);
     await pass(store, child, { kind: "messages" });
-    expect((await look(store, child)).run.state.kind).toBe("PAUSED");
+    expect((await readRun(store, child)).run.state.kind).toBe("PAUSED");
     expect((await store.dueRows([partition], 10)).due).toEqual([]);
   });
 

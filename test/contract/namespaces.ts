@@ -152,8 +152,8 @@ export function describeNamespaces(opened: Opened): void {
     const built = await begin({ workflow: "build" });
     await end(built);
     await forget(namespaceId);
-    const kept = [asked.ref.runId, built.ref.runId];
-    expect(new Set(await left(namespaceId))).toEqual(new Set(kept));
+    const remaining = [asked.ref.runId, built.ref.runId];
+    expect(new Set(await left(namespaceId))).toEqual(new Set(remaining));
     const [due] = await store().triggers.ended([partition], 10);
     await store().triggers.settle([{ id: due?.id ?? "", again: false, began: null }]);
     await forget(namespaceId);

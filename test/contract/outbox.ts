@@ -50,9 +50,9 @@ export function describeOutbox(opened: Opened): void {
     const run = await begin(namespaceId, { labels: { team: "sea" }, key: `k-${newUuid()}` });
     const closed: Effect = { kind: "escalation-closed", step: 1, by: "a late report" };
     await ask(run, asked(1), asked(2, { step: 1 }), closed);
-    const [told, ...others] = await due(namespaceId);
+    const [delivery, ...others] = await due(namespaceId);
     expect(others).toEqual([]);
-    expect(told).toMatchObject({
+    expect(delivery).toMatchObject({
       hook: "ops",
       url: null,
       kind: "escalation-opened",
@@ -65,7 +65,7 @@ export function describeOutbox(opened: Opened): void {
       run: { workflow: "ship", version: 1, labels: { team: "sea" }, end: null },
       escalation: { step: 0, reason: "poison", code: "drover.lost", message: "question 1" },
     });
-    expect(told?.nextTryAt).toBeLessThanOrEqual(told?.now ?? 0);
+    expect(delivery?.nextTryAt).toBeLessThanOrEqual(delivery?.now ?? 0);
   });
 
   test("a hook hears of what was answered and of what was closed, if it wants to", async () => {
@@ -74,15 +74,15 @@ export function describeOutbox(opened: Opened): void {
     const run = await begin(namespaceId);
     await ask(run, asked(1), asked(2, { step: 1 }));
     expect(await due(namespaceId)).toEqual([]);
-    const words = { answer: "retry", by: "Maria", why: "" } as const;
-    await ask(run, { kind: "escalation-answered", step: 0, n: 1, ...words });
+    const given = { answer: "retry", by: "Maria", why: "" } as const;
+    await ask(run, { kind: "escalation-answered", step: 0, n: 1, ...given });
     await ask(run, { kind: "escalation-closed", step: 1, by: "a late report" });
-    const told = await due(namespaceId);
-    expect(told.map(({ n, escalation }) => [n, escalation?.closedBy]).sort()).toEqual([
+    const deliveries = await due(namespaceId);
+    expect(deliveries.map(({ n, escalation }) => [n, escalation?.closedBy]).sort()).toEqual([
       [1, 'answered "retry" by Maria'],
       [2, "a late report"],
     ]);
-    expect(told.map((one) => one.hook)).toEqual(["ops", "ops"]);
+    expect(deliveries.map((one) => one.hook)).toEqual(["ops", "ops"]);
   });
 
   test("a hook hears of a reminder that is to be told", async () => {
@@ -99,8 +99,8 @@ export function describeOutbox(opened: Opened): void {
     for (const more of [{}, {}, { code: "quota" }, {}])
       await ask(await begin(namespaceId), asked(1, more));
     await ask(await begin(namespaceId, { workflow: "other" }), asked(1));
-    const told = await due(namespaceId);
-    const counts = told.map(({ run, escalation, count }) => {
+    const deliveries = await due(namespaceId);
+    const counts = deliveries.map(({ run, escalation, count }) => {
       return `${run.workflow} ${escalation?.code}: ${count}`;
     });
     expect(counts.sort()).toEqual(["other drover.lost: 1", "ship drover.lost: 3", "ship quota: 1"]);
@@ -112,8 +112,8 @@ export function describeOutbox(opened: Opened): void {
     expect(await due(namespaceId)).toHaveLength(1);
     await ask(await begin(namespaceId), asked(1));
     await ask(await begin(namespaceId), asked(1, { reason: "unknown" }));
-    const told = await due(namespaceId);
-    expect(told.map(({ escalation, count }) => [escalation?.reason, count]).sort()).toEqual([
+    const deliveries = await due(namespaceId);
+    expect(deliveries.map(({ escalation, count }) => [escalation?.reason, count]).sort()).toEqual([
       ["poison", 1],
       ["unknown", 1],
     ]);
@@ -126,14 +126,16 @@ export function describeOutbox(opened: Opened): void {
     const run = await begin(namespaceId, { notify });
     await passAs(store(), run, { run: ENDED });
     await passAs(store(), await begin(namespaceId), { run: ENDED });
-    const told = await due(namespaceId);
-    expect(told.map((one) => [one.hook, one.url, one.runId === run.ref.runId]).sort()).toEqual([
+    const deliveries = await due(namespaceId);
+    expect(
+      deliveries.map((one) => [one.hook, one.url, one.runId === run.ref.runId]).sort(),
+    ).toEqual([
       ["each", null, false],
       ["each", null, true],
       ["named", `${URL}/mine`, true],
     ]);
     const end = { state: "FAILED", reason: "STEP_FAILED", at: expect.any(Number) };
-    expect(told[0]).toMatchObject({ n: 0, escalation: null, run: { end } });
+    expect(deliveries[0]).toMatchObject({ n: 0, escalation: null, run: { end } });
   });
 
   test("a pass that is not committed tells nothing", async () => {
@@ -147,17 +149,17 @@ export function describeOutbox(opened: Opened): void {
   test("a try is settled once, and a delivery that has ended is not tried again", async () => {
     const namespaceId = await hook(["run-ended"]);
     await passAs(store(), await begin(namespaceId), { run: ENDED });
-    const [told] = await due(namespaceId);
-    if (!told) throw new Error("nothing was told");
+    const [delivery] = await due(namespaceId);
+    if (!delivery) throw new Error("nothing was told");
     const failed = {
-      id: told.id,
+      id: delivery.id,
       triesBefore: 0,
       state: "pending",
       error: "answered 500",
     } as const;
     await store().outbox.settle([{ ...failed, nextTryInMs: 0 }]);
     await store().outbox.settle([{ ...failed, state: "given-up", nextTryInMs: 0 }]);
-    expect(await due(namespaceId)).toMatchObject([{ id: told.id, tries: 1, state: "pending" }]);
+    expect(await due(namespaceId)).toMatchObject([{ id: delivery.id, tries: 1, state: "pending" }]);
     const delivered = { ...failed, triesBefore: 1, state: "delivered", error: null } as const;
     await store().outbox.settle([{ ...delivered, nextTryInMs: 0 }]);
     expect(await due(namespaceId)).toEqual([]);
@@ -169,9 +171,9 @@ export function describeOutbox(opened: Opened): void {
     const outside = async () => (await store().dueRows([partition], 10)).outside;
     await passAs(store(), await begin(namespaceId, { partition }), { run: ENDED });
     expect(await outside()).toEqual(["deliveries"]);
-    const [told] = await due(namespaceId);
+    const [delivery] = await due(namespaceId);
     expect(await outside()).toEqual(["deliveries"]);
-    const id = told?.id ?? "";
+    const id = delivery?.id ?? "";
     const tried = {
       id,
       triesBefore: 0,
@@ -189,8 +191,8 @@ export function describeOutbox(opened: Opened): void {
     await hook(["run-ended"], "b", namespaceId);
     for (let run = 0; run < 3; run++)
       await passAs(store(), await begin(namespaceId), { run: ENDED });
-    const told = await due(namespaceId, 2);
-    expect(told.map((one) => one.hook).sort()).toEqual(["a", "a", "b", "b"]);
+    const deliveries = await due(namespaceId, 2);
+    expect(deliveries.map((one) => one.hook).sort()).toEqual(["a", "a", "b", "b"]);
   });
 
   test("what is to be told to a hook that was deleted is due without a target", async () => {

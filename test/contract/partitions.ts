@@ -140,8 +140,8 @@ export function describePartitions(opened: Opened): void {
     const [second] = await two.takeOver([partition]);
     expect(second?.epoch).toBe((first?.epoch ?? 0) + 1);
     await one.tryLock([other]);
-    const kept = await one.takeOver([other]);
-    expect(await ownedOf(store, one, kept)).toEqual(kept);
+    const stillOwned = await one.takeOver([other]);
+    expect(await ownedOf(store, one, stillOwned)).toEqual(stillOwned);
     await Promise.all([one.leave(), two.leave()]);
   });
 
@@ -193,8 +193,8 @@ export function describePartitions(opened: Opened): void {
     };
     const record = (n: number, { node }: PartitionSession, epoch: number) => {
       const about = { step: null, fence: 0, rule: "failing", n } as const;
-      const said = { saw: "it fails", did: "tries it again later", dueAt: 0, actedAt: 0 };
-      return store.recordIntervention(run, { ...about, ...said }, { node, epoch });
+      const content = { saw: "it fails", did: "tries it again later", dueAt: 0, actedAt: 0 };
+      return store.recordIntervention(run, { ...about, ...content }, { node, epoch });
     };
     const first = await epochOf(one);
     await record(1, one, first);
@@ -285,22 +285,22 @@ export function describePartitions(opened: Opened): void {
   test("a moment that one session announces is heard by the others", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const heard: number[] = [];
-    two.onDueTimes((dueAt) => heard.push(dueAt));
+    const received: number[] = [];
+    two.onDueTimes((dueAt) => received.push(dueAt));
     await one.announceDueTime(1_790_000_000_123.5);
-    await vi.waitFor(() => expect(heard).toEqual([1_790_000_000_123.5]));
+    await vi.waitFor(() => expect(received).toEqual([1_790_000_000_123.5]));
     await Promise.all([one.leave(), two.leave()]);
   });
 
   test("lanes that one session announces are heard by the others", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
-    const heard = new Set<number>();
+    const received = new Set<number>();
     two.onLanes((lanes) => {
-      for (const lane of lanes) heard.add(lane);
+      for (const lane of lanes) received.add(lane);
     });
     await one.announceLanes([3, 5]);
-    await vi.waitFor(() => expect([...heard].sort()).toEqual([3, 5]));
+    await vi.waitFor(() => expect([...received].sort()).toEqual([3, 5]));
     await Promise.all([one.leave(), two.leave()]);
   });
 }

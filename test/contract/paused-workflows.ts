@@ -7,11 +7,11 @@ import {
   claimOne,
   failure,
   LATE,
-  lookAt,
   newNamespace,
   type Opened,
   ownPartition,
   pass,
+  readStep,
   report,
   type Scheduled,
   schedule,
@@ -72,7 +72,7 @@ export function describePausedWorkflows(opened: Opened): void {
     await pass(store, run, report(await claimOne(store, run), success));
     await pause(run);
     await pass(store, run, cancel(true));
-    expect((await lookAt(store, run, 0)).undo.kind).toBe("READY");
+    expect((await readStep(store, run, 0)).undo.kind).toBe("READY");
     expect(await runsClaimed(run)).toEqual([]);
     await resume(run);
     expect((await claimOne(store, run)).ready.task).toBe("compensate");
@@ -82,7 +82,7 @@ export function describePausedWorkflows(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     await pause(run);
-    expect((await lookAt(store, run, 0)).forward.kind).toBe("READY");
+    expect((await readStep(store, run, 0)).forward.kind).toBe("READY");
     await pass(store, run, cancel(false));
     await resume(run);
     expect(await runsClaimed(run)).toEqual([]);
@@ -93,10 +93,10 @@ export function describePausedWorkflows(opened: Opened): void {
     const partition = ownPartition();
     const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
     const run = await schedule(store, definition, { partition, agoMs: 60_000 });
-    const told = await pause(run, "the price list is wrong");
+    const pauseInfo = await pause(run, "the price list is wrong");
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
     const { pauses } = await store.reads.runLiveness(run.ref.runId);
-    expect(pauses).toEqual(new Map([[0, { of: "workflow", ...told }]]));
+    expect(pauses).toEqual(new Map([[0, { of: "workflow", ...pauseInfo }]]));
     await resume(run);
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
     expect((await store.reads.runLiveness(run.ref.runId)).pauses).toEqual(new Map());

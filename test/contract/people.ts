@@ -150,8 +150,8 @@ export const closed = (step = 0): Effect => ({
 });
 
 function answered(n: number, step = 0): Effect {
-  const words = { answer: "retry", by: "Maria", why: "it is back" } as const;
-  return { kind: "escalation-answered", step, n, ...words };
+  const given = { answer: "retry", by: "Maria", why: "it is back" } as const;
+  return { kind: "escalation-answered", step, n, ...given };
 }
 const ANSWER = { answer: "retry", by: "Maria", why: "it is back" };
 

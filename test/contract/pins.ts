@@ -7,12 +7,12 @@ import {
   claimOne,
   failure,
   LATE,
-  lookAt,
   newNamespace,
   type Opened,
   ownPartition,
   pass,
   prepare,
+  readStep,
   report,
   type Scheduled,
   schedule,
@@ -151,7 +151,7 @@ export function describePins(opened: Opened): void {
     expect(verify.ready.task).toBe("verify");
     await pass(store, run, report(verify, success));
     await pass(store, run, cancel(true));
-    expect((await lookAt(store, run, 0)).undo.kind).toBe("READY");
+    expect((await readStep(store, run, 0)).undo.kind).toBe("READY");
     expect(await runsFor(run, null)).toEqual([]);
     expect((await claimOne(store, own)).ready.task).toBe("compensate");
   });
@@ -221,12 +221,12 @@ export function describePins(opened: Opened): void {
     const run = await schedule(store, ONE);
     const [base = 0] = run.lanes;
     await pin(run, "2");
-    const said = { forced: "open", by: "ada", why: "" } as const;
+    const setting = { forced: "open", by: "ada", why: "" } as const;
     const open = async () =>
       (await store.circuits.snapshot(WINDOW_MS)).circuits
         .filter(({ override: of }) => of?.forced === "open")
         .map(({ lane }) => lane);
-    await store.circuits.setOverride({ lane: base, agentId: "" }, said);
+    await store.circuits.setOverride({ lane: base, agentId: "" }, setting);
     expect(await open()).toEqual(expect.arrayContaining([base, ...(await lanesFor(run, "2"))]));
     await pin(run, "3");
     expect(await open()).toEqual(expect.arrayContaining([...(await lanesFor(run, "3"))]));

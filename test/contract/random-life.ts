@@ -30,7 +30,7 @@ import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";
 import type { EngineStore, Granted, HeartbeatAnswer, Tx } from "../../server/store/store.ts";
 import type { Beginning } from "../property/random-run.ts";
-import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
+import { hex, readRun, type Scheduled, schedule, viewOf, withEvents } from "./fixture.ts";
 
 /** What the rules say of an attempt; how far it came is for its agent to say. */
 type AttemptHistory = Omit<AttemptRecord, "progress">;
@@ -64,7 +64,7 @@ export async function startLife(
   begins: Beginning,
 ): Promise<Life> {
   const scheduled = await schedule(store, definition, begins);
-  const { run, steps } = await look(store, scheduled);
+  const { run, steps } = await readRun(store, scheduled);
   const life: Life = {
     store,
     scheduled,
@@ -84,7 +84,7 @@ export async function startLife(
 }
 
 export async function expectMirrored(life: Life): Promise<void> {
-  const stored = await look(life.store, life.scheduled);
+  const stored = await readRun(life.store, life.scheduled);
   expect(stored.run).toEqual(life.run);
   expect(stored.steps).toEqual(life.steps);
 }
@@ -106,7 +106,7 @@ export async function passOver(
   });
   for (const [no, step] of view.steps) life.steps.set(no, step);
   for (const effect of effects) record(life, effect);
-  life.run = kept(life, view.run);
+  life.run = storedRun(life, view.run);
 }
 
 /** Loads what a server would, which must be that part of the mirror. */
@@ -121,12 +121,12 @@ async function load(tx: Tx, { scheduled, run, steps: all }: Life, events: readon
   const steps = (await tx.loadSteps([{ runId, ...wanted }])).get(runId) ?? new Map();
   const mirrored = [...all].filter(([, step]) => isWanted(wanted, step, all));
   expect(steps).toEqual(new Map(mirrored));
-  const before = await withWords(tx, runId, events, viewOf(head.run, steps));
+  const before = await withEvents(tx, runId, events, viewOf(head.run, steps));
   return { head, before };
 }
 
 /** The counters of a run go with its open row; what comes after its end changes no version. */
-function kept(life: Life, run: Run): Run {
+function storedRun(life: Life, run: Run): Run {
   if (!isEnded(run.state)) return run;
   const { version } = isEnded(life.run.state) ? life.run : run;
   return endedRun(run.state, {
@@ -143,8 +143,8 @@ function record(life: Life, effect: Effect): void {
       const row = recordOf(effect.attempt);
       const key = keyOf(row);
       // Of what no agent holds the last word counts; a report that is known stays as it is.
-      const said = effect.attempt.secret === null;
-      if (said || !life.attempts.has(key)) life.attempts.set(key, row);
+      const byEngine = effect.attempt.secret === null;
+      if (byEngine || !life.attempts.has(key)) life.attempts.set(key, row);
       return;
     }
     case "attempt-settled": {
@@ -247,7 +247,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   if (one.ready.plain) expect(await life.store.taskFacts([one])).toMatchObject([PLAIN]);
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
   const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
-  const slowLook =
+  const slowCheckAt =
     task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy;
   const lease: Lease = {
     kind: "LEASED",
@@ -266,7 +266,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
     progressAt: grantedAt,
     cancel: { kind: "none" },
     suspectAt: null,
-    wakeAt: Math.min(attemptBy, stalledAt, slowLook),
+    wakeAt: Math.min(attemptBy, stalledAt, slowCheckAt),
   };
   life.steps.set(step.no, { ...step, [side]: lease });
   life.handedOut.push(one);
@@ -274,7 +274,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
 }
 
 /** All leases of a session beat; those that were told to cancel hear of it. */
-export async function beatAll(life: Life, session: string): Promise<void> {
+export async function sendHeartbeats(life: Life, session: string): Promise<void> {
   const held = leasesOf(life).filter(({ lease }) => lease.session === session);
   const { ref, namespaceId } = life.scheduled;
   const {
@@ -295,24 +295,24 @@ export async function beatAll(life: Life, session: string): Promise<void> {
       })),
     },
   ]);
-  const told = (kind: Lease["cancel"]["kind"]): HeartbeatAnswer["kind"] =>
+  const answerKind = (kind: Lease["cancel"]["kind"]): HeartbeatAnswer["kind"] =>
     kind === "none" ? "carry-on" : "cancel";
   expect(answers?.map(({ kind }) => kind)).toEqual(
-    held.map(({ lease }) => told(lease.cancel.kind)),
+    held.map(({ lease }) => answerKind(lease.cancel.kind)),
   );
-  const { steps } = await look(life.store, life.scheduled);
+  const { steps } = await readRun(life.store, life.scheduled);
   for (const { step, side, lease } of held) {
     const after = steps.get(step.no)?.[side];
     // When it was heard, and when it was said, is the store's to say; all else must be as it was.
     if (after?.kind !== "LEASED") throw new Error(`step ${step.no} has lost its lease by a beat`);
     const progressAt = life.progressed.has(lease.secret) ? lease.progressAt : after.progressAt;
     life.progressed.add(lease.secret);
-    const beaten = { ...lease, progressAt, ...heard(lease, after) };
-    life.steps.set(step.no, { ...step, [side]: beaten });
+    const renewed = { ...lease, progressAt, ...noticedCancel(lease, after) };
+    life.steps.set(step.no, { ...step, [side]: renewed });
   }
 }
 
-function heard({ cancel }: Lease, after: Lease): Pick<Lease, "cancel" | "wakeAt"> | null {
+function noticedCancel({ cancel }: Lease, after: Lease): Pick<Lease, "cancel" | "wakeAt"> | null {
   if (cancel.kind !== "asked") return null;
   if (after.cancel.kind !== "heard") throw new Error("a cancel was not heard");
   const { by } = after.cancel;
@@ -334,10 +334,10 @@ export async function expectHistory(life: Life): Promise<void> {
   const detail = await life.store.reads.runDetail(runId, wanted);
   if (!detail) throw new Error(`run ${runId} is not there`);
   // Of the items of maps those that are not done for good.
-  const shown = [...life.steps].filter(([no, { forward, undo }]) => {
+  const listed = [...life.steps].filter(([no, { forward, undo }]) => {
     return itemOf(no) === 0 || !isFinal(forward) || isUndoLeft(undo);
   });
-  expect(detail.steps).toEqual(new Map(shown));
+  expect(detail.steps).toEqual(new Map(listed));
   expect(detail.run).toMatchObject({ state: life.run.state.kind, stateVersion: life.run.version });
   const attempts = new Map(
     detail.attempts.map(({ progress: _, ...attempt }) => [keyOf(attempt), attempt]),

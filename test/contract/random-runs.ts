@@ -14,13 +14,13 @@ import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { beginnings, definitions } from "../property/random-run.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
-  beatAll,
   claimStep,
   expectHistory,
   expectMirrored,
   type Life,
   leasesOf,
   passOver,
+  sendHeartbeats,
   startLife,
 } from "./random-life.ts";
 
@@ -34,9 +34,9 @@ type Act =
   | { readonly kind: "lose"; readonly pick: number; readonly times: number }
   | { readonly kind: "beat"; readonly session: number }
   | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "pass"; readonly says: readonly Said[]; readonly draw: number };
+  | { readonly kind: "pass"; readonly inputs: readonly Input[]; readonly draw: number };
 
-type Said =
+type Input =
   | { readonly kind: "report"; readonly pick: number; readonly outcome: Outcome; held: boolean }
   | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
   | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
@@ -79,7 +79,7 @@ const outcomes = fc.oneof(
 const pick = fc.nat({ max: 30 });
 const session = fc.nat({ max: SESSIONS.length - 1 });
 
-const said: fc.Arbitrary<Said> = fc.oneof(
+const anyInput: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.record({
@@ -157,7 +157,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant("pass" as const),
-      says: fc.array(said, { minLength: 1, maxLength: 3 }),
+      inputs: fc.array(anyInput, { minLength: 1, maxLength: 3 }),
       draw: fc.constantFrom(0, 0.5, 0.999),
     }),
   },
@@ -204,12 +204,12 @@ async function perform(life: Life, next: Act): Promise<void> {
       for (let time = 0; time < next.times; time++) await lose(life, next.pick + time);
       return;
     case "beat":
-      return beatAll(life, sessionOf(life, next.session));
+      return sendHeartbeats(life, sessionOf(life, next.session));
     case "wait":
       life.aheadMs += next.ms;
       return;
     case "pass": {
-      const events = next.says.flatMap((one) => eventOf(life, one) ?? []);
+      const events = next.inputs.flatMap((one) => eventOf(life, one) ?? []);
       if (events.length > 0) await passOver(life, events, next.draw);
     }
   }
@@ -241,7 +241,7 @@ async function lose(life: Life, which: number): Promise<void> {
   await passOver(life, [silence(held)], 0.5);
 }
 
-function eventOf(life: Life, one: Said): RunEvent | null {
+function eventOf(life: Life, one: Input): RunEvent | null {
   switch (one.kind) {
     case "report": {
       const granted = pickOf(one.held ? heldIn(life) : life.handedOut, one.pick);
@@ -255,7 +255,7 @@ function eventOf(life: Life, one: Said): RunEvent | null {
       return { kind: one.kind, step: found.step.no, fence, secret };
     }
     case "moment":
-      return momentOf(pickOf([...life.steps.values()], one.pick), one.polled);
+      return timerEventOf(pickOf([...life.steps.values()], one.pick), one.polled);
     case "run-timer":
       return { kind: "run-timer" };
     case "cancel":
@@ -264,14 +264,14 @@ function eventOf(life: Life, one: Said): RunEvent | null {
     case "resume":
       return { kind: one.kind, note: "for now" };
     default:
-      return wordOf(life, one);
+      return outsideEventOf(life, one);
   }
 }
 
 /** What the outside world says: it may be about nothing that is there. */
-function wordOf(
+function outsideEventOf(
   life: Life,
-  one: Extract<Said, { kind: "callback" | "signal" | "decide" | "answer" }>,
+  one: Extract<Input, { kind: "callback" | "signal" | "decide" | "answer" }>,
 ): RunEvent | null {
   const { steps } = life.scheduled.plan;
   switch (one.kind) {
@@ -291,13 +291,13 @@ function wordOf(
       );
       if (!asked) return null;
       const approver = pickOf([...asked.work.approvers, "anna", "zoe"], one.pick) ?? "anna";
-      const words = { roles: [approver], comment: "seen", form: json("{}"), requester: "zoe" };
-      return { kind: "decide", step: asked.no, approver, approved: one.approved, ...words };
+      const given = { roles: [approver], comment: "seen", form: json("{}"), requester: "zoe" };
+      return { kind: "decide", step: asked.no, approver, approved: one.approved, ...given };
     }
     case "answer": {
       const n = 1 + (one.pick % Math.max(1, life.escalations.size));
-      const words = { by: "Maria", why: "I looked", payload: json('{"by":"hand"}') };
-      return { kind: "answer", n, answer: one.answer, ...words };
+      const given = { by: "Maria", why: "I looked", payload: json('{"by":"hand"}') };
+      return { kind: "answer", n, answer: one.answer, ...given };
     }
   }
 }
@@ -309,7 +309,7 @@ function callbackOf({ ready, secret }: Granted, outcome: Outcome): RunEvent | nu
   return { kind: "callback", step, fence, secretDigest, secret, outcome, digest: hex(32) };
 }
 
-function momentOf(step: Step | undefined, polled: boolean): RunEvent | null {
+function timerEventOf(step: Step | undefined, polled: boolean): RunEvent | null {
   const moving = step && movingSide(step)?.state;
   if (!moving) return null;
   const { no } = step;

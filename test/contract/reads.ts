@@ -115,17 +115,17 @@ export function describeReads(opened: Opened): void {
     const found = () => store.reads.findRun(run.namespaceId, run.ref);
     const stopReason = { reason: "TIMED_OUT", undo: true } as const;
     const end = { kind: "COMPENSATED", reason: "TIMED_OUT" } as const;
-    const stood = { leftMs: 5_000, since: 1_000 };
-    const shown: readonly [RunState, RunRecord["reason"]][] = [
-      [{ kind: "PAUSED", ...stood, stopReason: null }, null],
-      [{ kind: "PAUSED", ...stood, stopReason }, "TIMED_OUT"],
-      [{ kind: "ESCALATED", from: { kind: "RUNNING", ...stood } }, null],
+    const suspended = { leftMs: 5_000, since: 1_000 };
+    const stopped: readonly [RunState, RunRecord["reason"]][] = [
+      [{ kind: "PAUSED", ...suspended, stopReason: null }, null],
+      [{ kind: "PAUSED", ...suspended, stopReason }, "TIMED_OUT"],
+      [{ kind: "ESCALATED", from: { kind: "RUNNING", ...suspended } }, null],
       [{ kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason } }, "TIMED_OUT"],
       [{ kind: "ESCALATED", from: { kind: "FINISHING", end } }, "TIMED_OUT"],
       [{ kind: "FINISHING", end }, "TIMED_OUT"],
       [end, "TIMED_OUT"],
     ];
-    for (const [state, reason] of shown) {
+    for (const [state, reason] of stopped) {
       await passAs(store, run, { run: { state, warnings: 3 } });
       const { kind } = state;
       expect(await found()).toMatchObject({ state: kind, reason, warnings: 3, deadlineAt: null });
@@ -220,9 +220,9 @@ export function describeReads(opened: Opened): void {
     const report = { runId, step, fence, secret, progress: "page 7", details: null };
     const about = { session: SESSION, agentId: "agent-1", agentVersion: "1" };
     await store.heartbeat([{ ...about, namespaceId: run.namespaceId, reports: [report] }]);
-    const beaten = await store.reads.runLiveness(runId);
-    expect(beaten.leases.get(0)).toMatchObject({ progress: "page 7" });
-    expect(beaten.leases.get(0)?.lastHeartbeatAt).toBeGreaterThanOrEqual(silent.now);
+    const renewed = await store.reads.runLiveness(runId);
+    expect(renewed.leases.get(0)).toMatchObject({ progress: "page 7" });
+    expect(renewed.leases.get(0)?.lastHeartbeatAt).toBeGreaterThanOrEqual(silent.now);
   });
 
   test("there are no signs of a run that is not there, and the time all the same", async () => {

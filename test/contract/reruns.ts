@@ -28,7 +28,7 @@ const definition = workflow({
   b: { needs: ["a", "skipped"], onFailure: "compensate" },
 });
 
-function keptBy(of: string): readonly ReusedStep[] {
+function reusedBy(of: string): readonly ReusedStep[] {
   return [
     {
       no: 0,
@@ -58,7 +58,7 @@ async function rerunOf(store: EngineStore, of: string): Promise<Scheduled> {
     const partition = SHARED_PARTITION;
     const ref = { runId: newRunId(tx.now, partition), partition };
     const begun = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
-    const { view, effects } = start(rules, tx.now, null, { kept: keptBy(of) });
+    const { view, effects } = start(rules, tx.now, null, { kept: reusedBy(of) });
     const head = { ...ref, namespaceId, definitionId, priority: 5, run: view.run };
     const rerunOf = { runId: of, from: "b" };
     await tx.insertRuns([{ ...begun, ...head, rerunOf, wakeAt: runWakeAt(view.run) }]);

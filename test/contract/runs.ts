@@ -12,11 +12,11 @@ import {
   insert,
   json,
   LATE,
-  look,
   type Opened,
   pass,
   permanent,
   place,
+  readRun,
   report,
   schedule,
   silence,
@@ -37,7 +37,7 @@ export function describeRuns(opened: Opened): void {
   test("a step that nothing has happened to has no row", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
-    const { steps } = await look(store, run);
+    const { steps } = await readRun(store, run);
     expect([...steps.keys()]).toEqual([0]);
   });
 
@@ -84,7 +84,7 @@ export function describeRuns(opened: Opened): void {
     const run = await schedule(store, workflow({ a: {}, b: {}, c: { needs: ["a", "b"] } }));
     const granted = await claim(store, run);
     await Promise.all(granted.map((task) => pass(store, run, report(task, success))));
-    const { run: after, steps } = await look(store, run);
+    const { run: after, steps } = await readRun(store, run);
     expect(after).toMatchObject({ version: 3, stepsLeft: 1, moving: 1 });
     expect(steps.get(2)?.forward.kind).toBe("READY");
   });
@@ -109,7 +109,7 @@ export function describeRuns(opened: Opened): void {
   test("a transaction that throws takes back its changes to runs that were there before", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
-    const before = await look(store, run);
+    const before = await readRun(store, run);
     const failed = store.transact({ name: "fails" }, async (tx) => {
       const { rows: ready } = await tx.lockReady(run.lanes.map((lane) => ({ lane, limit: 1 })));
       const [row] = ready;
@@ -120,7 +120,7 @@ export function describeRuns(opened: Opened): void {
       throw new Error("no, after all");
     });
     await expect(failed).rejects.toThrow("no, after all");
-    expect(await look(store, run)).toEqual(before);
+    expect(await readRun(store, run)).toEqual(before);
   });
 
   test("a run that has ended is no longer open, and its end is kept", async () => {
@@ -148,7 +148,7 @@ export function describeRuns(opened: Opened): void {
     ]);
     expect(open).toEqual([]);
     expect(ended?.[0]?.run).toMatchObject({ state: { kind: "COMPLETED" }, version: 1 });
-    const { steps } = await look(store, run);
+    const { steps } = await readRun(store, run);
     expect([...steps.values()].map(({ forward }) => forward.kind)).toEqual(["SKIPPED", "SKIPPED"]);
     expect(await store.reads.findRun(run.namespaceId, run.ref)).toMatchObject({
       state: "COMPLETED",
@@ -168,7 +168,7 @@ export function describeRuns(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     await pass(store, run, report(await claimOne(store, run), success));
-    expect((await look(store, run)).steps.get(0)).toMatchObject({
+    expect((await readRun(store, run)).steps.get(0)).toMatchObject({
       forward: { kind: "SUCCEEDED" },
       strategies: [{ planned: 0, changed: false, effectStatus: "MADE" }],
       fence: 1,
@@ -184,11 +184,11 @@ export function describeRuns(opened: Opened): void {
     );
     await pass(store, run, report(await claimOne(store, run), success));
     await pass(store, run, report(await claimOne(store, run), permanent));
-    const undoing = (await look(store, run)).steps.get(0);
+    const undoing = (await readRun(store, run)).steps.get(0);
     expect(undoing?.forward).toEqual({ kind: "SUCCEEDED" });
     expect(undoing?.undo).toMatchObject({ kind: "READY", task: "compensate", fence: 2 });
     await claimOne(store, run);
-    const leased = (await look(store, run)).steps.get(0);
+    const leased = (await readRun(store, run)).steps.get(0);
     expect(leased && movingSide(leased)).toMatchObject({ side: "undo", state: { kind: "LEASED" } });
   });
 
@@ -212,7 +212,7 @@ export function describeRuns(opened: Opened): void {
     const seen: string[] = [];
     const check = async (event: RunEvent): Promise<void> => {
       const { view } = await pass(store, run, event);
-      const stored = await look(store, run);
+      const stored = await readRun(store, run);
       seen.push(stored.run.state.kind);
       expect(stored.run.state).toEqual(view.run.state);
       expect(stored.steps).toEqual(view.steps);

@@ -122,9 +122,9 @@ export function describeSchedules(opened: Opened): void {
     const record = await make({ partition, next: due });
     await make({ partition, name: "later" });
     await make({ partition: other, pauseReason: "holidays", next: due });
-    const look = await store().dueRows([partition], 10);
-    expect(look).toMatchObject({ due: [], schedules: [{ id: record.id, partition, wakeAt: 1 }] });
-    expect(look.nextAt).toBe(NEXT.wakeAt);
+    const scan = await store().dueRows([partition], 10);
+    expect(scan).toMatchObject({ due: [], schedules: [{ id: record.id, partition, wakeAt: 1 }] });
+    expect(scan.nextAt).toBe(NEXT.wakeAt);
     expect(await store().dueRows([other], 10)).toMatchObject({ schedules: [], nextAt: null });
     await store().schedules.delete(record.namespace.id, record.name);
     expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
@@ -216,7 +216,7 @@ export function describeSchedules(opened: Opened): void {
     await store().schedules.delete(record.namespace.id, record.name);
     const left = async () => (await store().schedules.lastOccurrences([record.id], 10)).length;
     // Others that were deleted before go first.
-    for (let looks = 0; looks < 50 && (await left()) > 0; looks++) await store().forgetOld(2);
+    for (let rounds = 0; rounds < 50 && (await left()) > 0; rounds++) await store().forgetOld(2);
     expect(await left()).toBe(0);
   });
 }

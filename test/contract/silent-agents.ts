@@ -21,7 +21,7 @@ export interface PolledRun extends Scheduled {
 
 /** Who says of a lane whether somebody polls it. */
 export interface LaneReaders<S> {
-  said(store: S, run: PolledRun): Promise<object>;
+  pollingState(store: S, run: PolledRun): Promise<object>;
   /** What all of them say while so many of its two agents count as polling. */
   polledBy(agents: number): object;
   /** Of a lane whose agents poll, while two others are silent. */
@@ -29,7 +29,7 @@ export interface LaneReaders<S> {
 }
 
 export const ENGINE_READERS: LaneReaders<EngineStore> = {
-  async said(store, { ref, partition }) {
+  async pollingState(store, { ref, partition }) {
     const [due] = (await store.dueRows([partition], 1)).due;
     const { silent } = await store.reads.runLiveness(ref.runId);
     return { isPolled: [due?.polled, !silent.has(0)] };
@@ -42,7 +42,7 @@ export function describeSilentAgents<S extends EngineStore>(
   opened: Opened<S>,
   { polledBy, othersSilent, ...readers }: LaneReaders<S>,
 ): void {
-  const said = (run: PolledRun) => readers.said(opened().store, run);
+  const pollingState = (run: PolledRun) => readers.pollingState(opened().store, run);
 
   async function polledRun(): Promise<PolledRun> {
     const { store } = opened();
@@ -79,11 +79,11 @@ export function describeSilentAgents<S extends EngineStore>(
     const { store } = opened();
     const run = await polledRun();
     const [one, other] = run.agents;
-    expect(await said(run)).toEqual(polledBy(2));
+    expect(await pollingState(run)).toEqual(polledBy(2));
     await store.markSilent([await lost(one)]);
-    expect(await said(run)).toEqual(polledBy(1));
+    expect(await pollingState(run)).toEqual(polledBy(1));
     await store.markSilent([await lost(other), await lost(one)]);
-    expect(await said(run)).toEqual(polledBy(0));
+    expect(await pollingState(run)).toEqual(polledBy(0));
     const { silent } = await store.pollQuery({ lanes: [], runs: [], watermarks: [] });
     expect(silent).toEqual(expect.arrayContaining([one.session, other.session]));
   });
@@ -94,10 +94,10 @@ export function describeSilentAgents<S extends EngineStore>(
     await store.markSilent(await Promise.all(run.agents.map((one) => lost(one))));
     const parked = run.agents.map((one) => ({ ...one, calledAgoMs: 60_000 }));
     await store.markAgents("here:1", parked);
-    expect(await said(run)).toEqual(polledBy(0));
+    expect(await pollingState(run)).toEqual(polledBy(0));
     const called = run.agents.map((one) => ({ ...one, calledAgoMs: 0 }));
     await store.markAgents("here:1", called);
-    expect(await said(run)).toEqual(polledBy(2));
+    expect(await pollingState(run)).toEqual(polledBy(2));
     const { silent } = await store.pollQuery({ lanes: [], runs: [], watermarks: [] });
     expect(silent).not.toContain(run.agents[0].session);
   });
@@ -108,7 +108,7 @@ export function describeSilentAgents<S extends EngineStore>(
     const [{ session, agentId, agentVersion, namespaceId }, other] = run.agents;
     await store.heartbeat([{ session, agentId, agentVersion, namespaceId, reports: [] }]);
     await store.markSilent([await lost(run.agents[0], 60_000), await lost(other)]);
-    expect(await said(run)).toEqual(polledBy(1));
+    expect(await pollingState(run)).toEqual(polledBy(1));
   });
 
   test("a session whose connection has gone is silent, unless it holds a task or has called since", async () => {
@@ -121,9 +121,9 @@ export function describeSilentAgents<S extends EngineStore>(
     const held = await schedule(store, workflow({ a: {} }));
     await claim(store, held, { session: one.session });
     await store.markSilent([gone(one, 0), gone(other, 60_000)]);
-    expect(await said(run)).toEqual(polledBy(2));
+    expect(await pollingState(run)).toEqual(polledBy(2));
     await store.markSilent([gone(other, 0)]);
-    expect(await said(run)).toEqual(polledBy(1));
+    expect(await pollingState(run)).toEqual(polledBy(1));
   });
 
   test("silent sessions of other queues, tasks and versions say nothing about a lane", async () => {
@@ -136,6 +136,6 @@ export function describeSilentAgents<S extends EngineStore>(
     ];
     await store.markAgents("here:1", elsewhere);
     await store.markSilent(await Promise.all(elsewhere.map((one) => lost(one))));
-    expect(await said(run)).toMatchObject(othersSilent);
+    expect(await pollingState(run)).toMatchObject(othersSilent);
   });
 }

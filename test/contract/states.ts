@@ -9,7 +9,7 @@ import { isMoving, type Lease, movingSide, type Step } from "../../server/core/m
 import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { openRuns, stepAt } from "../support/random-states.ts";
-import { claimIn, look, type Opened, type Scheduled } from "./fixture.ts";
+import { claimIn, type Opened, readRun, type Scheduled } from "./fixture.ts";
 import { beginAs, passAs } from "./hand-made.ts";
 
 const SEED = 20_260_211;
@@ -24,7 +24,7 @@ export function describeStates(opened: Opened, count: number): void {
         const run = await beginAs(store, []);
         for (const { run: state, step, claims } of changes) {
           await passAs(store, run, { run: state, steps: [step] });
-          const { run: stored, steps } = await look(store, run);
+          const { run: stored, steps } = await readRun(store, run);
           expect(stored).toEqual({ ...state, version: stored.version });
           expect(steps).toEqual(new Map([[0, step]]));
           const detail = await store.reads.runDetail(run.ref.runId, WHOLE);
@@ -68,7 +68,7 @@ async function claimReady(store: EngineStore, run: Scheduled, step: Step): Promi
     suspectAt: null,
     wakeAt: task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy,
   };
-  const { steps } = await look(store, run);
+  const { steps } = await readRun(store, run);
   const after = isMoving(step.forward) ? { ...step, forward: lease } : { ...step, undo: lease };
   expect(steps).toEqual(new Map([[0, after]]));
 }

@@ -16,7 +16,7 @@ import { describeFacts } from "./facts.ts";
 import { type OpenedStore, renewSession } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHandedAtOnce } from "./handed-at-once.ts";
-import { describeBeats } from "./heartbeats.ts";
+import { describeHeartbeats } from "./heartbeats.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
@@ -73,7 +73,7 @@ export function describeStore<S extends EngineStore>(
     describe("paused workflows", () => describePausedWorkflows(opened));
     describe("pins", () => describePins(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
-    describe("beats", () => describeBeats(opened));
+    describe("beats", () => describeHeartbeats(opened));
     describe("silent agents", () => describeSilentAgents(opened, ENGINE_READERS));
     describe("durations", () => describeDurations(opened));
     describe("due rows", () => describeDue(opened));

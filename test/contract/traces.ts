@@ -17,8 +17,8 @@ export function describeTraces(opened: Opened): void {
     const granted = await claimOne(store, run);
     expect(await store.taskFacts([granted])).toMatchObject([{ trace: TRACE }]);
     const { runId } = run.ref;
-    const told = await store.reads.tracedRuns([runId, "00000000-0000-7000-8000-000000000000"]);
-    expect([...told.values()]).toEqual([
+    const traced = await store.reads.tracedRuns([runId, "00000000-0000-7000-8000-000000000000"]);
+    expect([...traced.values()]).toEqual([
       {
         runId,
         namespaceId: run.namespaceId,
@@ -38,8 +38,8 @@ export function describeTraces(opened: Opened): void {
     const run = await schedule(store, definition);
     const granted = await claimOne(store, run);
     expect(await store.taskFacts([granted])).toMatchObject([{ trace: null }]);
-    const told = await store.reads.tracedRuns([run.ref.runId]);
-    expect(told.get(run.ref.runId)).toMatchObject({ trace: null });
+    const traced = await store.reads.tracedRuns([run.ref.runId]);
+    expect(traced.get(run.ref.runId)).toMatchObject({ trace: null });
     expect(await store.reads.tracedRuns([])).toEqual(new Map());
   });
 }

@@ -30,8 +30,8 @@ const name = fc.oneof(fc.string(), fc.constantFrom("data", "$bytes", "type"));
 
 test("a definition is read back as it was said", () => {
   fc.assert(
-    fc.property(definition, (said) => {
-      expect(definitionFromText(definitionText(said))).toEqual(said);
+    fc.property(definition, (original) => {
+      expect(definitionFromText(definitionText(original))).toEqual(original);
     }),
   );
 });
@@ -41,9 +41,9 @@ test("bytes as a connection gives them make the same text, and are read back as 
     input.kind === "data" ? { ...input, data: Buffer.from(input.data) } : input;
   fc.assert(
     fc.property(payload, (input) => {
-      const of = (said: Payload): Definition => ({
+      const of = (input: Payload): Definition => ({
         workflow: "w",
-        steps: [{ id: "a", needs: [], task: "t", input: said }],
+        steps: [{ id: "a", needs: [], task: "t", input }],
       });
       const text = definitionText(of(fromWire(input)));
       expect(text).toBe(definitionText(of(input)));
@@ -55,7 +55,7 @@ test("bytes as a connection gives them make the same text, and are read back as 
 test("a schedule is read back as it was said, whatever its labels are called", () => {
   fc.assert(
     fc.property(payload, fc.dictionary(name, fc.string()), (input, labels) => {
-      const said: ScheduleSpec = {
+      const original: ScheduleSpec = {
         calendar: { kind: "interval", everyMs: 60_000, offsetMs: 0 },
         workflow: "w",
         version: 0,
@@ -68,7 +68,7 @@ test("a schedule is read back as it was said, whatever its labels are called", (
         catchUpMs: 0,
         jitterMs: 0,
       };
-      expect(specFromText(specText(said))).toEqual(said);
+      expect(specFromText(specText(original))).toEqual(original);
     }),
   );
 });

@@ -29,7 +29,7 @@ test("in whatever order and by however many servers sketches are added, the same
       for (const order of [servers, servers.toReversed()]) {
         const [first = [], ...others] = order;
         const summed = others.reduce(
-          (kept, more) => addSamples(kept, sketchOf(more)),
+          (stored, more) => addSamples(stored, sketchOf(more)),
           addSamples(null, sketchOf(first)),
         );
         expect(quantilesOf(summed)).toEqual(quantilesOf(all));
@@ -42,12 +42,12 @@ test("in whatever order and by however many servers sketches are added, the same
 test("who keeps a sketch decoded knows the same as who keeps it as text", () => {
   fc.assert(
     fc.property(fc.array(durations, { minLength: 1, maxLength: 5 }), (servers) => {
-      let kept: StoredSketch | null = null;
+      let stored: StoredSketch | null = null;
       let samples: Samples | null = null;
       for (const sketch of servers.map(sketchOf)) {
-        kept = addSamples(kept, sketch);
+        stored = addSamples(stored, sketch);
         samples = withMore(samples, sketch);
-        expect(quantilesOfSamples(samples)).toEqual(quantilesOf(kept));
+        expect(quantilesOfSamples(samples)).toEqual(quantilesOf(stored));
       }
     }),
     { numRuns: 100 },

@@ -14,7 +14,7 @@ export function isUnknown(outcome: Outcome): boolean {
 }
 
 /** What an attempt or a verify says about the attempts before it. */
-export function tells(outcome: Outcome): boolean {
+export function isConclusive(outcome: Outcome): boolean {
   return isMade(outcome) || (outcome.kind === "failure" && outcome.noEffect);
 }
 
@@ -79,8 +79,8 @@ function mayExistAfter({ kind, fence, outcome }: Attempt, before: MayExist): May
   if (kind === "answer" || kind === "engine") return isMade(outcome) ? "yes" : before;
   if (kind !== "perform" && kind !== "verify") return before;
   if (isMade(outcome)) return "yes";
-  const says = kind === "perform" || outcome.kind === "failure";
-  if (says && "noEffect" in outcome && outcome.noEffect) return "no";
+  const reportsEffect = kind === "perform" || outcome.kind === "failure";
+  if (reportsEffect && "noEffect" in outcome && outcome.noEffect) return "no";
   if (kind === "verify" || before === "yes" || outcome.kind === "again")
     return outcome.kind === "again" && kind === "perform" ? "yes" : before;
   const uncertain: readonly Outcome["kind"][] = ["unknown", "cancelled", "deferred"];

@@ -70,16 +70,16 @@ test("what a person can do is what the rules take", () => {
   });
 });
 
-function forEveryState(look: (world: World, rules: Rules) => void): void {
+function forEveryState(check: (world: World, rules: Rules) => void): void {
   fc.assert(
     fc.property(definitions, lives, (definition: Definition, acts) => {
       const evaluator = evaluatorOf(definition);
       const world = createWorld(definition, evaluator);
       const rules = { plan: world.plan, evaluator };
-      look(world, rules);
+      check(world, rules);
       for (const act of acts) {
         live(world, [act]);
-        look(world, rules);
+        check(world, rules);
       }
     }),
     { seed: SEED, numRuns: RUNS },
@@ -195,10 +195,10 @@ function taken(world: World, rules: Rules): readonly string[] {
 function isTaken(world: World, rules: Rules, event: RunEvent): boolean {
   const item = { event, draw: 0.5 };
   const { answers, effects } = decide(rules, world.view(), world.now(), [item]);
-  const said = effects.some(
+  const hasEffect = effects.some(
     ({ kind }) => kind === "command-noted" || kind === "escalation-answered",
   );
-  return answers.get(item)?.kind === "done" && said;
+  return answers.get(item)?.kind === "done" && hasEffect;
 }
 
 function inShort(event: RunEvent): string {

@@ -26,7 +26,7 @@ function factsOf(input: Json): Facts {
 const json = jsonValues(4).map((value): Json => JSON.parse(JSON.stringify(value)));
 
 /** Words that expressions are made of, in any order: most are refused, some are read. */
-const words = fc
+const tokens = fc
   .array(
     fc.constantFrom(
       ..."input item run steps .a .output .x .id x true null 1 1.5 -2 'a' \"b\" b'c' ( ) [ ] { } : ? , + - * / % < >= == in && || !".split(
@@ -62,7 +62,7 @@ const readable = fc.letrec<{ value: string }>((tie) => ({
 })).value;
 
 describe("an expression", () => {
-  const anyText = fc.oneof(words, readable, fc.string({ unit: "binary", maxLength: 60 }));
+  const anyText = fc.oneof(tokens, readable, fc.string({ unit: "binary", maxLength: 60 }));
 
   test("is refused with a place in its text, or gives a value or a message: it never throws", () => {
     fc.assert(
@@ -146,7 +146,7 @@ describe("a template", () => {
   });
 
   test("is refused or rendered, whatever stands in it", () => {
-    const text = fc.tuple(dollars, words, dollars).map(([a, b, c]) => `${a}\${${b}}${c}`);
+    const text = fc.tuple(dollars, tokens, dollars).map(([a, b, c]) => `${a}\${${b}}${c}`);
     fc.assert(
       fc.property(fc.array(text), json, (texts, input) => {
         const compiled = compileTemplate(texts, scope, "input");
@@ -207,8 +207,8 @@ test("any JSON is a schema or is refused, and a check says so or nothing", () =>
   fc.assert(
     fc.property(value, json, (schema, checked) => {
       const compiled = compileSchema(schema);
-      const said = compiled.ok ? compiled.check(checked) : compiled.message;
-      expect(said === null || said.length > 0).toBe(true);
+      const problem = compiled.ok ? compiled.check(checked) : compiled.message;
+      expect(problem === null || problem.length > 0).toBe(true);
     }),
     { seed: SEED, numRuns: 500 },
   );

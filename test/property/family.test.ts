@@ -160,7 +160,7 @@ function deliver(family: Family, which: number): void {
   if (!letter) return;
   family.letters = family.letters.filter((other) => other !== letter);
   const { to, message } = letter;
-  to.world.pass([message ? to.world.hear(message) : { kind: "messages" }]);
+  to.world.pass([message ? to.world.messagesEvent(message) : { kind: "messages" }]);
   spread(family, to);
 }
 
@@ -198,7 +198,7 @@ function work(member: Member, which: number, well: boolean): void {
 
 /** Time passes for all of them alike. */
 function fire(family: Family, { world }: Member): void {
-  const due = world.nextMoment();
+  const due = world.nextTimer();
   if (!due) return;
   const now = Math.max(world.now(), due.at);
   for (const one of family.members.values()) one.world.advance(Math.max(0, now - one.world.now()));
@@ -229,7 +229,7 @@ function heal(family: Family): void {
 }
 
 function earliest(open: readonly Member[]): Member {
-  const at = ({ world }: Member) => world.nextMoment()?.at ?? Number.POSITIVE_INFINITY;
+  const at = ({ world }: Member) => world.nextTimer()?.at ?? Number.POSITIVE_INFINITY;
   const [first] = [...open].sort((a, b) => at(a) - at(b));
   if (!first) throw new Error("nobody is open");
   return first;

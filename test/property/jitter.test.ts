@@ -41,7 +41,7 @@ function firstOf({ calendar, from }: Asked): NominalTime {
   return first;
 }
 
-function placedIn({ calendar, jitterMs, seed }: Asked, nominalTime: NominalTime): PlacedTime {
+function placedOf({ calendar, jitterMs, seed }: Asked, nominalTime: NominalTime): PlacedTime {
   return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, nominalTime);
 }
 
@@ -56,7 +56,7 @@ describe("a moment with jitter", () => {
     fc.assert(
       fc.property(asked, (of) => {
         const first = firstOf(of);
-        const { nominalTime, at, wakeAt } = placedIn(of, first);
+        const { nominalTime, at, wakeAt } = placedOf(of, first);
         expect({ nominalTime, at }).toEqual(first);
         expect(wakeAt - at).toBeGreaterThanOrEqual(0);
         const room = roomOf(of, first);
@@ -70,8 +70,8 @@ describe("a moment with jitter", () => {
     fc.assert(
       fc.property(asked, (of) => {
         const first = firstOf(of);
-        const one = placedIn(of, first);
-        expect(placedIn(of, first)).toEqual(one);
+        const one = placedOf(of, first);
+        expect(placedOf(of, first)).toEqual(one);
         const { calendar, jitterMs, seed } = of;
         const question = { times: calendarTimesOf(calendar), catchUpMs: HOUR, jitterMs, seed };
         const before = dueTimes({ ...question, next: first, now: one.wakeAt - 1 });
@@ -79,7 +79,7 @@ describe("a moment with jitter", () => {
         const { occurrences, next } = dueTimes({ ...question, next: first, now: one.wakeAt });
         expect(occurrences).toEqual([first]);
         const following = calendarTimesOf(calendar).after(first.nominalTime);
-        expect(next).toEqual(following && placedIn(of, following));
+        expect(next).toEqual(following && placedOf(of, following));
       }),
     );
   });
@@ -88,13 +88,13 @@ describe("a moment with jitter", () => {
     const calendar: Calendar = { kind: "interval", everyMs: HOUR, offsetMs: 0 };
     const of = { calendar, jitterMs: 60_000, from: 1_700_000_000_000 };
     const shareOf = (seed: string, from: number): number => {
-      const { at, wakeAt } = placedIn({ ...of, seed }, firstOf({ ...of, seed, from }));
+      const { at, wakeAt } = placedOf({ ...of, seed }, firstOf({ ...of, seed, from }));
       return (wakeAt - at) / of.jitterMs;
     };
     const numbers = Array.from({ length: 1_000 }, (_, no) => no);
     const overSchedules = numbers.map((no) => shareOf(`schedule-${no}`, of.from));
-    const overMoments = numbers.map((no) => shareOf("one", of.from + no * HOUR));
-    for (const shares of [overSchedules, overMoments])
+    const overOccurrences = numbers.map((no) => shareOf("one", of.from + no * HOUR));
+    for (const shares of [overSchedules, overOccurrences])
       for (let tenth = 0; tenth < 10; tenth++) {
         const within = shares.filter((share) => Math.floor(share * 10) === tenth).length;
         // 100 are fair; chance alone strays by 9.5.

@@ -66,8 +66,8 @@ it("the ranges of a lane hold each place but those before a mark, once and in or
     fc.record({ priority: fc.integer({ min: 1, max: 9 }), from: fc.bigInt({ min: 1n, max: 9n }) }),
     { selector: ({ priority }) => priority, maxLength: 9 },
   );
-  const places = Array.from({ length: 90 }, (_, place) => {
-    return { priority: 1 + Math.floor(place / 10), at: BigInt(place % 10) };
+  const positions = Array.from({ length: 90 }, (_, position) => {
+    return { priority: 1 + Math.floor(position / 10), at: BigInt(position % 10) };
   });
   fc.assert(
     fc.property(marks, (of) => {
@@ -76,14 +76,17 @@ it("the ranges of a lane hold each place but those before a mark, once and in or
         of.map((mark) => ({ lane: 7, ...mark })),
       );
       const walked = ranges.flatMap(({ priority, from, lastPriority }) =>
-        places.filter(
-          (place) =>
-            (place.priority > priority || (place.priority === priority && place.at >= from)) &&
-            place.priority <= lastPriority,
+        positions.filter(
+          (position) =>
+            (position.priority > priority ||
+              (position.priority === priority && position.at >= from)) &&
+            position.priority <= lastPriority,
         ),
       );
       const markOf = (priority: number) => of.find((mark) => mark.priority === priority)?.from;
-      expect(walked).toEqual(places.filter(({ priority, at }) => at >= (markOf(priority) ?? 0n)));
+      expect(walked).toEqual(
+        positions.filter(({ priority, at }) => at >= (markOf(priority) ?? 0n)),
+      );
     }),
   );
 });

@@ -31,8 +31,8 @@ test("lines that are taken from the version before make no difference to the tex
   fc.assert(
     fc.property(pages, pages, (before, next) => {
       // Some steps stay, some are other ones, some are new.
-      const kept = [...before.steps].filter((_, place) => place % 2 === 0);
-      const after = { ...next, steps: new Map([...next.steps, ...kept]) };
+      const carried = [...before.steps].filter((_, index) => index % 2 === 0);
+      const after = { ...next, steps: new Map([...next.steps, ...carried]) };
       const reused = encodePage(after, encodePage(before));
       const anew = encodePage(after);
       expect(reused.text).toBe(anew.text);
@@ -50,7 +50,7 @@ test("the text is JSON, and has a line for each step", () => {
       expect({ f, n }).toEqual({ f: 1, n: page.no });
       expect(new Set(Object.keys(s))).toEqual(new Set([...page.steps.keys()].map(String)));
       expect(text.split("\n")).toHaveLength(2 + page.steps.size);
-      for (const [place, line] of lines) expect(JSON.parse(line)).toEqual(s[place]);
+      for (const [index, line] of lines) expect(JSON.parse(line)).toEqual(s[index]);
     }),
     SETTINGS,
   );

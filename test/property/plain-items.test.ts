@@ -72,8 +72,8 @@ test("one plain item stands for the others, and for none that is not", () => {
   const plain = create(TaskResultSchema, { taskToken: "t", outcome: successOf(undefined) });
   const wrong = create(TaskResultSchema, { taskToken: "", outcome: successOf(undefined) });
   const bare = create(HeartbeatReportSchema, { taskToken: "t" });
-  const beat = create(HeartbeatRequestSchema, { reports: [bare, bare] });
-  expect(withoutPlainItems(beat)).toMatchObject({ reports: [bare] });
+  const heartbeat = create(HeartbeatRequestSchema, { reports: [bare, bare] });
+  expect(withoutPlainItems(heartbeat)).toMatchObject({ reports: [bare] });
   const briefOf = (results: (typeof plain)[]) => {
     const request = create(CompleteRequestSchema, { results });
     return withoutPlainItems(request) === request ? "as it is" : "brief";

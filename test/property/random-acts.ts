@@ -51,7 +51,7 @@ export type Act =
   | {
       readonly kind: "overrun";
       readonly pick: number;
-      readonly hears: boolean;
+      readonly heartbeats: boolean;
       readonly outcome: ReportedOutcome | null;
     }
   /** Cancelled; whoever holds a task says so, maybe, and maybe the person gives the undoing up. */
@@ -64,10 +64,10 @@ export type Act =
   | { readonly kind: "beat"; readonly session: number }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "next-moment"; readonly lateMs: number; readonly polled: boolean }
-  | { readonly kind: "pass"; readonly says: readonly Said[]; readonly draw: number };
+  | { readonly kind: "pass"; readonly inputs: readonly Input[]; readonly draw: number };
 
 /** An event of a pass, before it is known which task or step it is about. */
-export type Said =
+export type Input =
   | {
       readonly kind: "report";
       readonly of: "anything" | "current" | "open";
@@ -171,7 +171,7 @@ const childEnds: fc.Arbitrary<End | null> = fc.constantFrom(
   null,
 );
 
-const said: fc.Arbitrary<Said> = fc.oneof(
+const anyInput: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
@@ -298,7 +298,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("overrun" as const),
       pick,
-      hears: fc.boolean(),
+      heartbeats: fc.boolean(),
       outcome: fc.option(outcomes),
     }),
   },
@@ -331,7 +331,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     weight: 7,
     arbitrary: fc.record({
       kind: fc.constant("pass" as const),
-      says: fc.array(said, { minLength: 1, maxLength: 4 }),
+      inputs: fc.array(anyInput, { minLength: 1, maxLength: 4 }),
       draw: fc.constantFrom(0, 0.5, 0.999),
     }),
   },

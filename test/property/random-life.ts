@@ -8,7 +8,7 @@ import type { TypicalDuration } from "../../server/core/model/typical-duration.t
 import { deferred, success } from "../support/core-outcomes.ts";
 import type { Held } from "../support/core-rows.ts";
 import type { World } from "../support/core-world.ts";
-import { type Act, type Said, SESSIONS } from "./random-acts.ts";
+import { type Act, type Input, SESSIONS } from "./random-acts.ts";
 import { STEPS_MAX } from "./random-run.ts";
 
 const SUSPECT: TypicalDuration = { samples: 30, p99Ms: 200, slowAfterMs: 300 };
@@ -55,13 +55,13 @@ function perform(world: World, next: Act): void {
       if (next.givesUp) world.cancel(false);
       return;
     case "beat":
-      world.beat(`s${next.session}`);
+      world.heartbeat(`s${next.session}`);
       return;
     case "wait":
       world.advance(next.ms);
       return;
     case "next-moment": {
-      const due = world.nextMoment();
+      const due = world.nextTimer();
       if (!due) return;
       world.advance(Math.max(0, due.at - world.now()) + next.lateMs);
       if (due.step === null) world.fireRun();
@@ -69,7 +69,7 @@ function perform(world: World, next: Act): void {
       return;
     }
     case "pass": {
-      const events = next.says.flatMap((one) => eventOf(world, one) ?? []);
+      const events = next.inputs.flatMap((one) => eventOf(world, one) ?? []);
       if (events.length > 0) world.pass(events, next.draw);
     }
   }
@@ -106,23 +106,23 @@ function defer(world: World, { pick: which, pauses, called }: Extract<Act, { kin
 /** An agent keeps beating past its time; having heard that it should stop, it does not. */
 function overrun(
   world: World,
-  { pick: which, hears, outcome }: Extract<Act, { kind: "overrun" }>,
+  { pick: which, heartbeats, outcome }: Extract<Act, { kind: "overrun" }>,
 ): void {
   const held = claimAny(world, which, 1) ?? pickOf(leased(world), which);
   const lease = held ? leaseOf(world, held.step) : null;
   if (!held || !lease) return;
   // Others of its step take far less: it is suspect before its time is over.
   world.advance(Math.max(0, Math.min(SUSPECT.slowAfterMs, lease.attemptBy - world.now() - 1)));
-  world.beat(held.session);
+  world.heartbeat(held.session);
   world.fire(held.step, { typical: SUSPECT });
   if (!leaseOf(world, held.step)) return;
   world.advance(Math.max(0, lease.attemptBy - world.now()));
-  world.beat(held.session);
+  world.heartbeat(held.session);
   world.fire(held.step);
-  if (hears) world.beat(held.session);
-  world.advance(hears ? lease.cancelMs : lease.heartbeatMs);
+  if (heartbeats) world.heartbeat(held.session);
+  world.advance(heartbeats ? lease.cancelMs : lease.heartbeatMs);
   // Nobody could have heard whether it names its task until now: it is looked at again.
-  if (!hears && leaseOf(world, held.step))
+  if (!heartbeats && leaseOf(world, held.step))
     world.fire(held.step, { watchingSince: world.now() - 1 });
   if (leaseOf(world, held.step)) world.fire(held.step);
   if (outcome) world.report(held, outcome);
@@ -134,7 +134,7 @@ function claimAny(world: World, which: number, sessionNo: number): Held | undefi
   return step ? world.tryClaim(step.no, `s${sessionNo % SESSIONS}`) : undefined;
 }
 
-function eventOf(world: World, one: Said): RunEvent | null {
+function eventOf(world: World, one: Input): RunEvent | null {
   switch (one.kind) {
     case "report": {
       const among = { anything: world.handedOut, current: leased(world), open: open(world) }[
@@ -154,7 +154,7 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const step = pickOf(world.steps(), one.pick);
       if (!step) return null;
       const watchingSince = one.gapMs === 0 ? 0 : world.now() - one.gapMs;
-      return world.momentOf(step.no, { polled: one.polled, watchingSince, typical: SUSPECT });
+      return world.timerEventOf(step.no, { polled: one.polled, watchingSince, typical: SUSPECT });
     }
     case "callback": {
       const held = pickOf(one.of === "open" ? open(world) : world.handedOut, one.pick);
@@ -181,10 +181,10 @@ function eventOf(world: World, one: Said): RunEvent | null {
     case "resume":
       return { kind: "resume", note: "" };
     case "told":
-      return world.hear(one.message);
+      return world.messagesEvent(one.message);
     case "child": {
       const step = pickOf(withChildren(world), one.pick);
-      return step ? world.hear(childEnded(step, one.end, one.output)) : null;
+      return step ? world.messagesEvent(childEnded(step, one.end, one.output)) : null;
     }
     case "run-timer":
       return { kind: "run-timer" };
@@ -209,7 +209,7 @@ function questions(world: World, answeredToo: boolean): readonly OpenEscalation[
   return world.escalations().filter(({ closedBy }) => answeredToo || closedBy === null);
 }
 
-function disguise(held: Held, token: Extract<Said, { kind: "report" }>["token"]): Held {
+function disguise(held: Held, token: Extract<Input, { kind: "report" }>["token"]): Held {
   switch (token) {
     case "right":
       return held;
@@ -263,13 +263,13 @@ export function heal(world: World, eventsMax: number): number {
       continue;
     }
     if (state.kind === "PENDING" && state.on === "permit") {
-      world.pass([world.hear({ kind: "permit" })]);
+      world.pass([world.messagesEvent({ kind: "permit" })]);
       continue;
     }
     const [parent] = withChildren(world);
     if (parent) {
       count();
-      world.pass([world.hear(childEnded(parent, { kind: "COMPLETED", reason: "DONE" }))]);
+      world.pass([world.messagesEvent(childEnded(parent, { kind: "COMPLETED", reason: "DONE" }))]);
       continue;
     }
     const ready = world.steps().find((step) => movingSide(step)?.state.kind === "READY");

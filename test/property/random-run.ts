@@ -127,7 +127,7 @@ const effects: fc.Arbitrary<Pick<StepRules, "effects" | "verify">> = fc.oneof(
   },
 );
 
-const ALWAYS_KEPT = new Set(["id", "needs", "retry", "timeouts"]);
+const ALWAYS_ALLOWED = new Set(["id", "needs", "retry", "timeouts"]);
 
 function stepAt(no: number): fc.Arbitrary<StepDefinition> {
   const earlier = Array.from({ length: no }, (_, index) => `s${index}`);
@@ -158,16 +158,16 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
     },
     { requiredKeys: ["id", "needs"] },
   );
-  return fc.tuple(rules, works, effects, childRules).map(([said, work, its, child]) => {
+  return fc.tuple(rules, works, effects, childRules).map(([rule, work, its, child]) => {
     if (work.kind === "run") {
-      const { retry: _tries, timeouts: _times, fallback: _ways, onPickup: _, ...others } = said;
+      const { retry: _tries, timeouts: _times, fallback: _ways, onPickup: _, ...others } = rule;
       return { ...others, ...child, ...work };
     }
     if (work.kind !== undefined && work.kind !== "task" && work.kind !== "map") {
-      const { compensate: _undo, fallback: _ways, outputSchema: _of, ...others } = said;
+      const { compensate: _undo, fallback: _ways, outputSchema: _of, ...others } = rule;
       return { ...others, ...work };
     }
-    return { ...said, ...its, ...work };
+    return { ...rule, ...its, ...work };
   });
 }
 
@@ -197,8 +197,10 @@ function withAlways(definition: Definition, some: number): Definition {
   const needed = new Set(definition.steps.flatMap((step) => step.needs));
   const steps = definition.steps.map((step, no): StepDefinition => {
     if (needed.has(step.id) || no === 0 || (no + some) % 3 !== 0) return step;
-    const kept = Object.fromEntries(Object.entries(step).filter(([key]) => ALWAYS_KEPT.has(key)));
-    const rules = { id: step.id, ...kept, needs: [], always: true };
+    const allowed = Object.fromEntries(
+      Object.entries(step).filter(([key]) => ALWAYS_ALLOWED.has(key)),
+    );
+    const rules = { id: step.id, ...allowed, needs: [], always: true };
     return step.kind === "map"
       ? { ...rules, kind: "map", task: "work", over: "3", concurrency: 2 }
       : { ...rules, task: "work" };
@@ -211,22 +213,22 @@ export function evaluatorOf(definition: Definition): Evaluator {
   return {
     ...plainEvaluator(definition),
     condition: (no) => {
-      const says = definition.steps[no]?.when ?? "true";
-      return says === "broken"
+      const condition = definition.steps[no]?.when ?? "true";
+      return condition === "broken"
         ? { kind: "failed", message: "it says broken" }
-        : { kind: "value", value: says === "true" };
+        : { kind: "value", value: condition === "true" };
     },
-    input: (place, planned) => {
-      const step = definition.steps[numberOf(place)];
-      const isGate = step?.kind === "map" && itemOf(place) === 0;
+    input: (stepKey, planned) => {
+      const step = definition.steps[numberOf(stepKey)];
+      const isGate = step?.kind === "map" && itemOf(stepKey) === 0;
       const input = isGate ? step.waves?.gate?.input : step?.fallback?.[planned - 1]?.input;
       return input === unmade
         ? { kind: "failed", message: "no such key: none" }
         : { kind: "value", value: null };
     },
-    outputProblem: (place, output) => {
-      const step = definition.steps[numberOf(place)];
-      const isGate = step?.kind === "map" && itemOf(place) === 0;
+    outputProblem: (stepKey, output) => {
+      const step = definition.steps[numberOf(stepKey)];
+      const isGate = step?.kind === "map" && itemOf(stepKey) === 0;
       return !isGate && step?.outputSchema && output?.kind === "json" && output.json === ODD
         ? "it is odd"
         : null;

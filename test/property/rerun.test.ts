@@ -9,7 +9,7 @@ import { leavesEffect } from "../../server/core/model/strategy.ts";
 import { planStepAt } from "../../server/core/plan/plan.ts";
 import { stepsToReuse } from "../../server/core/recovery/reuse.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
-import { keptOf } from "../support/kept-steps.ts";
+import { reusedOf } from "../support/kept-steps.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
 import { definitions, evaluatorOf } from "./random-run.ts";
@@ -32,14 +32,14 @@ test("a run that is done again keeps its laws, and comes to its end", () => {
         which >= old.plan.steps.length
           ? ({ kind: "failed" } as const)
           : ({ kind: "step", no: which } as const);
-      const kept = keptOf(old, from);
+      const reused = reusedOf(old, from);
       const startAt = which % 2 === 0 ? null : START + 1_000;
-      const world = createWorld(definition, evaluatorOf(definition), { kept, startAt });
+      const world = createWorld(definition, evaluatorOf(definition), { kept: reused, startAt });
       live(world, later);
       heal(world, HEALING_EVENTS_MAX);
       again += 1;
-      keeping += Number(kept.length > 0);
-      expectKept(world, new Set(kept.map(({ no }) => no)));
+      keeping += Number(reused.length > 0);
+      expectReused(world, new Set(reused.map(({ no }) => no)));
     }),
     { seed: SEED, numRuns: RUNS },
   );
@@ -55,13 +55,13 @@ test("what is kept ended well, and so did all that it needs; nothing of a step t
       heal(old, HEALING_EVENTS_MAX);
       const { plan } = old;
       const steps = new Map(old.steps().map((step) => [step.no, step]));
-      const kept = stepsToReuse({ plan, steps }, plan, { kind: "step", no: which });
-      for (const [no, was] of kept) {
+      const reused = stepsToReuse({ plan, steps }, plan, { kind: "step", no: which });
+      for (const [no, was] of reused) {
         expect(was).toBe(no);
         expect(no).not.toBe(which);
         expect(["SUCCEEDED", "SKIPPED"]).toContain(steps.get(no)?.forward.kind);
         expect(steps.get(no)?.undo.kind).toBe("NONE");
-        for (const need of plan.steps[no]?.needs ?? []) expect([...kept.keys()]).toContain(need);
+        for (const need of plan.steps[no]?.needs ?? []) expect([...reused.keys()]).toContain(need);
       }
       expect(stepsToReuse({ plan, steps }, plan, { kind: "start" }).size).toBe(0);
     }),
@@ -69,11 +69,12 @@ test("what is kept ended well, and so did all that it needs; nothing of a step t
   );
 });
 
-function expectKept(world: World, kept: ReadonlySet<number>): void {
-  for (const { step, task } of world.handedOut) if (kept.has(step)) expect(task).toBe("compensate");
+function expectReused(world: World, reused: ReadonlySet<number>): void {
+  for (const { step, task } of world.handedOut)
+    if (reused.has(step)) expect(task).toBe("compensate");
   const { state } = world.run();
   for (const step of world.steps()) {
-    if (!kept.has(step.no)) continue;
+    if (!reused.has(step.no)) continue;
     expect(["SUCCEEDED", "SKIPPED"]).toContain(step.forward.kind);
     const undoable = planStepAt(world.plan, step.no)?.compensate !== null;
     if (state.kind === "COMPENSATED" && undoable)

@@ -11,7 +11,7 @@ import { planStepAt } from "../../server/core/plan/plan.ts";
 import { reaches } from "../../server/core/recovery/saga.ts";
 import { everyEdge } from "../support/core-laws.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
-import { expectOneEffect, historyOf, isUnknown, nothing, tells } from "./effects.ts";
+import { expectOneEffect, historyOf, isConclusive, isUnknown, nothing } from "./effects.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
 import { beginnings, definitions, evaluatorOf } from "./random-run.ts";
@@ -35,7 +35,7 @@ test(
         live(world, acts);
         heal(world, HEALING_EVENTS_MAX);
         for (const edge of world.edgesTaken) taken.add(edge);
-        expectRest(world);
+        expectAtEnd(world);
         expectUndone(world);
         expectOneEffect(world);
         expectNotBlind(world);
@@ -74,7 +74,7 @@ function plainTasks(definition: Definition): Definition {
 }
 
 /** It has ended, with no question left open, or it waits for an answer to one. */
-function expectRest(world: World): void {
+function expectAtEnd(world: World): void {
   const { state } = world.run();
   const open = world
     .escalations()
@@ -95,8 +95,8 @@ function expectUndone(world: World): void {
     // A map is undone by its items.
     if (planned?.work.kind === "map") continue;
     const compensate = planned?.compensate;
-    const told = !decided && step.strategies.length === 1 && compensate?.when !== "attempted";
-    if (told || !compensate)
+    const isCertain = !decided && step.strategies.length === 1 && compensate?.when !== "attempted";
+    if (isCertain || !compensate)
       expect({ step: step.no, undone: undoneAt !== null }).toEqual({
         step: step.no,
         undone: mayExist !== "no" && compensate != null,
@@ -127,7 +127,7 @@ function expectNotBlind(world: World): void {
       if (kind === "perform" && outcome.kind === "unknown" && digest === null)
         settledAt.set(step, endedAt + timeouts.settleMs);
       if (kind === "perform" && isUnknown(outcome)) unknown.add(step);
-      else if (effect.kind === "attempt-settled" || tells(outcome)) unknown.delete(step);
+      else if (effect.kind === "attempt-settled" || isConclusive(outcome)) unknown.delete(step);
     } else if (effect.kind === "escalation-answered" || effect.kind === "effect-undone") {
       unknown.delete(effect.step);
     } else if (effect.kind === "made-ready" && effect.ready.task !== "compensate") {

@@ -66,21 +66,21 @@ test("each try and each intervention is one span below the root, and none is tol
       heal(world, HEALING_EVENTS_MAX);
       const spans = spansOf(world);
       for (const { of } of spans) found.add(of);
-      expectTold(world, spans);
+      expectTraced(world, spans);
       expectWellMade(world, spans);
     }),
     { seed: SEED, numRuns: RUNS },
   );
 }, 120_000);
 
-function expectTold(world: World, spans: readonly SpanData[]): void {
+function expectTraced(world: World, spans: readonly SpanData[]): void {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const told = world.passes.flatMap(({ effects }) => effects);
+  const effects = world.passes.flatMap(({ effects }) => effects);
   // What is one row of history is one span, though two passes of one moment may write it.
   const supervised = spans.filter(({ of: name }) => name === "supervise");
   const others = spans.filter(({ of: name }) => !ROWS.has(name));
   expect(ids(others).size).toBe(others.length);
-  for (const effect of told) {
+  for (const effect of effects) {
     if (effect.kind !== "task-ended") continue;
     const { step, fence, n, kind, startedAt, endedAt } = effect.attempt;
     const span = byId.get(attemptIdOf(RUN_ID, step, fence, n));
@@ -88,9 +88,9 @@ function expectTold(world: World, spans: readonly SpanData[]): void {
     if (kind !== "answer" && kind !== "engine") expect(span?.of).toBe(kind);
   }
   const of = (name: string) => spans.filter((span) => span.of === name).length;
-  const rows = told.flatMap((effect) => (effect.kind === "intervened" ? [rowOf(effect)] : []));
+  const rows = effects.flatMap((effect) => (effect.kind === "intervened" ? [rowOf(effect)] : []));
   expect(ids(supervised).size).toBe(new Set(rows).size);
-  expect(of("backoff")).toBe(told.filter(({ kind }) => kind === "backed-off").length);
+  expect(of("backoff")).toBe(effects.filter(({ kind }) => kind === "backed-off").length);
   const ended = isEnded(world.run().state) && !isEnded(world.passes[0]?.before.run.state ?? NONE);
   expect(of("run")).toBe(Number(ended));
 }

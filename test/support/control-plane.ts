@@ -63,7 +63,7 @@ export interface TestAgent {
   /** One task, or an error that says that none came. */
   take(waitMs?: number): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported): ReturnType<ControlPlane["dispatcher"]["complete"]>;
-  beat(tasks: readonly HandedTask[]): ReturnType<ControlPlane["dispatcher"]["heartbeat"]>;
+  heartbeat(tasks: readonly HandedTask[]): ReturnType<ControlPlane["dispatcher"]["heartbeat"]>;
 }
 
 /** Of a poll that waits as long as it said. */
@@ -113,7 +113,7 @@ export function testAgent(plane: TestPlane, id = `agent-${++agents}`): TestAgent
         new AbortController().signal,
       );
     },
-    beat: (tasks) =>
+    heartbeat: (tasks) =>
       dispatcher.heartbeat({
         namespace,
         agent,

@@ -69,7 +69,7 @@ export function checkPass(pass: PassToCheck): CheckedPass {
   expectSame("a second decision", decision, decide(rules, before, now, items));
   checkPartialView(pass, decision);
   assertView(plan, decision.view);
-  for (const effect of decision.effects) checkMoment(effect, now);
+  for (const effect of decision.effects) checkTime(effect, now);
   const edgesTaken: EdgeTaken[] = [];
   let view = before;
   for (const item of inPassOrder(items)) {
@@ -178,8 +178,8 @@ function checkReport(
     if (!holds) throw new Error(`${what}: ${JSON.stringify(event)} got ${JSON.stringify(answer)}`);
   };
   const step = before.steps.get(event.step);
-  const nobody: RunEvent = { kind: "undelivered", step: 0, fence: 0, secret: "nobody's" };
-  const anyway = decide(rules, before, now, [{ event: nobody, draw: 0 }]).effects;
+  const unmatched: RunEvent = { kind: "undelivered", step: 0, fence: 0, secret: "nobody's" };
+  const anyway = decide(rules, before, now, [{ event: unmatched, draw: 0 }]).effects;
   const own = effects.filter(
     (effect) =>
       effect.kind !== "attempt-stored" &&
@@ -235,7 +235,7 @@ function show(value: unknown): string {
  * Looks begin where nothing was left, so a moment that is set in the past may be found a minute
  * late, by the look at everything.
  */
-function checkMoment(effect: Effect, now: EpochMs): void {
+function checkTime(effect: Effect, now: EpochMs): void {
   const set = effect.kind === "made-ready" ? effect.ready : effect;
   if ("wakeAt" in set && set.wakeAt < now)
     throw new Error(`${effect.kind} sets a moment ${now - set.wakeAt} ms in the past`);

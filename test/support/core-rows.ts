@@ -27,7 +27,7 @@ export interface Held {
   readonly grantedAt: EpochMs;
 }
 
-export interface MomentFacts {
+export interface TimerFacts {
   readonly polled?: boolean;
   /** A person is asked about its lane. */
   readonly asked?: boolean;
@@ -64,9 +64,9 @@ export interface PassPlayed {
 }
 
 export function stepIn(state: State, id: string | number): Step {
-  const places = [...state.plan.steps.map(({ no }) => no), ...state.view.steps.keys()];
-  const planned = places
-    .map((place) => planStepAt(state.plan, place))
+  const stepKeys = [...state.plan.steps.map(({ no }) => no), ...state.view.steps.keys()];
+  const planned = stepKeys
+    .map((stepKey) => planStepAt(state.plan, stepKey))
     .find((step) => step?.no === id || step?.id === id);
   if (!planned) throw new Error(`the workflow has no step ${id}`);
   return state.view.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
@@ -196,7 +196,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
 }
 
 /** `moved`: with each beat comes progress. */
-export function beat(state: State, session: string, moved: boolean): void {
+export function sendHeartbeat(state: State, session: string, moved: boolean): void {
   state.lastHeartbeats.set(session, state.now);
   for (const step of state.view.steps.values()) {
     const moving = movingSide(step);
@@ -223,7 +223,11 @@ function replaceLease(
   assertView(state.plan, state.view);
 }
 
-export function momentOf(state: State, id: string | number, facts: MomentFacts): RunEvent | null {
+export function timerEventOf(
+  state: State,
+  id: string | number,
+  facts: TimerFacts,
+): RunEvent | null {
   const step = stepIn(state, id);
   const moving = movingSide(step)?.state;
   switch (moving?.kind) {
@@ -254,31 +258,31 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
   }
 }
 
-export function nextMoment(state: State): { at: EpochMs; step: number | null } | null {
-  const moments: { at: EpochMs; step: number | null }[] = [];
+export function nextTimer(state: State): { at: EpochMs; step: number | null } | null {
+  const timers: { at: EpochMs; step: number | null }[] = [];
   const runAt = runWakeAt(state.view.run);
-  if (runAt !== null) moments.push({ at: runAt, step: null });
+  if (runAt !== null) timers.push({ at: runAt, step: null });
   for (const step of state.view.steps.values()) {
     const moving = movingSide(step);
     if (!moving || moving.state.kind === "HELD") continue;
-    moments.push({ at: moving.state.wakeAt, step: step.no });
+    timers.push({ at: moving.state.wakeAt, step: step.no });
     // The silence of its session is watched beside its own times; what has heard that it should
     // stop is waited for until its grace is over.
     if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "heard") {
       const { session, grantedAt, heartbeatMs } = moving.state;
-      const heardAt = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
-      moments.push({ at: heardAt + heartbeatMs, step: step.no });
+      const lastHeardAt = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
+      timers.push({ at: lastHeardAt + heartbeatMs, step: step.no });
     }
   }
-  return moments.sort((a, b) => a.at - b.at)[0] ?? null;
+  return timers.sort((a, b) => a.at - b.at)[0] ?? null;
 }
 
 /** What other runs have told it, in rows that no pass has applied yet. */
-export function hear(state: State, messages: readonly Message[]): RunEvent {
+export function messagesEvent(state: State, messages: readonly Message[]): RunEvent {
   const first = state.messages + 1;
   state.messages += messages.length;
-  const rows = messages.map((message, place) => {
-    return { no: first + place, from: "another run", message };
+  const rows = messages.map((message, index) => {
+    return { no: first + index, from: "another run", message };
   });
   state.view = { ...state.view, messages: [...state.view.messages, ...rows] };
   return { kind: "messages" };

@@ -34,17 +34,17 @@ import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import { assertView, type EdgeTaken } from "./core-laws.ts";
 import { type CallbackOutcome, type ReportedOutcome, success } from "./core-outcomes.ts";
 import {
-  beat,
   type Held,
-  hear,
-  type MomentFacts,
-  momentOf,
-  nextMoment,
+  messagesEvent,
+  nextTimer,
   type PassPlayed,
   record,
   runPass,
   type State,
+  sendHeartbeat,
   stepIn,
+  type TimerFacts,
+  timerEventOf,
   tryClaim,
 } from "./core-rows.ts";
 import { plainEvaluator } from "./plain-evaluator.ts";
@@ -54,10 +54,10 @@ export const START: EpochMs = 1_000_000;
 export const MIDDLE = 0.5;
 
 /** What a step says beside its kind. */
-type Said = Partial<Omit<StepRules, "id">>;
+type GivenRules = Partial<Omit<StepRules, "id">>;
 type OtherWork = Exclude<StepWork, TaskWork>;
-export type TaskOptions = Said & Partial<TaskWork>;
-export type StepOptions = TaskOptions | (Said & OtherWork);
+export type TaskOptions = GivenRules & Partial<TaskWork>;
+export type StepOptions = TaskOptions | (GivenRules & OtherWork);
 
 /** A workflow of task steps; each performs the task of its own name unless it says otherwise. */
 export function workflow(
@@ -76,7 +76,7 @@ function stepDefinition(id: string, step: StepOptions): StepDefinition {
   return { id, needs: [], ...step };
 }
 
-function isTask(step: StepOptions): step is Said & Partial<TaskWork> {
+function isTask(step: StepOptions): step is GivenRules & Partial<TaskWork> {
   return step.kind === undefined || step.kind === "task";
 }
 
@@ -125,9 +125,9 @@ export interface World {
   tryClaim(id: string | number, session?: string): Held | undefined;
   claim(id: string | number, session?: string): Held;
   /** Every lease of the session has beaten, and hears if it is told to stop. */
-  beat(session?: string, progress?: boolean): void;
+  heartbeat(session?: string, progress?: boolean): void;
   /** The session beats, and does not name the tasks that it holds. */
-  beatUnnamed(session?: string): void;
+  heartbeatUnnamed(session?: string): void;
   /** One pass over these events; the answers are in their order. */
   pass(events: readonly RunEvent[], draw?: number): readonly Answer[];
   reportOf(held: Held, outcome: ReportedOutcome, options?: ReportOptions): RunEvent;
@@ -143,21 +143,21 @@ export interface World {
   answer(n: number, answer: AnswerKind, payload?: string): Answer;
   cancel(undo: boolean): Answer;
   /** Other runs have told it this, and no pass has applied it yet: the event that lets one. */
-  hear(...messages: readonly Message[]): RunEvent;
+  messagesEvent(...messages: readonly Message[]): RunEvent;
   pause(): Answer;
   resume(): Answer;
   /**
    * The event of the step's moment as the supervisor sees it, due or not; null if nothing moves.
    */
-  momentOf(id: string | number, facts?: MomentFacts): RunEvent | null;
-  fire(id: string | number, facts?: MomentFacts): void;
+  timerEventOf(id: string | number, facts?: TimerFacts): RunEvent | null;
+  fire(id: string | number, facts?: TimerFacts): void;
   fireRun(): void;
   /** Escalations as their rows say, by number. */
   escalations(): readonly OpenEscalation[];
   /** The earliest moment of the run and of its steps, and whose it is; null if there is none. */
-  nextMoment(): { readonly at: EpochMs; readonly step: number | null } | null;
+  nextTimer(): { readonly at: EpochMs; readonly step: number | null } | null;
   /** Waits for the earliest moment, and lets it fire. */
-  fireNext(facts?: MomentFacts): void;
+  fireNext(facts?: TimerFacts): void;
   interventions(rule: Rule): readonly Intervention[];
   openEscalations(): readonly number[];
 }
@@ -265,7 +265,7 @@ export function createWorld(
     return answer;
   };
   const fire: World["fire"] = (id, facts) => {
-    const event = momentOf(state, id, facts ?? {});
+    const event = timerEventOf(state, id, facts ?? {});
     if (!event) throw new Error(`step ${id} has no moment`);
     one(event);
   };
@@ -284,8 +284,8 @@ export function createWorld(
     step: (id: string | number) => stepIn(state, id),
     steps: () => {
       const own = state.plan.steps.map(({ no }) => no);
-      const items = [...state.view.steps.keys()].filter((place) => itemOf(place) > 0);
-      return [...own, ...items].map((place) => stepIn(state, place));
+      const items = [...state.view.steps.keys()].filter((stepKey) => itemOf(stepKey) > 0);
+      return [...own, ...items].map((stepKey) => stepIn(state, stepKey));
     },
     advance: (ms: number) => {
       state.now += ms;
@@ -296,8 +296,8 @@ export function createWorld(
       if (!held) throw new Error(`step ${id} has nothing for ${session}`);
       return held;
     },
-    beat: (session = "s1", progress = false) => beat(state, session, progress),
-    beatUnnamed: (session = "s1") => void state.lastHeartbeats.set(session, state.now),
+    heartbeat: (session = "s1", progress = false) => sendHeartbeat(state, session, progress),
+    heartbeatUnnamed: (session = "s1") => void state.lastHeartbeats.set(session, state.now),
     pass,
     reportOf,
     report: (held: Held, outcome: ReportedOutcome, options: ReportOptions = {}) =>
@@ -324,15 +324,15 @@ export function createWorld(
     answer: (n: number, answer: AnswerKind, payload?: string) =>
       one({ kind: "answer", n, answer, by: "ada", why: "", payload: payloadOf(payload) }),
     cancel: (undo: boolean) => one({ kind: "cancel", undo, note: "" }),
-    hear: (...messages: readonly Message[]) => hear(state, messages),
+    messagesEvent: (...messages: readonly Message[]) => messagesEvent(state, messages),
     pause: () => one({ kind: "pause", note: "" }),
     resume: () => one({ kind: "resume", note: "" }),
-    momentOf: (id: string | number, facts: MomentFacts = {}) => momentOf(state, id, facts),
+    timerEventOf: (id: string | number, facts: TimerFacts = {}) => timerEventOf(state, id, facts),
     fire,
     fireRun,
-    nextMoment: () => nextMoment(state),
-    fireNext: (facts?: MomentFacts) => {
-      const next = nextMoment(state);
+    nextTimer: () => nextTimer(state),
+    fireNext: (facts?: TimerFacts) => {
+      const next = nextTimer(state);
       if (!next) throw new Error("nothing will ever wake this run");
       state.now = Math.max(state.now, next.at);
       if (next.step === null) fireRun();

@@ -9,9 +9,9 @@ const agent = createAgent({
   handleSignals: true,
   handlers: {
     a: async () => {
-      const told = new Promise((resolve) => process.once("SIGTERM", resolve));
+      const signalled = new Promise((resolve) => process.once("SIGTERM", resolve));
       process.stdout.write("working\n");
-      await told;
+      await signalled;
       return "finished";
     },
   },

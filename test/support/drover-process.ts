@@ -52,9 +52,9 @@ export function startDrover(args: readonly string[], options: DroverOptions = {}
     signal: (signal) => void child.kill(signal),
     wrote: (text) =>
       new Promise((resolve, reject) => {
-        const look = () => stdout.includes(text) && resolve(stdout);
-        look();
-        child.stdout.on("data", look);
+        const check = () => stdout.includes(text) && resolve(stdout);
+        check();
+        child.stdout.on("data", check);
         const early = () => reject(new Error(`ended without "${text}": ${stdout}${stderr}`));
         ended.then(early, reject);
       }),

@@ -90,13 +90,13 @@ const verifiable: Pick<StepRules, "effects" | "verify"> = {
   verify: { task: "find-a" },
 };
 const asking: StepOptions = { onFailure: "escalate" };
-const overrun = (hears: boolean) => (made: World) => {
+const overrun = (heartbeats: boolean) => (made: World) => {
   made.claim("a");
   made.advance(2_000);
-  made.beat();
+  made.heartbeat();
   made.advance(1_000);
   made.fire("a");
-  if (hears) made.beat();
+  if (heartbeats) made.heartbeat();
 };
 
 /** `a` and `b` succeed side by side or one after the other, and are undone when `c` fails. */
@@ -116,7 +116,7 @@ const undoing = (needs: readonly string[], then: (made: World) => void = idle) =
   );
 
 /** `b` fails for good while nobody knows whether `a` took effect. */
-const doubtful = (then: (made: World) => void = idle) =>
+const verifying = (then: (made: World) => void = idle) =>
   world(
     { a: { ...verifiable, compensate: undoneBy("undo-a") }, b: {}, z: { always: true } },
     (made) => {
@@ -146,13 +146,13 @@ const paused = (steps: Readonly<Record<string, StepOptions>>, then: (made: World
 const asksAgain = (made: World): void => void made.report(made.claim("a"), again());
 const approvedOnce = (made: World): void =>
   void made.decide("a", "ann", true, { roles: ["finance"] });
-const cannotTell = (made: World): void => void made.report(made.claim("a"), unknown());
+const endsUnknown = (made: World): void => void made.report(made.claim("a"), unknown());
 const undoFails = (made: World): void => void made.report(made.claim("b"), broken);
 const stopsBoth = (made: World): void => {
   made.claim("b");
   fails(made);
 };
-const doubtsOnce = (made: World): void => {
+const endsUnknownOnce = (made: World): void => {
   const held = made.claim("a");
   made.claim("c");
   made.report(made.claim("b"), broken);
@@ -180,9 +180,9 @@ const firstItem = (made: World): void => succeed(made, "a[0]");
 const itemsFail = (made: World): void => {
   for (const item of ["a[0]", "a[1]"]) made.report(made.claim(item), broken);
 };
-const looks = (made: World): void => made.fire("a");
+const mapFires = (made: World): void => made.fire("a");
 const itemUndosFail = (made: World): void => {
-  looks(made);
+  mapFires(made);
   itemsFail(made);
 };
 
@@ -192,7 +192,7 @@ const undoingMap = (then: (made: World) => void = idle) =>
     { a: { ...MAP, compensate: undoneBy("undo-t"), over: "2" }, b: { needs: ["a"] } },
     (made) => {
       succeed(made, "a[0]", "a[1]");
-      looks(made);
+      mapFires(made);
       made.report(made.claim("b"), broken);
       then(made);
     },
@@ -270,16 +270,16 @@ const whilePaused = rows("PAUSED", "forward", [
 ]);
 
 const whileStopping = rows("STOPPING", "forward", [
-  ["BLOCKED", "z", doubtful(), { kind: "end-of-run" }, null],
-  ["READY", "a", doubtful(), { ...TO_POLL, task: "verify", taskName: "find-a" }, "alarm", POLL],
-  ["LEASED", "a", doubtful(claimed), { ...WORKING, task: "verify" }, "check-lease"],
+  ["BLOCKED", "z", verifying(), { kind: "end-of-run" }, null],
+  ["READY", "a", verifying(), { ...TO_POLL, task: "verify", taskName: "find-a" }, "alarm", POLL],
+  ["LEASED", "a", verifying(claimed), { ...WORKING, task: "verify" }, "check-lease"],
   ["LEASED", "b", world({ a: {}, b: {} }, stopsBoth), { ...TO_STOP, cause: "run" }, "check-lease"],
-  ["BACKOFF", "a", doubtful(cannotTell), { kind: "backoff", task: "verify" }, "make-ready"],
+  ["BACKOFF", "a", verifying(endsUnknown), { kind: "backoff", task: "verify" }, "make-ready"],
   ["WAITING", "a", world({ a: child }, stops), { kind: "child", stopping: true }, "stop-child"],
   [
     "ESCALATED",
     "a",
-    world({ a: { effects: "once" }, b: {}, c: {} }, doubtsOnce),
+    world({ a: { effects: "once" }, b: {}, c: {} }, endsUnknownOnce),
     ASKED,
     null,
     "answer",
@@ -295,7 +295,7 @@ const whileUndoing = [
     ["BACKOFF", "a", undoing([], busy), { kind: "backoff", task: "compensate" }, "make-ready"],
     ["FAILED", "a", undoing([], fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
     ["WAITING", "a", undoingMap(), { kind: "items", begun: 2 }, "check-again"],
-    ["MAPPING", "a", undoingMap(looks), { kind: "items", begun: 2 }, null],
+    ["MAPPING", "a", undoingMap(mapFires), { kind: "items", begun: 2 }, null],
   ]),
 ];
 

@@ -77,15 +77,15 @@ async function buildJaeger(): Promise<void> {
 export async function startJaeger(): Promise<Jaeger> {
   const ports = ["collector.otlp.http", "collector.otlp.grpc", "query.http-server"] as const;
   const others = ["query.grpc-server", "admin.http", "collector.grpc-server"];
-  const places = new Map<string, string>();
+  const addresses = new Map<string, string>();
   for (const name of [...ports, ...others, "collector.http-server"])
-    places.set(name, await freeAddress());
-  const flags = [...places].map(([name, address]) => `--${name}.host-port=${address}`);
+    addresses.set(name, await freeAddress());
+  const flags = [...addresses].map(([name, address]) => `--${name}.host-port=${address}`);
   const child = spawn(program, flags, { stdio: "ignore" });
-  const [http, grpc, query] = ports.map((name) => places.get(name));
+  const [http, grpc, query] = ports.map((name) => addresses.get(name));
   await until("Jaeger is up", async () => {
     if (child.exitCode !== null) throw new Error("Jaeger ended before it was up");
-    return fetch(`http://${places.get("admin.http")}/`).then(
+    return fetch(`http://${addresses.get("admin.http")}/`).then(
       ({ status }) => (status === 200 ? true : null),
       () => null,
     );

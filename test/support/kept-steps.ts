@@ -5,7 +5,7 @@ import { type From, type ReusedStep, stepsToReuse } from "../../server/core/reco
 import type { World } from "./core-world.ts";
 
 /** What a new run of this one keeps, and with it what the old one left to be undone. */
-export function keptOf(world: World, from: From, of = "old-run"): readonly ReusedStep[] {
+export function reusedOf(world: World, from: From, of = "old-run"): readonly ReusedStep[] {
   const { plan } = world;
   const steps = new Map(world.steps().map((step) => [step.no, step]));
   return [...stepsToReuse({ plan, steps }, plan, from)].flatMap(([no, was]): ReusedStep[] => {
@@ -13,8 +13,8 @@ export function keptOf(world: World, from: From, of = "old-run"): readonly Reuse
     if (!step) return [];
     const { strategies, fence, forward } = step;
     const as = forward.kind === "SKIPPED" ? "SKIPPED" : "SUCCEEDED";
-    const left = strategies.flatMap((one, place) => (leavesEffect(one) ? [place] : []));
-    const inputs = new Map(left.map((place) => [place, null]));
+    const left = strategies.flatMap((one, index) => (leavesEffect(one) ? [index] : []));
+    const inputs = new Map(left.map((index) => [index, null]));
     return [{ no, as, strategies, fence, output: null, inputs, of }];
   });
 }

@@ -91,7 +91,7 @@ function spansOf(request: Uint8Array): readonly ReceivedSpan[] {
 
 function spanOf(fields: Fields, service: string): ReceivedSpan {
   const [status = new Uint8Array()] = all(fields, 15);
-  const said = fieldsOf(status);
+  const statusFields = fieldsOf(status);
   return {
     service,
     traceId: hex(fields, 1),
@@ -106,7 +106,7 @@ function spanOf(fields: Fields, service: string): ReceivedSpan {
     links: all(fields, 13)
       .map(fieldsOf)
       .map((link) => ({ traceId: hex(link, 1), spanId: hex(link, 2) })),
-    error: number(said, 3) === 2 ? text(said, 2) : null,
+    error: number(statusFields, 3) === 2 ? text(statusFields, 2) : null,
   };
 }
 

@@ -145,9 +145,9 @@ function withHexDigest(effect: Effect): Effect {
 
 function lanesOf(plan: Plan): LaneOf {
   const lanes = new Map<string, number>();
-  return (place, kind, planned) => {
-    const step = planStepAt(plan, place);
-    if (!step) throw new Error(`the plan has no step ${place}`);
+  return (stepKey, kind, planned) => {
+    const step = planStepAt(plan, stepKey);
+    if (!step) throw new Error(`the plan has no step ${stepKey}`);
     const task = plannedTask(step, kind, planned);
     const key = `${task.queue}/${task.task}`;
     const lane = lanes.get(key) ?? lanes.size + 1;

@@ -304,7 +304,7 @@ export async function editPages(
     const page: Page = {
       no,
       head: was.head && head(was.head),
-      steps: new Map([...was.steps].map(([place, of]) => [place, step(of)])),
+      steps: new Map([...was.steps].map(([stepKey, of]) => [stepKey, step(of)])),
     };
     await db.query(
       `update drover.run_page set state = $3, version = version + 1, wake_at = $4

@@ -35,6 +35,6 @@ export async function played(
 /** The timeline as lines. */
 export function lines({ timeline }: PlayedScenario): readonly string[] {
   return timeline.map(({ atMs, who, about, what }) =>
-    [`${atMs}`, who, about, what].filter((word) => word !== "").join(" "),
+    [`${atMs}`, who, about, what].filter((part) => part !== "").join(" "),
   );
 }

@@ -24,12 +24,12 @@ import {
   COUNT,
   ends,
   kind,
-  MOMENT,
   openRuns,
   orNull,
   SESSION,
   stepAt,
   still,
+  TIME,
 } from "./random-states.ts";
 
 const SECRET = "5ec4e7a0".repeat(4);
@@ -86,8 +86,8 @@ const attemptKinds = fc.constantFrom(
 );
 const cancels: fc.Arbitrary<LeaseCancel> = fc.oneof(
   fc.record({ kind: kind("none") }),
-  fc.record({ kind: kind("asked"), cause: causes(), at: MOMENT }),
-  fc.record({ kind: kind("heard"), cause: causes(), by: MOMENT }),
+  fc.record({ kind: kind("asked"), cause: causes(), at: TIME }),
+  fc.record({ kind: kind("heard"), cause: causes(), by: TIME }),
 );
 function causes() {
   return fc.constantFrom("run" as const, "timeout" as const, "stalled" as const);
@@ -103,15 +103,15 @@ const leases: fc.Arbitrary<Lease> = fc
     session: fc.constant(SESSION),
     agentId: texts,
     pollSeq: COUNT,
-    grantedAt: MOMENT,
-    attemptBy: MOMENT,
+    grantedAt: TIME,
+    attemptBy: TIME,
     heartbeatMs: COUNT,
     cancelMs: COUNT,
     stallMs: orNull(COUNT),
-    progressAt: MOMENT,
+    progressAt: TIME,
     cancel: cancels,
-    suspectAt: orNull(MOMENT),
-    wakeAt: MOMENT,
+    suspectAt: orNull(TIME),
+    wakeAt: TIME,
   })
   .chain((lease) => fc.constantFrom(lease, { ...lease, progressAt: lease.grantedAt }));
 
@@ -138,8 +138,8 @@ const attempts: fc.Arbitrary<PageAttempt> = withUnknown(
     n: fc.nat({ max: 3 }),
     attempt: COUNT,
     agentId: orNull(texts),
-    startedAt: MOMENT,
-    endedAt: MOMENT,
+    startedAt: TIME,
+    endedAt: TIME,
     outcome: outcomes,
     session: orNull(fc.constant(SESSION)),
     secret: orNull(fc.constant(SECRET)),
@@ -169,13 +169,13 @@ const otherSides: fc.Arbitrary<{ readonly forward: Forward; readonly undo: Undo 
     .record({
       kind: kind("WAITING"),
       on: fc.constantFrom("child-end" as const, "items" as const),
-      wakeAt: MOMENT,
+      wakeAt: TIME,
     })
     .map((forward) => ({ forward, undo: { kind: "NONE" } as const })),
 );
 
-export function stepsAt(place: number): fc.Arbitrary<Step> {
-  const plain = stepAt(place);
+export function stepsAt(stepNo: number): fc.Arbitrary<Step> {
+  const plain = stepAt(stepNo);
   return fc.oneof(
     plain,
     fc.tuple(plain, otherSides).map(([step, sides]): Step => ({ ...step, ...sides })),
@@ -188,10 +188,10 @@ export function stepsAt(place: number): fc.Arbitrary<Step> {
   );
 }
 
-function pageStepsAt(place: number): fc.Arbitrary<PageStep> {
+function pageStepsAt(stepNo: number): fc.Arbitrary<PageStep> {
   return withUnknown(
     fc.record({
-      step: stepsAt(place),
+      step: stepsAt(stepNo),
       terms: orNull(terms),
       progress: orNull(texts),
       details: orNull(storedPayloads),
@@ -212,7 +212,7 @@ export const runs: fc.Arbitrary<Run> = fc
         step: COUNT,
         fence: COUNT,
         depth: COUNT,
-        until: orNull(MOMENT),
+        until: orNull(TIME),
       }),
     ),
   })
@@ -224,7 +224,7 @@ const heads: fc.Arbitrary<PageHead> = withUnknown(
     definitionId: fc.nat(),
     priority: fc.integer({ min: 1, max: 9 }),
     run: runs,
-    endedAt: orNull(MOMENT),
+    endedAt: orNull(TIME),
     cancelNote: orNull(texts),
     hasMore: fc.boolean(),
   }),

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Ready, Run, RunState, Stage, Step, Undo } from "../../server/core/model/model.ts";
 
 export const SESSION = "5e551011".repeat(4);
-export const MOMENT = fc.integer({ min: 1_700_000_000_000, max: 4_000_000_000_000 });
+export const TIME = fc.integer({ min: 1_700_000_000_000, max: 4_000_000_000_000 });
 /** Never over, so that what is ready may be claimed. */
 const FUTURE = fc.integer({ min: 3_900_000_000_000, max: 4_000_000_000_000 });
 export const COUNT = fc.nat({ max: 500 });
@@ -21,25 +21,25 @@ export const ends = fc.record({
   kind: fc.constantFrom(...(["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"] as const)),
   reason: fc.constantFrom(...(["DONE", "STEP_FAILED", "TIMED_OUT", "CANCELLED_BY_USER"] as const)),
 });
-const stood = { leftMs: orNull(COUNT), since: MOMENT };
+const suspended = { leftMs: orNull(COUNT), since: TIME };
 export const kind = <Kind extends string>(of: Kind) => fc.constant(of);
 const going = [
-  fc.record({ kind: kind("STOPPING"), stopReason, settleUntil: orNull(MOMENT) }),
+  fc.record({ kind: kind("STOPPING"), stopReason, settleUntil: orNull(TIME) }),
   fc.record({ kind: kind("COMPENSATING"), stopReason }),
   fc.record({ kind: kind("FINISHING"), end: ends }),
 ] as const;
 const stages: fc.Arbitrary<Stage> = fc.oneof(
-  fc.record({ kind: kind("RUNNING"), ...stood }),
+  fc.record({ kind: kind("RUNNING"), ...suspended }),
   ...going,
 );
 const runStates: fc.Arbitrary<RunState> = fc.oneof(
   fc.record({
     kind: kind("PENDING"),
     on: fc.constantFrom("start" as const, "permit" as const),
-    until: MOMENT,
+    until: TIME,
   }),
-  fc.record({ kind: kind("RUNNING"), deadline: orNull(MOMENT) }),
-  fc.record({ kind: kind("PAUSED"), ...stood, stopReason: orNull(stopReason) }),
+  fc.record({ kind: kind("RUNNING"), deadline: orNull(TIME) }),
+  fc.record({ kind: kind("PAUSED"), ...suspended, stopReason: orNull(stopReason) }),
   fc.record({ kind: kind("ESCALATED"), from: stages }),
   ...going,
 );
@@ -68,11 +68,11 @@ export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">)
     task,
     fence: fc.nat(),
     attempt: COUNT,
-    readyAt: MOMENT,
+    readyAt: TIME,
     until: orNull(FUTURE),
     alarms: COUNT,
-    wakeAt: MOMENT,
-    avoid: orNull(fc.record({ session: fc.constant(SESSION), until: MOMENT })),
+    wakeAt: TIME,
+    avoid: orNull(fc.record({ session: fc.constant(SESSION), until: TIME })),
   });
   return fc.oneof(
     { weight: 4, arbitrary: ready },
@@ -81,7 +81,7 @@ export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">)
       arbitrary: fc.record({
         kind: kind("BACKOFF"),
         task,
-        wakeAt: MOMENT,
+        wakeAt: TIME,
         cause: fc.constantFrom("retry" as const, "again" as const, "settle" as const),
       }),
     },
@@ -89,7 +89,7 @@ export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">)
       weight: 2,
       arbitrary: fc.record({
         kind: kind("WAITING"),
-        wakeAt: MOMENT,
+        wakeAt: TIME,
         on: fc.constantFrom(...(["timer", "signal", "approval", "callback", "child"] as const)),
       }),
     },
@@ -121,7 +121,7 @@ const strategies = fc.array(
   }),
   { minLength: 1, maxLength: 3 },
 );
-const doubts = fc.record({
+const unknownOutcomes = fc.record({
   code: fc.string(),
   message: fc.string(),
   permanent: fc.boolean(),
@@ -156,9 +156,9 @@ export function stepAt(no: number): fc.Arbitrary<Step> {
     lost: COUNT,
     verifies: COUNT,
     tries: fc.array(COUNT, { maxLength: 3 }),
-    unknownOutcome: orNull(doubts),
-    firstReadyAt: orNull(MOMENT),
-    settleUntil: orNull(MOMENT),
+    unknownOutcome: orNull(unknownOutcomes),
+    firstReadyAt: orNull(TIME),
+    settleUntil: orNull(TIME),
     result: orNull(results),
     items: orNull(items),
   });

@@ -22,7 +22,7 @@ export interface Receiver {
 
 /** `answer` is asked for each request; "silence" is none. */
 export async function startReceiver(
-  answer: (request: Received, place: number) => ReceiverAnswer | "silence" = () => ({
+  answer: (request: Received, index: number) => ReceiverAnswer | "silence" = () => ({
     status: 204,
   }),
 ): Promise<Receiver> {
@@ -35,8 +35,8 @@ export async function startReceiver(
       headers: request.headers,
       body: Buffer.concat(chunks).toString(),
     };
-    const said = answer(one, received.push(one) - 1);
-    if (said !== "silence") response.writeHead(said.status, said.headers).end(said.body);
+    const reply = answer(one, received.push(one) - 1);
+    if (reply !== "silence") response.writeHead(reply.status, reply.headers).end(reply.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -56,8 +56,8 @@ function rowsOf(world: World) {
   const attempts = new Map<string, SeenAttempt>();
   const escalations = new Map<number, SeenEscalation>();
   const closed = new Map(world.escalations().map(({ n, closedBy }) => [n, closedBy !== null]));
-  world.effects.forEach((effect, place) => {
-    const at: EpochMs = world.effectsAt[place] ?? START;
+  world.effects.forEach((effect, index) => {
+    const at: EpochMs = world.effectsAt[index] ?? START;
     switch (effect.kind) {
       case "task-ended":
       case "attempt-settled":

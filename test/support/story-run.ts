@@ -16,7 +16,7 @@ export const storyMsMax = 60_000;
 
 const examples = join(import.meta.dirname, "../../agents-examples");
 
-export interface ToldStory {
+export interface StoryResult {
   readonly code: number | null;
   readonly output: string;
   readonly problems: readonly Problem[];
@@ -25,14 +25,14 @@ export interface ToldStory {
   readonly facts: readonly Fact[];
 }
 
-export async function tellStory(name: string, ...args: readonly string[]): Promise<ToldStory> {
+export async function tellStory(name: string, ...args: readonly string[]): Promise<StoryResult> {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const folder = mkdtempSync(join(tmpdir(), "story-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const report = join(folder, "report.json");
-  const words = ["--database-url", database.connectionString, "--json", report, ...args];
-  const child = spawn(process.execPath, [join(examples, "example.ts"), name, ...words], {
+  const options = ["--database-url", database.connectionString, "--json", report, ...args];
+  const child = spawn(process.execPath, [join(examples, "example.ts"), name, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1" },
   });
@@ -60,15 +60,15 @@ function readReport(file: string, output: string) {
 }
 
 /** Lines of the story's README that are not so: in no output, or not in the workflow. */
-export function untrueLines(name: string, outputs: readonly ToldStory[]): readonly string[] {
+export function untrueLines(name: string, outputs: readonly StoryResult[]): readonly string[] {
   const read = (file: string) => readFileSync(join(examples, name, file), "utf8");
   const lines = (fence: string) =>
     [...read("README.md").matchAll(new RegExp(`^\`\`\`${fence}\\n(.*?)^\`\`\`$`, "gms"))]
       .flatMap(([, block = ""]) => block.split("\n"))
       .filter((line) => line.trim() !== "");
-  const [workflow, said] = [read("workflow.yaml"), outputs.map(({ output }) => output).join()];
+  const [workflow, printed] = [read("workflow.yaml"), outputs.map(({ output }) => output).join()];
   return [
     ...lines("yaml").filter((line) => !workflow.includes(line)),
-    ...lines("text").filter((line) => !said.includes(line)),
+    ...lines("text").filter((line) => !printed.includes(line)),
   ];
 }

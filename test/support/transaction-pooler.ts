@@ -167,7 +167,7 @@ function statementOf(message: Buffer): string {
 }
 
 /** Puts chunks together and cuts them into messages: a letter, a length, and so many bytes. */
-function messagesOf(tell: (message: Buffer) => void): (chunk: Buffer) => void {
+function messagesOf(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer = NO_BYTES;
   return (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
@@ -175,7 +175,7 @@ function messagesOf(tell: (message: Buffer) => void): (chunk: Buffer) => void {
       const end = 1 + rest.readUInt32BE(1);
       const message = rest.subarray(0, end);
       rest = rest.subarray(end);
-      tell(message);
+      onMessage(message);
     }
   };
 }

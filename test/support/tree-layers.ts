@@ -379,11 +379,11 @@ function mayImport(layer: Layer, { target, typeOnly }: Import): boolean {
   return typeOnly && layer.types !== undefined && fits(layer.types, target);
 }
 
-function fits(places: readonly string[], path: string): boolean {
-  return places.some((place) => {
-    if (place.endsWith("/")) return path.startsWith(place);
-    const folder = place.endsWith("/*") ? place.slice(0, -1) : null;
-    if (folder === null) return path === place;
+function fits(paths: readonly string[], path: string): boolean {
+  return paths.some((allowed) => {
+    if (allowed.endsWith("/")) return path.startsWith(allowed);
+    const folder = allowed.endsWith("/*") ? allowed.slice(0, -1) : null;
+    if (folder === null) return path === allowed;
     return path.startsWith(folder) && !path.slice(folder.length).includes("/");
   });
 }

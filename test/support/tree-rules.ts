@@ -140,9 +140,9 @@ export function brokenBans(file: SourceFile): readonly Finding[] {
 export function brokenRemarks(file: SourceFile): readonly Finding[] {
   if (!isHandwritten(file)) return [];
   const { withoutComments } = scan(file.text);
-  const kept = withoutComments.split("\n");
+  const uncommented = withoutComments.split("\n");
   return file.text.split("\n").flatMap((line, at) => {
-    const comment = line.slice((kept[at] ?? "").trimEnd().length);
+    const comment = line.slice((uncommented[at] ?? "").trimEnd().length);
     const where = `${file.path}:${at + 1}`;
     if (/@ts-(?:ignore|nocheck|expect-error)\b/.test(comment))
       return [`${where} silences the compiler: make the types say what is true`];

@@ -62,9 +62,9 @@ export function scan(text: string): Scan {
   const known = scans.get(text);
   if (known) return known;
   const parts = partsOf(text);
-  const only = (kept: readonly Part[]): string =>
+  const only = (included: readonly Part[]): string =>
     [...text]
-      .map((char, at) => (char === "\n" || kept.includes(parts[at] ?? "code") ? char : " "))
+      .map((char, at) => (char === "\n" || included.includes(parts[at] ?? "code") ? char : " "))
       .join("");
   const made = { withoutComments: only(["code", "quoted"]), code: only(["code"]) };
   scans.set(text, made);

@@ -19,7 +19,7 @@ const circuit = (lane: number, state: CircuitState, agentId = ""): Circuit => ({
   version: lane,
   saw: "",
 });
-const look = (over: Partial<CircuitSnapshot>): CircuitSnapshot => ({
+const snapshot = (over: Partial<CircuitSnapshot>): CircuitSnapshot => ({
   now,
   circuits: [],
   outages: [],
@@ -56,7 +56,7 @@ describe("a gate", () => {
   it("keeps a lane whose circuit is open from all, and one of an agent from it alone", () => {
     const admission = createAdmission(clock);
     admission.learn(
-      look({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }),
+      snapshot({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }),
     );
     expect(lanesOf(admission, waiter("a"))).toEqual([]);
     expect(lanesOf(admission, waiter("b"))).toEqual([2]);
@@ -64,13 +64,13 @@ describe("a gate", () => {
 
   it("keeps cordoned agents and versions of their namespace from everything", () => {
     const admission = createAdmission(clock);
-    const said = { namespaceId: 1, by: "ada", why: "", at: 0 };
+    const cordon = { namespaceId: 1, by: "ada", why: "", at: 0 };
     const cordons = [
-      { ...said, kind: "agent", name: "a" },
-      { ...said, kind: "version", name: "2" },
-      { ...said, namespaceId: 2, kind: "agent", name: "c" },
+      { ...cordon, kind: "agent", name: "a" },
+      { ...cordon, kind: "version", name: "2" },
+      { ...cordon, namespaceId: 2, kind: "agent", name: "c" },
     ] as const;
-    admission.learn(look({ cordons }));
+    admission.learn(snapshot({ cordons }));
     expect(lanesOf(admission, waiter("a"))).toEqual([]);
     expect(lanesOf(admission, waiter("b", "2"))).toEqual([]);
     expect(lanesOf(admission, waiter("c"))).toEqual([1, 2]);
@@ -79,33 +79,33 @@ describe("a gate", () => {
   it("lets one try once the rest is over, and names the lanes that may be looked at", () => {
     const admission = createAdmission(clock);
     const circuits = [circuit(1, open(now + 10))];
-    expect(admission.learn(look({ circuits }))).toEqual(new Set());
+    expect(admission.learn(snapshot({ circuits }))).toEqual(new Set());
     now += 10;
     expect(lanesOf(admission, waiter("a"))).toEqual([1, 2]);
     expect(admission.probedBy(1, "a")).toEqual(circuits);
     admission.probed(circuits);
     expect(lanesOf(admission, waiter("a"))).toEqual([2]);
-    expect(admission.learn(look({ circuits }))).toEqual(new Set([1]));
-    expect(admission.learn(look({}))).toEqual(new Set());
+    expect(admission.learn(snapshot({ circuits }))).toEqual(new Set([1]));
+    expect(admission.learn(snapshot({}))).toEqual(new Set());
   });
 
   it("keeps one of the grants that would try, and all that need not", async () => {
     const admission = createAdmission(clock);
-    admission.learn(look({ circuits: [circuit(1, open(now))] }));
+    admission.learn(snapshot({ circuits: [circuit(1, open(now))] }));
     const grant = (lane: number, step: number) =>
       ({ ready: { lane, runId: "r", step, fence: 1 }, agentId: "a", secret: "s" }) as Grant;
     const grants = [grant(1, 0), grant(2, 1), grant(1, 2)];
     const granting = (has: boolean) =>
       letThrough({ takeProbes: async (probes) => (has ? probes : []) }, admission, grants);
     expect((await granting(true)).map(({ ready }) => ready.step)).toEqual([0, 1]);
-    admission.learn(look({ circuits: [circuit(1, open(now))] }));
+    admission.learn(snapshot({ circuits: [circuit(1, open(now))] }));
     expect((await granting(false)).map(({ ready }) => ready.step)).toEqual([1]);
   });
 
   it("knows how long a lane stood still", () => {
     const admission = createAdmission(clock);
     expect(admission.hasSuspended()).toBe(false);
-    admission.learn(look({ outages: [{ lane: 1, from: now - 50, to: null }] }));
+    admission.learn(snapshot({ outages: [{ lane: 1, from: now - 50, to: null }] }));
     now += 100;
     expect(admission.suspendedMs(1, now - 500)).toBe(150);
     expect(admission.suspendedMs(2, 0)).toBe(0);
@@ -120,14 +120,14 @@ describe("ends", () => {
     const ends = createOutcomeCounts(clock);
     ends.count([end(1, "good"), end(1, "bad"), end(1, "bad", "r2"), end(1, "nothing")]);
     ends.count([end(2, "good"), end(3, "good")]);
-    const told = (watched: readonly number[]) =>
+    const newCounts = (watched: readonly number[]) =>
       ends.take(watched, 60_000).map(({ lane, good, bad, runs }) => [lane, good, bad, runs]);
-    expect(told([2])).toEqual([
+    expect(newCounts([2])).toEqual([
       [1, 1, 2, ["r1", "r2"]],
       [2, 1, 0, []],
     ]);
-    expect(told([2])).toEqual([]);
-    expect(told([3])).toEqual([[3, 1, 0, []]]);
+    expect(newCounts([2])).toEqual([]);
+    expect(newCounts([3])).toEqual([[3, 1, 0, []]]);
   });
 
   it("are forgotten when they are older than the window", () => {

@@ -9,19 +9,19 @@ const POLL = { queues: ["travel"], tasks: [] };
 function world() {
   const clock = { now: 1_000, monotonicMs: () => clock.now };
   const agentRegistry = createAgentRegistry(clock);
-  const tell = async (): Promise<readonly AgentSeen[]> => {
-    const told: AgentSeen[] = [];
-    await agentRegistry.send(async (seen) => void told.push(...seen));
-    return told;
+  const sendSeen = async (): Promise<readonly AgentSeen[]> => {
+    const sent: AgentSeen[] = [];
+    await agentRegistry.send(async (seen) => void sent.push(...seen));
+    return sent;
   };
-  return { clock, agentRegistry, tell };
+  return { clock, agentRegistry, tell: sendSeen };
 }
 
 test("an agent that is new is told at once, with what it asked for", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   clock.now += 300;
-  expect(await tell()).toEqual([
+  expect(await sendSeen()).toEqual([
     {
       session: AGENT.session,
       namespaceId: 7,
@@ -34,82 +34,82 @@ test("an agent that is new is told at once, with what it asked for", async () =>
       succeededAgoMs: null,
     },
   ]);
-  expect(await tell()).toEqual([]);
+  expect(await sendSeen()).toEqual([]);
 });
 
 test("an agent that goes on calling is told again after twenty seconds", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
-  await tell();
+  await sendSeen();
   clock.now += 19_999;
   agentRegistry.called(AGENT, 7, null);
-  expect(await tell()).toEqual([]);
+  expect(await sendSeen()).toEqual([]);
   clock.now += 1;
-  expect(await tell()).toMatchObject([{ poll: POLL, agoMs: 1 }]);
+  expect(await sendSeen()).toMatchObject([{ poll: POLL, agoMs: 1 }]);
 });
 
 test("an agent whose poll is parked is there as long as that is", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   const leave = agentRegistry.parked(AGENT, 7, POLL);
-  await tell();
+  await sendSeen();
   clock.now += 20_000;
-  expect(await tell()).toMatchObject([{ agoMs: 0, calledAgoMs: 20_000 }]);
+  expect(await sendSeen()).toMatchObject([{ agoMs: 0, calledAgoMs: 20_000 }]);
   clock.now += 5_000;
   leave(false);
   clock.now += 15_000;
-  expect(await tell()).toMatchObject([{ agoMs: 15_000, calledAgoMs: 40_000 }]);
+  expect(await sendSeen()).toMatchObject([{ agoMs: 15_000, calledAgoMs: 40_000 }]);
   clock.now += 20_000;
-  expect(await tell()).toEqual([]);
+  expect(await sendSeen()).toEqual([]);
 });
 
 test("a success is told with the next word of its agent", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, null);
-  await tell();
+  await sendSeen();
   agentRegistry.succeeded(AGENT);
   agentRegistry.succeeded({ ...AGENT, session: "nobody's" });
   clock.now += 20_000;
-  expect(await tell()).toMatchObject([{ poll: null, succeededAgoMs: 20_000 }]);
+  expect(await sendSeen()).toMatchObject([{ poll: null, succeededAgoMs: 20_000 }]);
 });
 
 test("an agent that was forgotten here says nothing of what it had asked for before", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
-  await tell();
+  await sendSeen();
   clock.now += 20_000;
-  await tell();
+  await sendSeen();
   agentRegistry.called(AGENT, 7, null);
-  expect(await tell()).toMatchObject([{ poll: null, succeededAgoMs: null }]);
+  expect(await sendSeen()).toMatchObject([{ poll: null, succeededAgoMs: null }]);
 });
 
 test("what could not be handed on comes again", async () => {
-  const { agentRegistry, tell } = world();
+  const { agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   const away = agentRegistry.send(() => Promise.reject(new Error("away")));
   await expect(away).rejects.toThrow("away");
-  expect(await tell()).toHaveLength(1);
+  expect(await sendSeen()).toHaveLength(1);
 });
 
 test("an agent that others take for silent is told at once, if it has called since", async () => {
-  const { clock, agentRegistry, tell } = world();
+  const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.parked(AGENT, 7, POLL);
-  await tell();
+  await sendSeen();
   clock.now += 5_000;
   agentRegistry.silent([AGENT.session, "elsewhere"]);
-  expect(await tell()).toEqual([]);
+  expect(await sendSeen()).toEqual([]);
   agentRegistry.called(AGENT, 7, null);
   agentRegistry.silent([AGENT.session]);
-  expect(await tell()).toMatchObject([{ calledAgoMs: 0 }]);
+  expect(await sendSeen()).toMatchObject([{ calledAgoMs: 0 }]);
   agentRegistry.silent([AGENT.session]);
-  expect(await tell()).toEqual([]);
+  expect(await sendSeen()).toEqual([]);
 });
 
 test("a connection that went while a poll was parked is told once, unless its agent calls again", async () => {
   const { clock, agentRegistry } = world();
   const gone = async (): Promise<readonly SilentSession[]> => {
-    const told: SilentSession[] = [];
-    await agentRegistry.sendGone(async (silent) => void told.push(...silent));
-    return told;
+    const sent: SilentSession[] = [];
+    await agentRegistry.sendGone(async (silent) => void sent.push(...silent));
+    return sent;
   };
   const one = agentRegistry.parked(AGENT, 7, POLL);
   const other = agentRegistry.parked(AGENT, 7, POLL);
@@ -135,9 +135,9 @@ test("a connection that went while a poll was parked is told once, unless its ag
 });
 
 test("many agents are told in turns", async () => {
-  const { agentRegistry, tell } = world();
+  const { agentRegistry, tell: sendSeen } = world();
   for (let n = 0; n < 4_500; n++) agentRegistry.called({ ...AGENT, session: String(n) }, 7, POLL);
-  expect([await tell(), await tell(), await tell()].map((told) => told.length)).toEqual([
-    4_000, 500, 0,
-  ]);
+  expect([await sendSeen(), await sendSeen(), await sendSeen()].map((sent) => sent.length)).toEqual(
+    [4_000, 500, 0],
+  );
 });

@@ -357,12 +357,12 @@ describe("a batch that fails", () => {
       fc.asyncProperty(
         fc.integer({ min: 1, max: 10 }),
         fc.uniqueArray(fc.nat({ max: 9 })),
-        async (count, places) => {
+        async (count, indexes) => {
           clock = createManualClock();
           flushed = [];
           const batcher = open({ outMax: 2, itemsMax: 20, fullAt: 100 });
           const items = Array.from({ length: count }, (_, at) => `i${at}`);
-          const bad = new Set(places.map((place) => `i${place}`));
+          const bad = new Set(indexes.map((index) => `i${index}`));
           submitAll(batcher, ["first"]);
           await last().finish();
           const ends = submitAll(batcher, items);

@@ -31,7 +31,7 @@ test("a server where all goes well says so in the look that hears of bad ends el
       ends.count(
         Array.from({ length: ENDS }, () => ({ lane, agentId, runId: randomUUID(), end: how })),
       );
-    return { end, look: watch.runOnce };
+    return { end, check: watch.runOnce };
   }
 
   const failing = server([]);
@@ -39,7 +39,7 @@ test("a server where all goes well says so in the look that hears of bad ends el
   const owner = server([{ partition: lane % 256, epoch: 1 }]);
   failing.end("agent-1", "bad");
   well.end("agent-2", "good");
-  for (const { look } of [failing, well, owner]) await look();
+  for (const { check } of [failing, well, owner]) await check();
   const { circuits } = await store.circuits.snapshot(CIRCUIT_DEFAULTS.windowMs);
   expect(circuits).toMatchObject([{ lane, agentId: "agent-1", state: { kind: "open" } }]);
 });

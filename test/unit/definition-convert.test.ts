@@ -118,9 +118,9 @@ test("whatever a message says is the same after a way through the core", () => {
 });
 
 test("no field of a step is forgotten", () => {
-  const said = definitionMessage(everything).steps.flatMap((step) =>
+  const fields = definitionMessage(everything).steps.flatMap((step) =>
     Object.keys(toJson(StepDefinitionSchema, step) ?? {}),
   );
   const all = StepDefinitionSchema.fields.map(({ jsonName }) => jsonName);
-  expect([...new Set(said)].sort()).toEqual([...all].sort());
+  expect([...new Set(fields)].sort()).toEqual([...all].sort());
 });

@@ -110,12 +110,12 @@ function world({ due, plans, post }: World) {
   const settled: Tried[] = [];
   const lines: string[] = [];
   const clock = createServerClock();
-  let looks = 0;
+  let polls = 0;
   const plan = { steps: [] };
   const deliveries = createDeliveries({
     outbox: {
       due: async () => {
-        looks++;
+        polls++;
         return due.filter(({ id }) => !settled.some((one) => one.id === id));
       },
       settle: async (tried) => void settled.push(...tried),
@@ -127,7 +127,7 @@ function world({ due, plans, post }: World) {
     log: pino({ base: null }, { write: (line: string) => void lines.push(line) }),
     owned: () => [{ partition: 1, epoch: 1 }],
   });
-  return { deliveries, settled, lines, clock, looks: () => looks };
+  return { deliveries, settled, lines, clock, polls: () => polls };
 }
 
 describe("the sender", () => {
@@ -167,20 +167,20 @@ describe("the sender", () => {
   });
 
   test("looks at its start, and then where something was announced, once a second", async () => {
-    const { deliveries, clock, looks } = world({ due: [] });
+    const { deliveries, clock, polls } = world({ due: [] });
     const second = async () => {
       clock.advance(1_000);
       await new Promise(setImmediate);
     };
     deliveries.start();
     await second();
-    expect(looks()).toBe(1);
+    expect(polls()).toBe(1);
     for (let passed = 0; passed < 10; passed++) await second();
-    expect(looks()).toBe(1);
-    for (let word = 0; word < 3; word++) deliveries.announce();
-    expect(looks()).toBe(1);
+    expect(polls()).toBe(1);
+    for (let n = 0; n < 3; n++) deliveries.announce();
+    expect(polls()).toBe(1);
     await second();
-    expect(looks()).toBe(2);
+    expect(polls()).toBe(2);
     await deliveries.stop();
   });
 });

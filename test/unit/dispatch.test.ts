@@ -12,16 +12,16 @@ const LANE = 7;
 const RUN_ID = "01890000-0000-7000-8000-000000000000";
 
 /** What would have ended a process that listens to nothing. */
-function unheardRejections(): readonly unknown[] {
-  const unheard: unknown[] = [];
-  const hear = (error: unknown): void => void unheard.push(error);
-  process.on("unhandledRejection", hear);
-  onTestFinished(() => void process.off("unhandledRejection", hear));
-  return unheard;
+function unhandledRejections(): readonly unknown[] {
+  const unhandled: unknown[] = [];
+  const collect = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", collect);
+  onTestFinished(() => void process.off("unhandledRejection", collect));
+  return unhandled;
 }
 
 it("a carried poll that fails while its reports are under way ends nothing, and is heard after them", async () => {
-  const unheard = unheardRejections();
+  const unhandled = unhandledRejections();
   const landing = Promise.withResolvers<Advanced>();
   const waiters = createWaiters();
   const clock = createServerClock();
@@ -67,7 +67,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
   if (!carried) throw new Error("no poll is carried");
   waiters.fail(carried, new Error("what it was granted cannot be read"));
   await new Promise((go) => setImmediate(go));
-  expect(unheard).toEqual([]);
+  expect(unhandled).toEqual([]);
   landing.resolve({ kind: "done" });
   await expect(answer).rejects.toThrow("what it was granted cannot be read");
 });

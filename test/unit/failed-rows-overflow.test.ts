@@ -101,12 +101,12 @@ function superviseBad(wakeAtOf: (n: number) => number) {
 
 const apart = (n: number): number => NOW - 500_000 + 10 * n;
 const atOnce = (): number => NOW - 500_000;
-const inTheLook = (n: number): number => NOW - 5_000 + n;
+const withinScan = (n: number): number => NOW - 5_000 + n;
 
 describe.each([
   ["one after the other", apart],
   ["all at the same time", atOnce],
-  ["just now", inTheLook],
+  ["just now", withinScan],
 ])("ten times as many rows fail as rest in memory, which came due %s", (_, wakeAtOf) => {
   it("tries each of them, and then so many a second at most", async () => {
     const { clock, timers, bad, triesOf, triesSince } = superviseBad(wakeAtOf);

@@ -8,7 +8,7 @@ const REPORTS = 1_000;
 /** Between two gatherings that are not full. */
 const SPACING_MS = 250;
 
-function beatOf(no: number, reports: number): SessionHeartbeat {
+function heartbeatOf(no: number, reports: number): SessionHeartbeat {
   return {
     namespaceId: 1,
     session: String(no).padStart(32, "0"),
@@ -27,20 +27,20 @@ function beatOf(no: number, reports: number): SessionHeartbeat {
 
 /** A store that answers a gathering when the test says so. */
 function world() {
-  const out: { readonly beats: readonly SessionHeartbeat[]; readonly answer: () => void }[] = [];
+  const out: { readonly sent: readonly SessionHeartbeat[]; readonly answer: () => void }[] = [];
   const clock = createServerClock();
   const heartbeats = createHeartbeats({
     clock,
     isRetryable: () => false,
     onForgotten: () => undefined,
     store: {
-      heartbeat: (beats) =>
+      heartbeat: (sent) =>
         new Promise<HeartbeatsStored>((resolve) => {
-          const answers = beats.map(({ reports }) =>
+          const answers = sent.map(({ reports }) =>
             reports.map(() => ({ kind: "carry-on", leaseMs: 1 }) as const),
           );
           const answer = () => resolve({ answers, forgotten: [], foreign: new Set() });
-          out.push({ beats, answer });
+          out.push({ sent, answer });
         }),
     },
   });
@@ -57,16 +57,16 @@ function world() {
   return { heartbeats, out, next };
 }
 
-const reportsOf = (beats: readonly SessionHeartbeat[]) =>
-  beats.reduce((sum, { reports }) => sum + reports.length, 0);
+const reportsOf = (sent: readonly SessionHeartbeat[]) =>
+  sent.reduce((sum, { reports }) => sum + reports.length, 0);
 
 it("a gathering has no more reports than one statement can store in its time", async () => {
   const { heartbeats, next } = world();
-  const all = Array.from({ length: 50 }, (_, no) => heartbeats.submit(beatOf(no, REPORTS)));
+  const all = Array.from({ length: 50 }, (_, no) => heartbeats.submit(heartbeatOf(no, REPORTS)));
   const sizes: number[] = [];
   while (sizes.reduce((a, b) => a + b, 0) < all.length * REPORTS) {
-    const { beats, answer } = await next();
-    sizes.push(reportsOf(beats));
+    const { sent, answer } = await next();
+    sizes.push(reportsOf(sent));
     answer();
   }
   expect(Math.max(...sizes)).toBeLessThanOrEqual(20_000);
@@ -76,12 +76,12 @@ it("a gathering has no more reports than one statement can store in its time", a
 
 it("a second gathering leaves beside a large one, and never with a session of it", async () => {
   const { heartbeats, out, next } = world();
-  const first = heartbeats.submit(beatOf(1, 1));
+  const first = heartbeats.submit(heartbeatOf(1, 1));
   const large = await next();
-  const again = heartbeats.submit(beatOf(1, 2));
-  const other = heartbeats.submit(beatOf(2, 1));
+  const again = heartbeats.submit(heartbeatOf(1, 2));
+  const other = heartbeats.submit(heartbeatOf(2, 1));
   const small = await next();
-  expect(small.beats.map(({ session }) => Number(session))).toEqual([2]);
+  expect(small.sent.map(({ session }) => Number(session))).toEqual([2]);
   small.answer();
   await other;
   expect(out).toEqual([]);

@@ -18,9 +18,9 @@ function run(place: number, done: number): SeenRun {
 }
 
 /** What became of an agent that ends its task from one look to the next, and takes another. */
-async function killed(knownAt: (looks: number) => number) {
+async function killed(knownAt: (polls: number) => number) {
   let done = 0;
-  let looks = 0;
+  let polls = 0;
   let killedAfter = -1;
   const keys = Array.from({ length: RUNS }, (_, place) => `holiday-${place}`);
   const agent = {
@@ -41,7 +41,7 @@ async function killed(knownAt: (looks: number) => number) {
     follow: {
       details: () => {
         if (killedAfter < 0) done++;
-        const known = keys.slice(0, knownAt(++looks));
+        const known = keys.slice(0, knownAt(++polls));
         return new Map(known.map((key, place) => [key, run(place, done)]));
       },
       look: async (key) => run(keys.indexOf(key), done),
@@ -58,6 +58,6 @@ test("an agent that never holds two tasks at once is killed in the second half o
 });
 
 test("it is killed also where one run was over before anything was known of the others", async () => {
-  const { found } = await killed((looks) => (looks === 1 ? 1 : RUNS));
+  const { found } = await killed((polls) => (polls === 1 ? 1 : RUNS));
   expect(found?.held).toHaveLength(1);
 });

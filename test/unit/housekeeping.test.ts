@@ -6,7 +6,7 @@ import type { OldRuns, UnusedDefinitions } from "../../server/store/namespaces.t
 import { createHousekeeping } from "../../server/supervisor/housekeeping.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
-const kept = { sessionMs: 1, pollerMs: 1 };
+const retention = { sessionMs: 1, pollerMs: 1 };
 const log = pino({ level: "silent" });
 
 test.for([
@@ -19,7 +19,7 @@ test.for([
     const store = createMemoryStore({ now: clock.wallMs });
     let asked = 0;
     const forgetOld = async () => ++asked < full;
-    await createHousekeeping({ ...store, forgetOld }, clock, log, kept).runOnce();
+    await createHousekeeping({ ...store, forgetOld }, clock, log, retention).runOnce();
     expect(asked).toBe(rounds);
   },
 );
@@ -36,7 +36,7 @@ test("a walk that is too long for one round goes on in the next, and then begins
       return { after: `run ${asked.length}`, more: asked.length < 250 };
     },
   };
-  const loop = createHousekeeping({ ...store, namespaces }, clock, log, kept);
+  const loop = createHousekeeping({ ...store, namespaces }, clock, log, retention);
   await loop.runOnce();
   expect(asked).toHaveLength(200);
   expect(asked[0]).toEqual({ namespaceId: 1, keptMs: 3_600_000, after: null, limit: 100 });
@@ -58,7 +58,7 @@ test("definitions are looked at in pages, and the next round goes on behind the 
       return asked.length < 30 ? after + limit : null;
     },
   };
-  const loop = createHousekeeping({ ...store, namespaces }, clock, log, kept);
+  const loop = createHousekeeping({ ...store, namespaces }, clock, log, retention);
   await loop.runOnce();
   expect(asked).toHaveLength(20);
   await loop.runOnce();
@@ -81,16 +81,22 @@ test("a part that fails holds up no other, and is said once a minute", async () 
       return null;
     },
   };
-  const forgetOld: typeof store.forgetOld = async (_rows, _kept, failures) => {
+  const forgetOld: typeof store.forgetOld = async (_rows, _retention, failures) => {
     done.push("old");
     failures?.set("forget_keys", new Error("canceling statement due to statement timeout"));
     return done.length < 3;
   };
   const lines: { event: string; part: string }[] = [];
-  const heard = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const collectingLog = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   let failures = 0;
   const count = () => void failures++;
-  const tidied = createHousekeeping({ ...store, namespaces, forgetOld }, clock, heard, kept, count);
+  const tidied = createHousekeeping(
+    { ...store, namespaces, forgetOld },
+    clock,
+    collectingLog,
+    retention,
+    count,
+  );
   await tidied.runOnce();
   expect(done).toEqual(["old", "old", "old", "definitions"]);
   expect(lines.map(({ event, part }) => `${event}: ${part}`)).toEqual([

@@ -5,23 +5,23 @@ import { createServerClock } from "../support/server-clock.ts";
 
 test("of failures in a row the first is told, and then one a minute", async () => {
   const clock = createServerClock();
-  const told: unknown[] = [];
+  const errors: unknown[] = [];
   let fails = true;
   const loop = createLoop({
     clock,
     everyMs: 1_000,
     runOnce: () => (fails ? Promise.reject(new Error("away")) : Promise.resolve()),
-    onError: (error) => told.push(error),
+    onError: (error) => errors.push(error),
   });
   await loop.runOnce();
   await loop.runOnce();
-  expect(told).toHaveLength(1);
+  expect(errors).toHaveLength(1);
   clock.advance(60_000);
   await loop.runOnce();
-  expect(told).toHaveLength(2);
+  expect(errors).toHaveLength(2);
   fails = false;
   await loop.runOnce();
   fails = true;
   await loop.runOnce();
-  expect(told).toHaveLength(3);
+  expect(errors).toHaveLength(3);
 });

@@ -44,7 +44,7 @@ describe("a success whose output could not be sent", () => {
 
 test("a success with an output keeps it", () => {
   const output = { body: { case: "json", value: "5" } };
-  const kept = { kind: "success", output: { kind: "json", json: "5" } };
+  const converted = { kind: "success", output: { kind: "json", json: "5" } };
   for (const task of ["perform", "verify", "compensate"] as const)
-    expect(outcomeFrom(success({ output }), task)).toEqual(kept);
+    expect(outcomeFrom(success({ output }), task)).toEqual(converted);
 });

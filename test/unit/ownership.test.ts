@@ -11,7 +11,7 @@ import { quietLog } from "../support/control-plane.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const ALL = partitionsOf(0).length;
-const LOOK_MS = 500;
+const SCAN_MS = 500;
 
 let clock: ReturnType<typeof createServerClock>;
 let store: EngineStore;
@@ -47,8 +47,8 @@ async function join(): Promise<Ownership> {
 }
 
 /** Every node looks once, one after the other. */
-async function look(): Promise<void> {
-  clock.advance(LOOK_MS);
+async function scan(): Promise<void> {
+  clock.advance(SCAN_MS);
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
 }
 
@@ -60,7 +60,7 @@ async function movesTo(joined: Ownership): Promise<readonly number[]> {
   const moves: number[] = [];
   for (let still = 0; still < 10; ) {
     const before = joined.owned().length;
-    await look();
+    await scan();
     moves.push(joined.owned().length - before);
     still = moves.at(-1) === 0 ? still + 1 : 0;
   }
@@ -97,7 +97,7 @@ describe("partitions without an owner", () => {
     const second = await join();
     await movesTo(second);
     await first.stop();
-    await look();
+    await scan();
     expect(second.owned()).toHaveLength(ALL);
   });
 
@@ -105,7 +105,7 @@ describe("partitions without an owner", () => {
     const frozen = await store.partitions.join({ node: "frozen", address: "127.0.0.1:2" });
     await frozen.takeOver(await frozen.tryLock(partitionsOf(0)));
     const node = await join();
-    while (node.owned().length === 0) await look();
+    while (node.owned().length === 0) await scan();
     expect(node.owned()).toHaveLength(ALL);
   });
 });

@@ -7,9 +7,9 @@ import { createServerClock } from "../support/server-clock.ts";
 const TEAM = { id: 7, name: "team", region: 0 };
 const OTHER = { id: 8, name: "other", region: 0 };
 
-function intakeOf(...looks: readonly Partial<NamespaceUse>[]) {
+function limiterOf(...samples: readonly Partial<NamespaceUse>[]) {
   const clock = createServerClock();
-  const left = [...looks];
+  const left = [...samples];
   let last: Partial<NamespaceUse> = {};
   const rateLimit = createRateLimit({
     namespaces: {
@@ -26,7 +26,7 @@ function intakeOf(...looks: readonly Partial<NamespaceUse>[]) {
 }
 
 test("a namespace without limits begins what is asked for, and nobody is asked", async () => {
-  const { rateLimit, enter } = intakeOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
+  const { rateLimit, enter } = limiterOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
   expect(enter(2)).toEqual(["in", "in"]);
   await rateLimit.refresh();
   expect(enter(2)).toEqual(["in", "in"]);
@@ -36,7 +36,7 @@ test("a namespace without limits begins what is asked for, and nobody is asked",
 
 test("open runs are those of the last look and what has begun here since", async () => {
   const limits = { ...NO_LIMITS, openRunsMax: 3 };
-  const { rateLimit, enter } = intakeOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
+  const { rateLimit, enter } = limiterOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
   await rateLimit.refresh();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
   expect(rateLimit.admit(OTHER)).toBeNull();
@@ -52,7 +52,7 @@ test("open runs are those of the last look and what has begun here since", async
 
 test("runs per second come from a bucket that fills with time, across looks", async () => {
   const limits = { ...NO_LIMITS, rate: { perSecond: 2, burst: 2 } };
-  const { rateLimit, clock, enter } = intakeOf({ limits });
+  const { rateLimit, clock, enter } = limiterOf({ limits });
   await rateLimit.refresh();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
   expect(rateLimit.admit(TEAM)).toMatchObject({

@@ -23,8 +23,8 @@ test("an RPC that names no namespace says what else it is about", () => {
 });
 
 test("a viewer changes nothing", () => {
-  const looks = /\/(Get|List|Watch|Wait|Explain|TryTrigger)/;
-  expect(callsOf("viewer").filter((name) => !looks.test(name))).toEqual([]);
+  const reads = /\/(Get|List|Watch|Wait|Explain|TryTrigger)/;
+  expect(callsOf("viewer").filter((name) => !reads.test(name))).toEqual([]);
 });
 
 test("an operator may all that viewers and clients may, and an admin everything", () => {

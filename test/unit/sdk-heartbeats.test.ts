@@ -7,7 +7,7 @@ import { createHeartbeats } from "../../sdk/typescript/heartbeats.ts";
 import type { HeldTask } from "../../sdk/typescript/held-task.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
-const BEAT_EVERY_MS = 5_000;
+const HEARTBEAT_EVERY_MS = 5_000;
 const nothing = () => undefined;
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
@@ -23,16 +23,16 @@ it("no task that comes or goes makes it look at all others", async () => {
     },
     endedTo: () => 1n,
   });
-  let looks = 0;
-  const tasks = Array.from({ length: 1_000 }, () => task(() => looks++));
+  let reads = 0;
+  const tasks = Array.from({ length: 1_000 }, () => task(() => reads++));
   for (const one of tasks) heartbeats.add(one);
   for (const one of tasks.slice(0, 900)) heartbeats.remove(one);
-  expect(looks).toBe(0);
+  expect(reads).toBe(0);
 
-  await clock.armed(BEAT_EVERY_MS);
-  clock.advance(BEAT_EVERY_MS);
+  await clock.armed(HEARTBEAT_EVERY_MS);
+  clock.advance(HEARTBEAT_EVERY_MS);
   await expect.poll(() => calls).toEqual([100]);
-  expect(looks).toBeLessThan(1_000);
+  expect(reads).toBeLessThan(1_000);
 });
 
 it("what a moment was set for may have gone: the next one that is due counts", async () => {
@@ -52,21 +52,21 @@ it("what a moment was set for may have gone: the next one that is due counts", a
   clock.advance(1_000);
   heartbeats.add(task(nothing));
   heartbeats.remove(first);
-  clock.advance(BEAT_EVERY_MS - 1_000);
+  clock.advance(HEARTBEAT_EVERY_MS - 1_000);
   expect(sent).toBe(0);
   clock.advance(1_000);
   expect(sent).toBe(1);
 });
 
-function task(onLook: () => void): HeldTask {
+function task(onRead: () => void): HeldTask {
   return {
     task: create(TaskSchema, { taskToken: "token" }),
-    heartbeatIntervalMs: BEAT_EVERY_MS,
+    heartbeatIntervalMs: HEARTBEAT_EVERY_MS,
     signal: new AbortController().signal,
     stopped: () => null,
     leftMs: () => 15_000,
     listed: () => {
-      onLook();
+      onRead();
       return true;
     },
     note: nothing,

@@ -116,8 +116,8 @@ test.each<readonly [string, MapSpec]>([
       waves: { size: 2, gate: { task: "look", input: [1] } },
     },
   ],
-])("a map that says %s is the same in an object", (said, of) => {
-  const text = `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${said} } }] }`;
+])("a map that says %s is the same in an object", (part, of) => {
+  const text = `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${part} } }] }`;
   expect(definitionOf({ map: of })).toEqual(parseWorkflowText(text).definition);
 });
 
@@ -130,8 +130,8 @@ test("a map that says a number and a share is refused, as in a text", () => {
   expect(() => definitionOf({ map: { ...map, waves: waves as WavesSpec } })).toThrow(
     "A map has size and percent; leave one of them.",
   );
-  const text = (said: string) =>
-    `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${said} } }] }`;
+  const text = (part: string) =>
+    `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${part} } }] }`;
   expect(() => parseWorkflowText(text("tolerate: 1, tolerate_percent: 5"))).toThrow();
   expect(() => parseWorkflowText(text("waves: { size: 1, percent: 5 }"))).toThrow();
 });
@@ -160,8 +160,8 @@ test("a step of two kinds is refused at once", () => {
 });
 
 test("a word that is none of an enum's is refused with those that are", () => {
-  const word: string = "compensat";
-  const onFailure = word as "compensate";
+  const unknown: string = "compensat";
+  const onFailure = unknown as "compensate";
   expect(() => definitionOf({ task: "t", onFailure })).toThrow(
     '"compensat" is none of compensate, fail, continue, escalate.',
   );

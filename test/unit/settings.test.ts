@@ -97,9 +97,9 @@ test("the page on circuits lists each setting with its default, its bounds and i
   for (const name of CIRCUIT_SETTING_NAMES) {
     const { flag, unit, byDefault, least, most, why } = CIRCUIT_SETTINGS[name];
     const number = (value: number) => (unit === "share" ? `${value * 100} %` : String(value));
-    const shown = (value: number) => (unit === "ms" ? words(value) : number(value));
-    const bounds = `${shown(least)} to ${shown(most)}`;
-    expect(page).toContain(`| \`--${flag}\` | ${shown(byDefault)} | ${bounds} | ${why} |`);
+    const formatted = (value: number) => (unit === "ms" ? words(value) : number(value));
+    const bounds = `${formatted(least)} to ${formatted(most)}`;
+    expect(page).toContain(`| \`--${flag}\` | ${formatted(byDefault)} | ${bounds} | ${why} |`);
   }
 });
 
@@ -107,9 +107,9 @@ test("the page on detection lists each setting with its default, its bounds and 
   const page = readFileSync(new URL("../../docs/DETECTION.md", import.meta.url), "utf8");
   for (const name of SUPERVISOR_SETTING_NAMES) {
     const { flag, unit, byDefault, least, most, why } = SUPERVISOR_SETTINGS[name];
-    const shown = (value: number) => (unit === "ms" ? words(value) : String(value));
-    const bounds = `${shown(least)} to ${shown(most)}`;
-    expect(page).toContain(`| \`--${flag}\` | ${shown(byDefault)} | ${bounds} | ${why} |`);
+    const formatted = (value: number) => (unit === "ms" ? words(value) : String(value));
+    const bounds = `${formatted(least)} to ${formatted(most)}`;
+    expect(page).toContain(`| \`--${flag}\` | ${formatted(byDefault)} | ${bounds} | ${why} |`);
   }
 });
 

@@ -114,10 +114,10 @@ describe("the supervisor's loop", () => {
     timers.taken([0]);
     await clock.advance(0);
     await clock.advance(59_900);
-    const whole = begins.flatMap((since, place) => (since === null ? [place] : []));
+    const whole = begins.flatMap((since, index) => (since === null ? [index] : []));
     expect(whole).toEqual([0, 2]);
     await clock.advance(1_000);
-    expect(begins.flatMap((since, place) => (since === null ? [place] : []))).toHaveLength(3);
+    expect(begins.flatMap((since, index) => (since === null ? [index] : []))).toHaveLength(3);
   });
 
   it("goes on from where it was where all of it is more than a statement may take", async () => {

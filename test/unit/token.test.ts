@@ -137,10 +137,10 @@ describe("a callback token", () => {
 
   it("says all of the task but its secret, of which it has the digest", () => {
     fc.assert(
-      fc.property(tokens, ({ secret, ...said }) => {
+      fc.property(tokens, ({ secret, ...fields }) => {
         const secretDigest = createHash("sha256").update(Buffer.from(secret, "hex")).digest("hex");
-        expect(parseCallbackToken(formatCallbackToken({ ...said, secret }))).toEqual({
-          ...said,
+        expect(parseCallbackToken(formatCallbackToken({ ...fields, secret }))).toEqual({
+          ...fields,
           secretDigest,
         });
       }),

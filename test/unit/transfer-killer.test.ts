@@ -7,8 +7,8 @@ const fact: Fact = { service: "bank", did: "debited", ref: "transfer-01", key: "
 
 /** Of the thirty facts of the story; its end is heard of later than the last one. */
 const FACTS = 30;
-const FACTS_BETWEEN_LOOKS = 7;
-const LOOKS_UNTIL_OVER = 7;
+const FACTS_BETWEEN_POLLS = 7;
+const POLLS_UNTIL_OVER = 7;
 
 test("five agents are killed although the bank does much between two looks", async () => {
   const signal = new AbortController().signal;
@@ -16,7 +16,7 @@ test("five agents are killed although the bank does much between two looks", asy
     const facts: Fact[] = [];
     const killed: number[] = [];
     let started = 0;
-    let looks = 0;
+    let polls = 0;
     const stage = {
       seed,
       signal,
@@ -29,13 +29,13 @@ test("five agents are killed although the bank does much between two looks", asy
         return { name, pid, suspend: nothing, resume: nothing, ...ends };
       },
       facts() {
-        looks++;
-        const more = Math.min(FACTS_BETWEEN_LOOKS, FACTS - facts.length);
+        polls++;
+        const more = Math.min(FACTS_BETWEEN_POLLS, FACTS - facts.length);
         facts.push(...Array.from({ length: more }, () => fact));
         return facts;
       },
     };
-    await killAgents(stage, () => looks >= LOOKS_UNTIL_OVER);
+    await killAgents(stage, () => polls >= POLLS_UNTIL_OVER);
     expect(killed).toEqual([0, 1, 2, 3, 4]);
   }
 });

@@ -61,18 +61,18 @@ test("a map is written with what it goes over, its bounds, its waves and its gat
 
 test("each item has its own input and its own queue", () => {
   const definition = parsed(rollOut);
-  const judge = evaluatorOf(definition);
+  const evaluator = evaluatorOf(definition);
   const plan = planOf(definition);
-  expect(judge.itemCount(1, FACTS)).toEqual({ kind: "value", value: 3 });
+  expect(evaluator.itemCount(1, FACTS)).toEqual({ kind: "value", value: 3 });
   const second = stepKeyOf(1, 2);
-  expect(judge.input(second, 0, FACTS)).toEqual({
+  expect(evaluator.input(second, 0, FACTS)).toEqual({
     kind: "value",
     value: json({ host: "b2", version: 7 }),
   });
   const step = planStepAt(plan, second);
   if (!step) throw new Error("the plan has no such item");
   const queues = (["perform", "compensate"] as const).map((task) =>
-    judge.queue(second, plannedTask(step, task, 0).queue, FACTS),
+    evaluator.queue(second, plannedTask(step, task, 0).queue, FACTS),
   );
   expect(queues).toEqual([
     { kind: "value", value: "deploy-b2" },
@@ -81,27 +81,27 @@ test("each item has its own input and its own queue", () => {
 });
 
 test("a gate has an input of its own", () => {
-  const judge = evaluatorOf(parsed(rollOut));
-  expect(judge.input(1, 0, FACTS)).toEqual({ kind: "value", value: json({ of: "eu" }) });
+  const evaluator = evaluatorOf(parsed(rollOut));
+  expect(evaluator.input(1, 0, FACTS)).toEqual({ kind: "value", value: json({ of: "eu" }) });
 });
 
 test("an item without an input gets itself", () => {
-  const judge = evaluatorOf(
+  const evaluator = evaluatorOf(
     parsed("workflow: w\nsteps:\n  - id: m\n    map: { over: input.xs, task: t }\n"),
   );
-  expect(judge.input(stepKeyOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
+  expect(evaluator.input(stepKeyOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
     kind: "value",
     value: json("q"),
   });
 });
 
 test("a number is as many items, from 0", () => {
-  const judge = evaluatorOf(
+  const evaluator = evaluatorOf(
     parsed('workflow: w\nsteps:\n  - id: m\n    map: { over: "3", task: t }\n'),
   );
   const facts = factsOf(null, null);
-  expect(judge.itemCount(0, facts)).toEqual({ kind: "value", value: 3 });
-  expect(judge.input(stepKeyOf(0, 3), 0, facts)).toEqual({ kind: "value", value: json(2) });
+  expect(evaluator.itemCount(0, facts)).toEqual({ kind: "value", value: 3 });
+  expect(evaluator.input(stepKeyOf(0, 3), 0, facts)).toEqual({ kind: "value", value: json(2) });
 });
 
 describe("what cannot be gone over asks a person, with a sentence", () => {
@@ -111,17 +111,17 @@ describe("what cannot be gone over asks a person, with a sentence", () => {
     ["1.5", "it is 1.5, which is neither a list nor a number of items"],
     ["10001", "it has 10001 items, and a map has 10000 at most"],
   ])("%s", (over, message) => {
-    const judge = evaluatorOf({
+    const evaluator = evaluatorOf({
       workflow: "w",
       steps: [{ id: "m", needs: [], kind: "map", over, task: "t" }],
     });
-    expect(judge.itemCount(0, factsOf(null, null))).toEqual({ kind: "failed", message });
+    expect(evaluator.itemCount(0, factsOf(null, null))).toEqual({ kind: "failed", message });
   });
 
   test("a queue that comes to no name", () => {
-    const judge = evaluatorOf(parsed(rollOut));
+    const evaluator = evaluatorOf(parsed(rollOut));
     const facts = factsOf({}, { hosts: [{ name: "no name" }] });
-    expect(judge.queueProblem(stepKeyOf(1, 1), facts)).toBe(
+    expect(evaluator.queueProblem(stepKeyOf(1, 1), facts)).toBe(
       'it is "deploy-no name", which is no name of a queue',
     );
   });

@@ -212,11 +212,11 @@ describe("a place for each path", () => {
   test("what stands within an input has its own, and what only the message has that of its holder", () => {
     expect(locate("steps[0].input.seats[1]")).toEqual({ line: 7, column: 38 });
     expect(locate("steps[1].fallback[0].input.chain")).toEqual({ line: 19, column: 34 });
-    const places = parseWorkflowText(people);
-    expect(places.locate("steps[0].wait.for")).toEqual({ line: 4, column: 24 });
-    expect(places.locate("steps[2].signal.name")).toEqual({ line: 6, column: 25 });
-    expect(places.locate("steps[0].wait.over")).toEqual({ line: 4, column: 24 });
-    expect(places.locate("input_schema.required[0]")).toEqual({ line: 2, column: 42 });
+    const parsed = parseWorkflowText(people);
+    expect(parsed.locate("steps[0].wait.for")).toEqual({ line: 4, column: 24 });
+    expect(parsed.locate("steps[2].signal.name")).toEqual({ line: 6, column: 25 });
+    expect(parsed.locate("steps[0].wait.over")).toEqual({ line: 4, column: 24 });
+    expect(parsed.locate("input_schema.required[0]")).toEqual({ line: 2, column: 42 });
   });
 
   test("what the text does not have is found where its holder begins", () => {

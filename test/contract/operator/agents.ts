@@ -114,8 +114,8 @@ export function describeAgents(opened: Opened<Store>): void {
     const { step, fence } = granted.ready;
     const { runId } = run.ref;
     const report = { runId, step, fence, secret: granted.secret, details: null };
-    const beat = { namespaceId, session, agentId: "hotel", agentVersion: "1.2" };
-    await store.heartbeat([{ ...beat, reports: [{ ...report, progress: "counter 7" }] }]);
+    const sender = { namespaceId, session, agentId: "hotel", agentVersion: "1.2" };
+    await store.heartbeat([{ ...sender, reports: [{ ...report, progress: "counter 7" }] }]);
     const [listed] = await agents(namespaceId);
     expect(listed).toMatchObject({ held: 1 });
     expect(listed?.lastHeartbeatAt).toBeGreaterThanOrEqual(granted.grantedAt);
@@ -168,7 +168,7 @@ export function describeAgents(opened: Opened<Store>): void {
   });
 }
 
-export function describeQueueLooks(opened: Opened<Store>): void {
+export function describeQueueActivity(opened: Opened<Store>): void {
   /** A run with two tasks in one queue. */
   const inOneQueue = (more: { namespaceId?: number; agoMs?: number } = {}) => {
     const steps = { a: { task: "book", queue: "q" }, b: { task: "undo", queue: "q" } };
@@ -200,7 +200,7 @@ export function describeQueueLooks(opened: Opened<Store>): void {
     expect(await cordoned()).toEqual([]);
   });
 
-  const look = async ({ namespaceId }: Pick<Scheduled, "namespaceId">) => {
+  const activityOf = async ({ namespaceId }: Pick<Scheduled, "namespaceId">) => {
     const [first] = await opened().store.operators.queueActivity(namespaceId, ["q"]);
     return first;
   };
@@ -209,20 +209,20 @@ export function describeQueueLooks(opened: Opened<Store>): void {
     const { store } = opened();
     const old = await inOneQueue({ agoMs: 60_000 });
     const { namespaceId } = old;
-    const oldest = (await look(old))?.oldestAt ?? 0;
+    const oldest = (await activityOf(old))?.oldestAt ?? 0;
     const young = await inOneQueue({ namespaceId });
-    expect((await look(young))?.oldestAt).toBe(oldest);
+    expect((await activityOf(young))?.oldestAt).toBe(oldest);
     await claim(store, old, { limit: 1 });
-    expect((await look(young))?.oldestAt).toBeGreaterThan(oldest);
+    expect((await activityOf(young))?.oldestAt).toBeGreaterThan(oldest);
     await store.queues.pauseWorkflow({ namespaceId, workflow: "w" }, "");
-    expect((await look(young))?.oldestAt).toBeGreaterThan(oldest);
+    expect((await activityOf(young))?.oldestAt).toBeGreaterThan(oldest);
   });
 
   test("queues are looked at in the order of their names as asked, known or not", async () => {
     const { store } = opened();
     const run = await inOneQueue();
-    const looks = await store.operators.queueActivity(run.namespaceId, ["z", "q"]);
-    expect(looks).toMatchObject([
+    const activities = await store.operators.queueActivity(run.namespaceId, ["z", "q"]);
+    expect(activities).toMatchObject([
       { name: "z", oldestAt: null, polledAt: null, agents: 0 },
       { name: "q", polledAt: null, agents: 0 },
     ]);
@@ -244,7 +244,7 @@ export function describeQueueLooks(opened: Opened<Store>): void {
       seen(namespaceId, "silent", { poll: null }),
     ]);
     await store.markPolled(newUuid(), run.lanes.slice(0, 1));
-    expect(await look(run)).toMatchObject({ agents: 3, polledAt: expect.any(Number) });
+    expect(await activityOf(run)).toMatchObject({ agents: 3, polledAt: expect.any(Number) });
     const tasks = await store.operators.queueTasks(namespaceId, "q");
     expect(tasks).toMatchObject([
       { task: "book", ready: 1, leased: 0, agents: 3, polledAt: expect.any(Number) },

@@ -33,21 +33,21 @@ export function describeDeliveryLists(opened: Opened<Store>): void {
   test("a delivery is listed as its last try has left it", async () => {
     const namespaceId = await hook(["run-ended"]);
     await passAs(store(), await begin(namespaceId), { run: ENDED });
-    const [told] = await due(namespaceId);
-    if (!told) throw new Error("nothing was told");
+    const [delivery] = await due(namespaceId);
+    if (!delivery) throw new Error("nothing was told");
     const failed = {
-      id: told.id,
+      id: delivery.id,
       triesBefore: 0,
       state: "pending",
       error: "answered 500",
     } as const;
     await store().outbox.settle([{ ...failed, nextTryInMs: 60_000 }]);
     const [waiting] = await store().lists.deliveries(namespaceId, all);
-    expect((waiting?.nextTryAt ?? 0) - told.now).toBeGreaterThanOrEqual(60_000);
+    expect((waiting?.nextTryAt ?? 0) - delivery.now).toBeGreaterThanOrEqual(60_000);
     const delivered = { ...failed, triesBefore: 1, state: "delivered", error: null } as const;
     await store().outbox.settle([{ ...delivered, nextTryInMs: 0 }]);
     expect(await store().lists.deliveries(namespaceId, all)).toMatchObject([
-      { id: told.id, tries: 2, state: "delivered", error: null, nextTryAt: null },
+      { id: delivery.id, tries: 2, state: "delivered", error: null, nextTryAt: null },
     ]);
   });
 }

@@ -81,8 +81,8 @@ export function describeHandOvers(opened: Opened<Store>): void {
     await take(session, other);
     await session.tryLock([partition]);
     for (let n = 0; n < HAND_OVERS_MAX + 3; n++) await session.takeOver([partition]);
-    const kept = await handOvers({ partition });
-    expect(kept.map(({ epoch }) => epoch).sort((a, b) => a - b)).toEqual(
+    const stored = await handOvers({ partition });
+    expect(stored.map(({ epoch }) => epoch).sort((a, b) => a - b)).toEqual(
       Array.from({ length: HAND_OVERS_MAX }, (_, n) => n + 4),
     );
     expect(await handOvers({ partition: other })).toHaveLength(1);

@@ -22,7 +22,7 @@ import {
   silence,
 } from "../fixture.ts";
 import { describeSilentAgents, ENGINE_READERS, type LaneReaders } from "../silent-agents.ts";
-import { describeAgents, describeQueueLooks } from "./agents.ts";
+import { describeAgents, describeQueueActivity } from "./agents.ts";
 
 const INTERVENTIONS: InterventionPage = {
   rules: null,
@@ -35,16 +35,16 @@ const INTERVENTIONS: InterventionPage = {
 
 /** The engine's, and everything that operators look at. */
 const OPERATOR_READERS: LaneReaders<Store> = {
-  async said(store, run) {
+  async pollingState(store, run) {
     const { namespaceId } = run;
-    const [look] = await store.operators.queueActivity(namespaceId, ["q"]);
+    const [activity] = await store.operators.queueActivity(namespaceId, ["q"]);
     const [task] = await store.operators.queueTasks(namespaceId, "q");
     const { orphans } = await store.operators.attention(namespaceId);
     const page = { agentId: null, session: null, after: null, limit: 100 };
     const listed = await store.operators.agents(namespaceId, page);
     return {
-      ...(await ENGINE_READERS.said(store, run)),
-      agents: [look?.agents, task?.agents],
+      ...(await ENGINE_READERS.pollingState(store, run)),
+      agents: [activity?.agents, task?.agents],
       isServed: orphans.length === 0,
       silent: listed.filter(({ silentSince }) => silentSince !== null).length,
     };
@@ -60,7 +60,7 @@ const OPERATOR_READERS: LaneReaders<Store> = {
 
 export function describeOperators(opened: Opened<Store>): void {
   describe("agents", () => describeAgents(opened));
-  describe("queues", () => describeQueueLooks(opened));
+  describe("queues", () => describeQueueActivity(opened));
   describe("silent agents", () => describeSilentAgents(opened, OPERATOR_READERS));
   describe("partitions", () => describeWatchers(opened));
   describe("interventions", () => describeInterventions(opened));
@@ -296,16 +296,16 @@ function describeAttention(opened: Opened<Store>): void {
     const steps = { a: { onFailure: "escalate" } } as const;
     const asking = await schedule(store, workflow(steps), { partition: ownPartition() });
     await pass(store, asking, report(await claimOne(store, asking), permanent));
-    const [waits, rests] = [
+    const [waits, paused] = [
       await schedule(store, workflow({ a: {}, b: {} }), { agoMs: 86_400_000 }),
       await schedule(store, workflow({ a: { queue: "rests" } }), { agoMs: 90_000_000 }),
     ];
-    const { namespaceId } = rests;
+    const { namespaceId } = paused;
     await store.queues.pause({ namespaceId, queue: "rests" }, "");
     const [lane = 0] = waits.lanes;
-    const said = { forced: "open", by: "eve", why: "mending" } as const;
-    await store.circuits.setOverride({ lane, agentId: "" }, said);
-    await store.circuits.setOverride({ lane, agentId: "one" }, said);
+    const setting = { forced: "open", by: "eve", why: "mending" } as const;
+    await store.circuits.setOverride({ lane, agentId: "" }, setting);
+    await store.circuits.setOverride({ lane, agentId: "one" }, setting);
     const after = await gauges();
     expect(after).toMatchObject({
       waiting: before.waiting + 2,

@@ -14,8 +14,8 @@ export function describeTokens(opened: Opened<Store>): void {
   const make = async (over: Partial<NewToken> = {}) => {
     const { id, digest } = newApiToken(systemRandom);
     const namespaceId = over.namespaceId ?? (await newNamespace(store()));
-    const said = { name: "booking", role: "client", queues: [], madeBy: "ada", validMs: null };
-    const token: NewToken = { id, digest, ...said, ...over, namespaceId } as NewToken;
+    const settings = { name: "booking", role: "client", queues: [], madeBy: "ada", validMs: null };
+    const token: NewToken = { id, digest, ...settings, ...over, namespaceId } as NewToken;
     return { token, namespaceId, record: await store().tokens.create(token) };
   };
   const ids = async (namespaceId: number, ended: boolean) => {
@@ -53,8 +53,14 @@ export function describeTokens(opened: Opened<Store>): void {
 
   test("one for every namespace names none, and is listed with those of all", async () => {
     const { id, digest } = newApiToken(systemRandom);
-    const said = { name: "ops", role: "admin", queues: [], madeBy: "ada", validMs: null } as const;
-    const record = await store().tokens.create({ id, digest, ...said, namespaceId: null });
+    const settings = {
+      name: "ops",
+      role: "admin",
+      queues: [],
+      madeBy: "ada",
+      validMs: null,
+    } as const;
+    const record = await store().tokens.create({ id, digest, ...settings, namespaceId: null });
     expect(record.namespace).toBeNull();
     const page = { namespaceId: null, ended: true, after: null, limit: 1_000 };
     expect((await store().tokens.list(page)).map((one) => one.id)).toContain(id);

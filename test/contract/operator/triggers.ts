@@ -47,13 +47,19 @@ export function describeTriggerLists(opened: Opened<Store>): void {
     await put(namespaceId, inbound("push"), SECRET);
     await put(namespaceId, inbound("pull"), SECRET);
     const runId = newUuid();
-    const said = { namespaceId, trigger: "push", reason: "MAPPING_FAILED", runId: null, count: 2 };
-    await store().triggers.refuse([{ ...said, message: "there is no id" }]);
+    const refusal = {
+      namespaceId,
+      trigger: "push",
+      reason: "MAPPING_FAILED",
+      runId: null,
+      count: 2,
+    };
+    await store().triggers.refuse([{ ...refusal, message: "there is no id" }]);
     await opened().elapse(5);
-    await store().triggers.refuse([{ ...said, trigger: "pull", message: "there is no id" }]);
+    await store().triggers.refuse([{ ...refusal, trigger: "pull", message: "there is no id" }]);
     await opened().elapse(5);
-    await store().triggers.refuse([{ ...said, message: "there is no id", runId, count: 3 }]);
-    await store().triggers.refuse([{ ...said, trigger: "gone", message: "there is no id" }]);
+    await store().triggers.refuse([{ ...refusal, message: "there is no id", runId, count: 3 }]);
+    await store().triggers.refuse([{ ...refusal, trigger: "gone", message: "there is no id" }]);
     const all = await store().lists.refusals(namespaceId, null, 10);
     expect(all.map(({ trigger, count, runId: of }) => [trigger, count, of])).toEqual([
       ["push", 5, runId],
@@ -68,13 +74,16 @@ export function describeTriggerLists(opened: Opened<Store>): void {
   test("of one trigger so many refusals are kept, the last ones", async () => {
     const namespaceId = await newNamespace(store());
     await put(namespaceId, inbound("push"), SECRET);
-    const said = { namespaceId, trigger: "push", reason: "X", runId: null, count: 1 };
-    await store().triggers.refuse([{ ...said, message: "the first" }]);
+    const refusal = { namespaceId, trigger: "push", reason: "X", runId: null, count: 1 };
+    await store().triggers.refuse([{ ...refusal, message: "the first" }]);
     await opened().elapse(5);
-    const more = Array.from({ length: REFUSALS_MAX }, (_, n) => ({ ...said, message: `no ${n}` }));
+    const more = Array.from({ length: REFUSALS_MAX }, (_, n) => ({
+      ...refusal,
+      message: `no ${n}`,
+    }));
     await store().triggers.refuse(more);
-    const kept = await store().lists.refusals(namespaceId, "push", 1_000);
-    expect(kept).toHaveLength(REFUSALS_MAX);
-    expect(kept.map(({ message }) => message)).not.toContain("the first");
+    const listed = await store().lists.refusals(namespaceId, "push", 1_000);
+    expect(listed).toHaveLength(REFUSALS_MAX);
+    expect(listed.map(({ message }) => message)).not.toContain("the first");
   });
 }

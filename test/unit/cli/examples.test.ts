@@ -33,13 +33,13 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
 const names = verbsOf(await createProgram("0", () => {})).map(([name]) => name);
 
 /** As a shell would split it, from the word drover on, up to a pipe. */
-function wordsOf(example: string): readonly string[] {
+function argumentsOf(example: string): readonly string[] {
   const own = /(?:^|[\s(])drover (.*)$/.exec(example)?.[1] ?? "";
-  const words = own.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? [];
-  const end = words.findIndex((word) => word === "|" || word === ">");
-  return words
-    .slice(0, end < 0 ? words.length : end)
-    .map((word) => word.replace(/^(['"])(.*)\1$/, "$2"));
+  const parts = own.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? [];
+  const end = parts.findIndex((part) => part === "|" || part === ">");
+  return parts
+    .slice(0, end < 0 ? parts.length : end)
+    .map((part) => part.replace(/^(['"])(.*)\1$/, "$2"));
 }
 
 test("no example is of a verb that is not there", () => {
@@ -58,7 +58,7 @@ describe("the examples of", () => {
           const command: Command = given.at(-1);
           taken = `${of} ${command.optsWithGlobals().output}`;
         });
-      await program.parseAsync([...wordsOf(example), "-o", "yaml"], { from: "user" });
+      await program.parseAsync([...argumentsOf(example), "-o", "yaml"], { from: "user" });
       expect(taken, example).toBe(`${name} yaml`);
     }
   });

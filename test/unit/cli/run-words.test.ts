@@ -145,8 +145,8 @@ test("each change of how a step is tried or waits is a line", () => {
     { state: StepState.READY, strategy: 1 },
     { state: StepState.WAITING, strategy: 1, waitingOn: WaitingOn.CALLBACK },
   ].map((step) => aState({ state: RunState.RUNNING }, { id: "pay", ...step }));
-  const told = states.flatMap((state, no) => changeLines(states[no - 1] ?? null, state, output));
-  expect(told.filter((line) => line.startsWith("step"))).toEqual([
+  const lines = states.flatMap((state, no) => changeLines(states[no - 1] ?? null, state, output));
+  expect(lines.filter((line) => line.startsWith("step"))).toEqual([
     "step pay VERIFYING, agent a1",
     "step pay VERIFYING, 1 verify without a result",
     "step pay READY, fallback 1",

@@ -146,10 +146,10 @@ describe("a definition as a graph", () => {
   });
 
   test("the legend tells of what occurs, and of nothing else", () => {
-    const told = legendOf(
+    const entries = legendOf(
       workflowGraph(definitionOf("{workflow: w, steps: [{id: a, wait: 1s}]}"), 0, null),
     );
-    expect(told.map(({ text }) => text)).toEqual(["waits for a time"]);
+    expect(entries.map(({ text }) => text)).toEqual(["waits for a time"]);
     expect(legendOf(graph)).toHaveLength(6 + 3);
   });
 

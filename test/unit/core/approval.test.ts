@@ -127,7 +127,7 @@ test("an approval that needs several waits for so many", () => {
 
 test("several words of one pass count in their order", () => {
   const world = asked({ need: 2 });
-  const word = (approver: string, approved: boolean) =>
+  const decision = (approver: string, approved: boolean) =>
     ({
       kind: "decide",
       step: 0,
@@ -139,9 +139,9 @@ test("several words of one pass count in their order", () => {
       requester: null,
     }) as const;
   const [first, second, third] = world.pass([
-    word("ada", true),
-    word("bob", true),
-    word("eve", false),
+    decision("ada", true),
+    decision("bob", true),
+    decision("eve", false),
   ]);
   expect([first, second]).toEqual([{ kind: "done" }, { kind: "done" }]);
   expect(third).toMatchObject({ kind: "refused" });

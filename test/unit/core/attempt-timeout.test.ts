@@ -10,7 +10,7 @@ function overrun(): { world: World; held: ReturnType<World["claim"]> } {
   const world = createWorld(workflow({ a: { timeouts } }));
   const held = world.claim("a");
   world.advance(20_000);
-  world.beat();
+  world.heartbeat();
   world.fire("a");
   return { world, held };
 }
@@ -33,11 +33,11 @@ test("it is told once, however often its moment fires", () => {
 
 test("from the beat that told it to stop the lease is as long as the grace, and no beat extends it", () => {
   const { world } = overrun();
-  world.beat();
+  world.heartbeat();
   const by = world.now() + 10_000;
   expect(world.step("a").forward).toMatchObject({ cancel: { kind: "heard", by }, wakeAt: by });
   world.advance(9_999);
-  world.beat();
+  world.heartbeat();
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { by } });
   world.advance(1);
@@ -47,7 +47,7 @@ test("from the beat that told it to stop the lease is as long as the grace, and 
 
 test("when the grace is over the attempt is unknown, counts, and is tried again", () => {
   const { world } = overrun();
-  world.beat();
+  world.heartbeat();
   world.fireNext();
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF" },
@@ -76,11 +76,11 @@ test("an agent that sends heartbeats and no longer names the task cannot keep it
   const { world } = overrun();
   const asked = world.now();
   world.advance(29_999);
-  world.beatUnnamed();
+  world.heartbeatUnnamed();
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: asked + 30_000 });
   world.advance(1);
-  world.beatUnnamed();
+  world.heartbeatUnnamed();
   world.fire("a");
   expect(world.step("a").forward.kind).toBe("BACKOFF");
   expect(world.interventions("lease")).toMatchObject([
@@ -96,7 +96,7 @@ test("nor can it keep a run from stopping", () => {
   world.claim("a");
   world.cancel(false);
   world.advance(30_000);
-  world.beatUnnamed();
+  world.heartbeatUnnamed();
   world.fire("a");
   expect(world.run().state.kind).toBe("CANCELLED");
 });
@@ -104,14 +104,14 @@ test("nor can it keep a run from stopping", () => {
 test("but what nobody could have heard does not count against it", () => {
   const { world } = overrun();
   world.advance(30_000);
-  world.beatUnnamed();
+  world.heartbeatUnnamed();
   world.fire("a", { watchingSince: world.now() - 10_000 });
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: world.now() + 20_000 });
 });
 
 test("an agent that stops when told to has timed out", () => {
   const { world, held } = overrun();
-  world.beat();
+  world.heartbeat();
   world.report(held, cancelled());
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF" },
@@ -128,7 +128,7 @@ test("an agent that stops without having had any effect leaves nothing to undo",
 
 test("a success after it was told to stop still counts", () => {
   const { world, held } = overrun();
-  world.beat();
+  world.heartbeat();
   world.advance(5_000);
   expect(world.report(held, success())).toEqual({ kind: "done" });
   expect(world.run().state.kind).toBe("COMPLETED");
@@ -139,9 +139,9 @@ test("a timeout is retried by the policy that names it, and not at all where non
   const world = createWorld(workflow({ a: { retry, timeouts } }));
   world.claim("a");
   world.advance(20_000);
-  world.beat();
+  world.heartbeat();
   world.fire("a");
-  world.beat();
+  world.heartbeat();
   world.fireNext();
   expect(world.step("a").forward.kind).toBe("FAILED");
 });
@@ -163,9 +163,9 @@ test("an undo that runs past its time is told to stop, and tried again", () => {
   world.cancel(true);
   world.claim("a");
   world.advance(20_000);
-  world.beat();
+  world.heartbeat();
   world.fire("a");
-  world.beat();
+  world.heartbeat();
   world.advance(10_000);
   world.fire("a");
   expect(world.step("a")).toMatchObject({ undo: { kind: "BACKOFF" }, attempt: 1 });

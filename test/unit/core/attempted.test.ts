@@ -12,9 +12,9 @@ import {
 const attempted: TaskOptions = { compensate: { task: "undo", when: "attempted" } };
 const finished: TaskOptions = { compensate: { task: "undo" } };
 
-function failed(more: TaskOptions, said = broken): World {
+function failed(more: TaskOptions, outcome = broken): World {
   const world = createWorld(workflow({ a: more }));
-  world.report(world.claim("a"), said);
+  world.report(world.claim("a"), outcome);
   return world;
 }
 

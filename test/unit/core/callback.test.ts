@@ -75,10 +75,10 @@ describe("after the agent's own answer", () => {
     ["has stopped", cancelled()],
     ["has deferred", deferred],
     ["was refused for now", failure("busy")],
-  ])("a callback's success settles an attempt whose agent %s", (_how, said) => {
+  ])("a callback's success settles an attempt whose agent %s", (_how, outcome) => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a");
-    world.report(held, said);
+    world.report(held, outcome);
     expect(world.callback(held, calledBack.success)).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
     expect(world.run().state.kind).toBe("COMPLETED");
@@ -100,13 +100,13 @@ describe("after the agent's own answer", () => {
   });
 
   test("no callback settles a success or a permanent failure", () => {
-    for (const said of [success(), broken]) {
+    for (const outcome of [success(), broken]) {
       const world = createWorld(workflow({ a: { onFailure: "continue" }, b: {} }));
       const held = world.claim("a");
-      world.report(held, said);
+      world.report(held, outcome);
       expect(world.callback(held, calledBack.success)).toEqual({
         kind: "over",
-        outcome: said.kind,
+        outcome: outcome.kind,
       });
     }
   });

@@ -109,7 +109,7 @@ describe("a RUNNING run", () => {
   test("ends when an agent that was told does not stop, after its grace", () => {
     const { world } = underWay();
     world.cancel(LEAVE);
-    world.beat();
+    world.heartbeat();
     world.advance(10_000);
     world.fire("b");
     expect(world.run().state.kind).toBe("CANCELLED");

@@ -52,12 +52,12 @@ function ended(
 }
 
 function end(world: World, how: End | null, more: Partial<EndedChild> = {}, id = "a"): void {
-  world.pass([world.hear(ended(world, how, more, id))]);
+  world.pass([world.messagesEvent(ended(world, how, more, id))]);
 }
 
 const forward = (world: World, id = "a") => world.step(id).forward;
 const began = (world: World) => world.effects.filter((effect) => effect.kind === "child-began");
-const told = (world: World) =>
+const sentToChild = (world: World) =>
   world.effects.flatMap((effect) => (effect.kind === "child-messaged" ? [effect.message] : []));
 const failureOf = (world: World) =>
   world.effects.flatMap((effect) =>
@@ -168,11 +168,11 @@ describe("a run step", () => {
     const retry = [{ on: ["drover.child-failed"], attempts: 2, initialMs: 1, jitter: 0 }];
     const world = withChild({ retry });
     const first = ended(world, FAILED);
-    world.pass([world.hear(first, first)]);
+    world.pass([world.messagesEvent(first, first)]);
     expect(forward(world).kind).toBe("BACKOFF");
     world.advance(1);
     world.fire("a");
-    world.pass([world.hear(first)]);
+    world.pass([world.messagesEvent(first)]);
     expect(forward(world)).toMatchObject({ kind: "WAITING", on: "child" });
   });
 
@@ -192,7 +192,7 @@ describe("the total time of a run step", () => {
     const world = withChild({ timeouts: { totalMs: HOUR } }, DAY);
     world.advance(HOUR);
     world.fire("a");
-    expect(told(world)).toEqual([{ kind: "cancel", undo: true }]);
+    expect(sentToChild(world)).toEqual([{ kind: "cancel", undo: true }]);
     expect(forward(world)).toMatchObject({ kind: "WAITING", on: "child-end" });
     expect(world.interventions("total")).toHaveLength(1);
     end(world, { kind: "COMPENSATED", reason: "CANCELLED_BY_USER" });
@@ -215,10 +215,10 @@ describe("the total time of a run step", () => {
     world.fire("a");
     world.resume();
     world.fire("a");
-    expect(told(world).map(({ kind }) => kind)).toEqual(["pause", "resume"]);
+    expect(sentToChild(world).map(({ kind }) => kind)).toEqual(["pause", "resume"]);
     world.advance(HOUR);
     world.fire("a");
-    expect(told(world).at(-1)).toEqual({ kind: "cancel", undo: true });
+    expect(sentToChild(world).at(-1)).toEqual({ kind: "cancel", undo: true });
   });
 
   test("a child that was told to stop is told again, as long as it has not ended", () => {
@@ -226,7 +226,7 @@ describe("the total time of a run step", () => {
     world.fireNext();
     world.fireNext();
     world.fireNext();
-    expect(told(world)).toHaveLength(3);
+    expect(sentToChild(world)).toHaveLength(3);
   });
 });
 
@@ -234,7 +234,7 @@ describe("what a parent does passes to its child", () => {
   test.each([true, false])("a cancel, undo %s, and it waits for the child's end", (undo) => {
     const world = withChild();
     world.cancel(undo);
-    expect(told(world)).toEqual([{ kind: "cancel", undo }]);
+    expect(sentToChild(world)).toEqual([{ kind: "cancel", undo }]);
     expect(world.run().state.kind).toBe("STOPPING");
     end(world, CANCELLED);
     expect(forward(world).kind).toBe("CANCELLED");
@@ -245,11 +245,11 @@ describe("what a parent does passes to its child", () => {
     const late = withChild({}, HOUR);
     late.advance(HOUR);
     late.fireRun();
-    expect(told(late)).toEqual([{ kind: "cancel", undo: true }]);
+    expect(sentToChild(late)).toEqual([{ kind: "cancel", undo: true }]);
     const world = createWorld(workflow({ a: run(), x: { onFailure: "fail" } }));
     const broken = { kind: "failure", class: "permanent", code: "no", message: "no" } as const;
     world.report(world.claim("x"), { ...broken, retryAfterMs: null, noEffect: true });
-    expect(told(world)).toEqual([{ kind: "cancel", undo: false }]);
+    expect(sentToChild(world)).toEqual([{ kind: "cancel", undo: false }]);
   });
 
   test("its deadline comes before the end of a child that had no more time", () => {
@@ -275,9 +275,9 @@ describe("what a parent does passes to its child", () => {
     world.pause();
     world.report(held, success());
     expect(forward(world)).toEqual({ kind: "HELD", task: "perform" });
-    expect(told(world)).toEqual([{ kind: "pause" }]);
+    expect(sentToChild(world)).toEqual([{ kind: "pause" }]);
     world.resume();
-    expect(told(world)).toEqual([{ kind: "pause" }, { kind: "resume" }]);
+    expect(sentToChild(world)).toEqual([{ kind: "pause" }, { kind: "resume" }]);
     expect(began(world).map(({ step }) => step)).toEqual([2, 1]);
   });
 
@@ -293,7 +293,7 @@ describe("what a parent does passes to its child", () => {
 const parent: Parent = { runId: "parent", step: 4, fence: 2, depth: 1, until: START + HOUR };
 const toParent = (world: World) =>
   world.effects.flatMap((effect) => (effect.kind === "message-sent" ? [effect] : []));
-const TOLD = {
+const CHILD_ENDED = {
   kind: "message-sent",
   to: "parent",
   message: { kind: "child-ended", step: 4, fence: 2, child: null },
@@ -316,17 +316,17 @@ describe("a child", () => {
 
   test("that is paused before it began does not begin behind its parent's back", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent });
-    world.pass([world.hear({ kind: "pause" })]);
+    world.pass([world.messagesEvent({ kind: "pause" })]);
     expect(world.run().state.kind).toBe("PAUSED");
-    world.pass([world.hear({ kind: "resume" })]);
+    world.pass([world.messagesEvent({ kind: "resume" })]);
     expect(forward(world, "x").kind).toBe("READY");
   });
 
   test("that is cancelled before it began has never started, and says so", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent });
-    world.pass([world.hear({ kind: "cancel", undo: true })]);
+    world.pass([world.messagesEvent({ kind: "cancel", undo: true })]);
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "NEVER_STARTED" });
-    expect(toParent(world)).toEqual([TOLD]);
+    expect(toParent(world)).toEqual([CHILD_ENDED]);
   });
 
   test("tells its parent when it ends, once, and however it ends", () => {
@@ -335,13 +335,13 @@ describe("a child", () => {
     expect(toParent(world)).toEqual([]);
     world.report(world.claim("x"), success());
     world.pass([{ kind: "messages" }]);
-    expect(toParent(world)).toEqual([TOLD]);
+    expect(toParent(world)).toEqual([CHILD_ENDED]);
   });
 
   test("whose workflow does not take its input has ended before it begins", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent, refused: true });
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "REFUSED" });
-    expect(toParent(world)).toEqual([TOLD]);
+    expect(toParent(world)).toEqual([CHILD_ENDED]);
   });
 
   test("may be nested 16 deep, and what is begun deeper is refused", () => {

@@ -55,7 +55,7 @@ function undoFailed(): World {
 }
 
 /** Nobody knows whether a took effect, nothing undoes it, and the run stops to be undone. */
-function stoppingInDoubt(): World {
+function stoppingWithUnknown(): World {
   const world = createWorld(workflow({ z: { compensate }, a: { effects: "once" }, y: {} }));
   succeed(world, "z");
   const held = world.claim("a");
@@ -65,7 +65,7 @@ function stoppingInDoubt(): World {
 }
 
 /** A run that stood still in this stage. */
-function stoodIn(kind: Stage["kind"]): RunState {
+function suspendedIn(kind: Stage["kind"]): RunState {
   const stopReason = { reason: "STEP_FAILED", undo: true } as const;
   const stages: Readonly<Record<Stage["kind"], Stage>> = {
     RUNNING: { kind: "RUNNING", leftMs: 1, since: 0 },
@@ -103,32 +103,32 @@ describe("the answers that are allowed", () => {
     ["FINISHING", ["retry", "retry-changed", "succeed", "skip"]],
   ])("about a step forward, in a run that is %s", (stage, answers) => {
     for (const reason of forward)
-      expect(answersNow(reason, { ...task, state: stoodIn(stage) })).toEqual(answers);
+      expect(answersNow(reason, { ...task, state: suspendedIn(stage) })).toEqual(answers);
   });
 
   test("are without undoing once the pivot has succeeded", () => {
-    const pivoted = { ...task, state: stoodIn("RUNNING"), pivoted: true };
+    const pivoted = { ...task, state: suspendedIn("RUNNING"), pivoted: true };
     const answers = answersNow("after-pivot", pivoted);
     expect(answers).toEqual(most.filter((one) => one !== "compensate"));
   });
 
   test("are without trying again where no agent performs the step", () => {
-    const noTask = { state: stoodIn("RUNNING"), pivoted: false, work: "none" } as const;
+    const noTask = { state: suspendedIn("RUNNING"), pivoted: false, work: "none" } as const;
     expect(answersNow("expired", noTask)).toEqual(["succeed", "skip", "compensate", "fail"]);
-    const last = { ...noTask, state: stoodIn("FINISHING") };
+    const last = { ...noTask, state: suspendedIn("FINISHING") };
     expect(answersNow("expired", last)).toEqual(["succeed", "skip"]);
   });
 
   test("about a failed undo are: try again, it is undone, leave it", () => {
     for (const stage of ["COMPENSATING", "FINISHING"] as const) {
-      const answers = answersNow("undo-failed", { ...task, state: stoodIn(stage) });
+      const answers = answersNow("undo-failed", { ...task, state: suspendedIn(stage) });
       expect(answers).toEqual(["retry", "succeed", "fail"]);
     }
   });
 
   test("about a doubled effect is only that somebody has seen it", () => {
     const ended = { kind: "FAILED", reason: "STEP_FAILED" } as const;
-    for (const state of [stoodIn("RUNNING"), ended])
+    for (const state of [suspendedIn("RUNNING"), ended])
       expect(answersNow("doubled", { ...task, state })).toEqual(["acknowledge"]);
   });
 
@@ -141,7 +141,7 @@ describe("the answers that are allowed", () => {
   test.each<readonly [string, () => World]>([
     ["a step forward", asked],
     ["a failed undo", undoFailed],
-    ["an effect in doubt while the run stops", stoppingInDoubt],
+    ["an effect in doubt while the run stops", stoppingWithUnknown],
   ])("are the ones that are taken: %s", (_what, make) => {
     for (const kind of ALL) {
       const world = make();
@@ -149,11 +149,11 @@ describe("the answers that are allowed", () => {
       const { state } = world.run();
       const allowed = answersNow(reason, { ...task, state });
       const before = world.step(step);
-      const said = world.answer(n, kind, "{}");
-      if (allowed.includes(kind)) expect([kind, said]).toEqual([kind, { kind: "done" }]);
+      const answered = world.answer(n, kind, "{}");
+      if (allowed.includes(kind)) expect([kind, answered]).toEqual([kind, { kind: "done" }]);
       else {
-        expect(said).toMatchObject({ kind: "refused", run: "ESCALATED" });
-        expect(said).toHaveProperty("why", expect.stringContaining(allowed.join(", ")));
+        expect(answered).toMatchObject({ kind: "refused", run: "ESCALATED" });
+        expect(answered).toHaveProperty("why", expect.stringContaining(allowed.join(", ")));
         expect(world.step(step)).toEqual(before);
         expect(world.openEscalations()).toContain(step);
       }
@@ -279,7 +279,7 @@ describe("about a step forward", () => {
 
 describe("about an effect in doubt while the run stops", () => {
   test("succeed: it is there, and as nothing undoes it, it stays", () => {
-    const world = stoppingInDoubt();
+    const world = stoppingWithUnknown();
     expect(answer(world, "succeed")).toEqual({ kind: "done" });
     expect(kindOf(world, "a")).toBe("SUCCEEDED");
     succeed(world, "z");
@@ -287,7 +287,7 @@ describe("about an effect in doubt while the run stops", () => {
   });
 
   test("fail: it is not there, and the undoing begins", () => {
-    const world = stoppingInDoubt();
+    const world = stoppingWithUnknown();
     expect(answer(world, "fail")).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({
       forward: { kind: "FAILED" },
@@ -297,7 +297,7 @@ describe("about an effect in doubt while the run stops", () => {
   });
 
   test("a cancel that leaves things ends the run without an answer", () => {
-    const world = stoppingInDoubt();
+    const world = stoppingWithUnknown();
     expect(world.cancel(false)).toEqual({ kind: "done" });
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
     expect(world.openEscalations()).toEqual([]);

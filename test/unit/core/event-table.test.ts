@@ -222,8 +222,8 @@ function ended(end: (world: World) => void): Played {
 function pending(): Played {
   const definition = workflow({ approval, signal });
   const world = createWorld(definition, undefined, { startAt: START + 60_000 });
-  const nobody = { secret: "nobody's", session: "s9", grantedAt: world.now() };
-  return { world, held: { step: 0, task: "perform", fence: 1, attempt: 1, ...nobody } };
+  const stale = { secret: "nobody's", session: "s9", grantedAt: world.now() };
+  return { world, held: { step: 0, task: "perform", fence: 1, attempt: 1, ...stale } };
 }
 
 const SITUATIONS: Readonly<Record<EventState, () => Played>> = {
@@ -288,9 +288,9 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
   "cancel LEAVE": () => ({ kind: "cancel", undo: false, note: "" }),
   pause: () => ({ kind: "pause", note: "" }),
   resume: () => ({ kind: "resume", note: "" }),
-  messages: ({ world }) => world.hear({ kind: "pause" }),
+  messages: ({ world }) => world.messagesEvent({ kind: "pause" }),
   "lease-timer": (played) =>
-    momentOf(played, "leased") ?? {
+    timerEventOf(played, "leased") ?? {
       kind: "lease-timer",
       step: 0,
       fence: 1,
@@ -298,8 +298,9 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
       watchingSince: 0,
     },
   "ready-timer": (played) =>
-    momentOf(played, "ready") ?? { kind: "ready-timer", step: 0, fence: 1, polled: false },
-  "due-timer": (played) => momentOf(played, "due") ?? { kind: "due-timer", step: 0, on: "backoff" },
+    timerEventOf(played, "ready") ?? { kind: "ready-timer", step: 0, fence: 1, polled: false },
+  "due-timer": (played) =>
+    timerEventOf(played, "due") ?? { kind: "due-timer", step: 0, on: "backoff" },
   "escalation-timer": ({ world }) => {
     const asked = world.escalations().findLast(({ closedBy }) => closedBy === null);
     if (asked?.wakeAt) world.advance(Math.max(0, asked.wakeAt - world.now()));
@@ -315,11 +316,11 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
 };
 
 /** The moment of the step, when it has come; null: it stands still. */
-function momentOf({ world, moves }: Played, id: "leased" | "ready" | "due"): RunEvent | null {
+function timerEventOf({ world, moves }: Played, id: "leased" | "ready" | "due"): RunEvent | null {
   const moving = moves ? movingSide(world.step(id))?.state : undefined;
   if (!moving || moving.kind === "HELD") return null;
   world.advance(Math.max(0, moving.wakeAt - world.now()));
-  return world.momentOf(id);
+  return world.timerEventOf(id);
 }
 
 describe.each(Object.entries(SITUATIONS))("a run that is %s", (state, play) => {

@@ -239,7 +239,7 @@ describe("a task in its queue", () => {
     const world = createWorld(workflow({ a: {} }));
     world.advance(60_000);
     const agentVersions = new Map([[0, "2.1"]]);
-    for (const [at, words] of [
+    for (const [at, text] of [
       [START + 1, 'waits for a free agent of version "2.1": agents poll queue'],
       [null, 'waits for an agent of version "2.1": none polls queue'],
     ] as const) {
@@ -248,7 +248,7 @@ describe("a task in its queue", () => {
         waitsFor: { agentVersion: "2.1" },
         actions: [{ kind: "start-agent", agentVersion: "2.1" }],
       });
-      expect(stepSentence(world.plan, wait, world.now())).toContain(words);
+      expect(stepSentence(world.plan, wait, world.now())).toContain(text);
     }
   });
 
@@ -264,7 +264,7 @@ test("a task with an agent tells its last beat, and how far it came since when",
   const world = createWorld(workflow({ a: {} }));
   world.claim("a");
   world.advance(5_000);
-  world.beat("s1", true);
+  world.heartbeat("s1", true);
   world.advance(2_000);
   const liveness = {
     ...NO_SIGNS,
@@ -295,11 +295,11 @@ describe("a question whose deadline answers", () => {
     ["skip", "skip", "it is skipped"],
     ["compensate", "undo", "what was done begins to be undone"],
     ["fail", "fail", "it fails"],
-  ] as const)("says when, and what follows: %s", (answer, what, words) => {
+  ] as const)("says when, and what follows: %s", (answer, what, text) => {
     const world = asking(answer);
     const wait = waitOf(world, "a");
     expect(wait.next).toEqual({ what, at: START + deadline });
-    expect(stepSentence(world.plan, wait, world.now())).toContain(words);
+    expect(stepSentence(world.plan, wait, world.now())).toContain(text);
   });
 
   test("says nothing of one that has passed, or whose answer is not taken as things stand", () => {
@@ -408,7 +408,7 @@ describe("the run", () => {
     const held = world.claim("b");
     world.claim("a", "s2");
     world.advance(30_000);
-    world.beat("s1");
+    world.heartbeat("s1");
     world.report(held, broken);
     world.fire("a");
     const { run, waitsOn } = explained(world);
@@ -417,7 +417,7 @@ describe("the run", () => {
     expect(run).toMatchObject({
       waitsFor: { kind: "settle", task: null },
       since: world.now(),
-      next: { what: "undo", at: world.nextMoment()?.at },
+      next: { what: "undo", at: world.nextTimer()?.at },
     });
   });
 
@@ -443,10 +443,10 @@ describe("a run that no supervisor watches", () => {
   test("says so, and the command that starts one, instead of what happens next", () => {
     const world = createWorld(workflow({ a: { kind: "wait", forMs: 2_000 } }));
     world.advance(5_200);
-    const told = explained(world, { ...NO_SIGNS, unwatched });
-    expect(told.run.actions[0]).toEqual(start);
-    expect(told.steps[0]?.next).toMatchObject({ what: "succeed", unwatched });
-    expect(runSentence(world.plan, told, world.now())).toBe(
+    const explanation = explained(world, { ...NO_SIGNS, unwatched });
+    expect(explanation.run.actions[0]).toEqual(start);
+    expect(explanation.steps[0]?.next).toMatchObject({ what: "succeed", unwatched });
+    expect(runSentence(world.plan, explanation, world.now())).toBe(
       'For 5.2 s "a" waits for its time; what comes next (it goes on) is overdue by 3.2 s, and no supervisor watches region "eu": start one with drover supervisor --region eu.',
     );
     const partly = explained(world, { ...NO_SIGNS, unwatched: { ...unwatched, whole: false } });

@@ -170,14 +170,14 @@ describe("the effect of a strategy", () => {
 });
 
 describe("a strategy whose effect is in doubt", () => {
-  function inDoubt(): World {
+  function withUnknownOutcome(): World {
     const world = threeWays({ ...verifiable, retry: [] });
     world.report(world.claim("a"), unknown());
     return world;
   }
 
   test("is verified before it is left", () => {
-    const world = inDoubt();
+    const world = withUnknownOutcome();
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "verify" },
       strategies: [{ planned: 0 }],
@@ -185,7 +185,7 @@ describe("a strategy whose effect is in doubt", () => {
   });
 
   test("is left where nothing took effect", () => {
-    const world = inDoubt();
+    const world = withUnknownOutcome();
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform", fence: 2 });
     expect(marksOf(world)).toEqual([
@@ -195,7 +195,7 @@ describe("a strategy whose effect is in doubt", () => {
   });
 
   test("has succeeded where it happened, and nothing else is tried", () => {
-    const world = inDoubt();
+    const world = withUnknownOutcome();
     world.report(world.claim("a"), success());
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },

@@ -23,10 +23,10 @@ function worldOf(steps: Readonly<Record<string, StepOptions>>): World {
   return createWorld(definition, {
     ...NO_EXPRESSIONS,
     condition: (no) => {
-      const says = definition.steps[no]?.when;
-      return says === "broken"
+      const condition = definition.steps[no]?.when;
+      return condition === "broken"
         ? { kind: "failed", message: "no such key: wants_car" }
-        : { kind: "value", value: says !== "no" };
+        : { kind: "value", value: condition !== "no" };
     },
   });
 }

@@ -66,7 +66,7 @@ test("the version of a run grows by one with each pass that somebody can see", (
   const world = createWorld(workflow({ a: {} }));
   expect(world.run().version).toBe(1);
   const held = world.claim("a");
-  world.beat();
+  world.heartbeat();
   world.fire("a");
   expect(world.run().version).toBe(1);
   world.report(held, success());

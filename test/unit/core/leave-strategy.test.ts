@@ -244,7 +244,7 @@ test("a child run that may have left something is undone before the next one beg
   const world = createWorld(workflow({ a: { ...child, compensate: attempted } }));
   const end = { kind: "FAILED", reason: "STEP_FAILED" } as const;
   const ended = { runId: "child 1", end, createdAt: START, why: "", output: null };
-  world.pass([world.hear({ kind: "child-ended", step: 0, fence: 1, child: ended })]);
+  world.pass([world.messagesEvent({ kind: "child-ended", step: 0, fence: 1, child: ended })]);
   expect(world.step("a")).toMatchObject(UNDOING);
   succeed(world, "a");
   expect(world.step("a").forward).toMatchObject({ kind: "WAITING", on: "child" });

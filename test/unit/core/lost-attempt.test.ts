@@ -51,12 +51,12 @@ test("a heartbeat puts the end of the lease off, and moves nothing of it", () =>
   world.claim("a");
   const leased = world.step("a");
   world.advance(20_000);
-  world.beat();
+  world.heartbeat();
   world.advance(10_000);
   world.fire("a");
   expect(world.step("a")).toEqual(leased);
   expect(world.interventions("lease")).toEqual([]);
-  expect(world.nextMoment()).toEqual({ at: world.now() + 20_000, step: 0 });
+  expect(world.nextTimer()).toEqual({ at: world.now() + 20_000, step: 0 });
   world.fireNext();
   expect(world.step("a").forward.kind).toBe("READY");
 });
@@ -65,7 +65,7 @@ test("a lease is looked at by itself at the end of its attempt, whatever its ses
   const world = createWorld(workflow({ a: { timeouts: { attemptMs: 70_000 } } }));
   const { grantedAt } = world.claim("a");
   world.advance(52_500);
-  world.beat();
+  world.heartbeat();
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({ wakeAt: grantedAt + 70_000 });
 });
@@ -128,7 +128,7 @@ test("a run in which a step waits for a person is RUNNING while another can move
 test("the moment of a lease that is over does nothing", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a", "s1");
-  const stale = world.momentOf("a");
+  const stale = world.timerEventOf("a");
   world.advance(HEARTBEAT_MS);
   world.fire("a");
   world.claim("a", "s2");

@@ -37,17 +37,17 @@ function isReady(world: World, name: string): boolean {
 }
 
 /** The pass that ends a map, or undoes its next items, comes at once. */
-function look(world: World): void {
-  expect(world.nextMoment()?.at).toBe(world.now());
+function fireMap(world: World): void {
+  expect(world.nextTimer()?.at).toBe(world.now());
   world.fire("m");
 }
 
 function outputOf(world: World, id = "m"): unknown {
   const { no } = world.step(id);
-  const kept = world.effects.findLast(
+  const stored = world.effects.findLast(
     (effect) => effect.kind === "attempt-stored" && effect.attempt.step === no,
   );
-  const outcome = kept?.kind === "attempt-stored" ? kept.attempt.outcome : null;
+  const outcome = stored?.kind === "attempt-stored" ? stored.attempt.outcome : null;
   const output = outcome?.kind === "success" ? outcome.output : null;
   return output?.kind === "json" ? JSON.parse(output.json) : null;
 }
@@ -65,7 +65,7 @@ describe("its items", () => {
   test("end it once all have ended: it succeeds with the counts, and their outputs in order", () => {
     const world = mapWorld();
     succeed(world, "m[3]", "m[0]", "m[2]", "m[1]");
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("SUCCEEDED");
     expect(outputOf(world)).toEqual({
       counts: { total: 4, succeeded: 4, failed: 0, skipped: 0 },
@@ -76,7 +76,7 @@ describe("its items", () => {
 
   test("of an empty list are none, and it succeeds at once", () => {
     const world = mapWorld({ over: "0" });
-    look(world);
+    fireMap(world);
     expect(outputOf(world)).toEqual({
       counts: { total: 0, succeeded: 0, failed: 0, skipped: 0 },
       items: [],
@@ -116,7 +116,7 @@ describe("failed items", () => {
     expect(ready(world)).toEqual(["m[1]"]);
     succeed(world, "m[1]");
     expect(ready(world)).toEqual([]);
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("FAILED");
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.items" });
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
@@ -126,7 +126,7 @@ describe("failed items", () => {
     const world = mapWorld({ tolerate: 1 });
     world.report(world.claim("m[2]"), broken);
     succeed(world, "m[0]", "m[1]", "m[3]");
-    look(world);
+    fireMap(world);
     expect(outputOf(world)).toEqual({
       counts: { total: 4, succeeded: 3, failed: 1, skipped: 0 },
       items: ["of 0", "of 1", null, "of 3"],
@@ -141,7 +141,7 @@ describe("failed items", () => {
     expect(ready(world)).toEqual(["m[2]", "m[3]"]);
     world.report(world.claim("m[2]"), broken);
     succeed(world, "m[3]");
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("FAILED");
   });
 
@@ -152,7 +152,7 @@ describe("failed items", () => {
     succeed(world, "m[1]");
     expect(world.run().state.kind).toBe("ESCALATED");
     world.answer(1, "skip");
-    look(world);
+    fireMap(world);
     expect(outputOf(world)).toMatchObject({ counts: { succeeded: 1, failed: 0, skipped: 1 } });
   });
 
@@ -161,7 +161,7 @@ describe("failed items", () => {
     world.report(world.claim("m[0]"), broken);
     succeed(world, "m[1]");
     world.answer(1, "fail");
-    look(world);
+    fireMap(world);
     expect(outputOf(world)).toMatchObject({ counts: { succeeded: 1, failed: 1 } });
   });
 });
@@ -210,7 +210,7 @@ describe("waves", () => {
     const world = mapWorld({ waves: { size: 2 } });
     world.report(world.claim("m[0]"), broken);
     succeed(world, "m[1]");
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("FAILED");
     expect(world.step("m").items).toMatchObject({ begun: 2 });
   });
@@ -237,7 +237,7 @@ describe("a gate", () => {
     succeed(world, "m");
     expect(ready(world)).toEqual(["m[1]"]);
     succeed(world, "m[1]");
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("SUCCEEDED");
   });
 
@@ -268,7 +268,7 @@ describe("a gate", () => {
     expect(world.answer(1, "succeed")).toEqual({ kind: "done" });
     expect(ready(world)).toEqual(["m[1]"]);
     succeed(world, "m[1]");
-    look(world);
+    fireMap(world);
     expect(outputOf(world)).toMatchObject({ counts: { total: 2, succeeded: 2 } });
   });
 
@@ -352,14 +352,14 @@ describe("undoing", () => {
   test("takes away what its items have done, the last first, so many at a time", () => {
     const world = mapWorld({ ...UNDONE, over: "3", concurrency: 2 });
     succeed(world, "m[0]", "m[1]", "m[2]");
-    look(world);
+    fireMap(world);
     failBehind(world);
-    look(world);
+    fireMap(world);
     expect(ready(world)).toEqual(["m[1]", "m[2]"]);
     succeed(world, "m[1]", "m[2]");
-    look(world);
+    fireMap(world);
     succeed(world, "m[0]");
-    look(world);
+    fireMap(world);
     expect(world.run()).toMatchObject({
       state: { kind: "COMPENSATED", reason: "STEP_FAILED" },
       undone: 3,
@@ -370,19 +370,19 @@ describe("undoing", () => {
     const world = mapWorld({ ...UNDONE, waves: { size: 2 } });
     succeed(world, "m[0]");
     world.report(world.claim("m[1]"), broken);
-    look(world);
+    fireMap(world);
     expect(world.step("m").forward.kind).toBe("FAILED");
-    look(world);
+    fireMap(world);
     expect(ready(world)).toEqual(["m[0]"]);
     succeed(world, "m[0]");
-    look(world);
+    fireMap(world);
     expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
   });
 
   test("of a map of which no item did anything leaves the run FAILED", () => {
     const world = mapWorld({ ...UNDONE, over: "1" });
     world.report(world.claim("m[0]"), broken);
-    for (let time = 0; time < 3; time++) look(world);
+    for (let time = 0; time < 3; time++) fireMap(world);
     expect(world.run()).toMatchObject({ state: { kind: "FAILED" }, undone: 0 });
   });
 
@@ -407,16 +407,16 @@ describe("undoing", () => {
   test("that fails for one item asks about it, and undoes the others", () => {
     const world = mapWorld({ ...UNDONE, over: "2", concurrency: 1 });
     succeed(world, "m[0]", "m[1]");
-    look(world);
+    fireMap(world);
     failBehind(world);
-    look(world);
+    fireMap(world);
     world.report(world.claim("m[1]"), broken);
-    look(world);
+    fireMap(world);
     succeed(world, "m[0]");
     expect(world.run().state.kind).toBe("ESCALATED");
     expect(lastQuestion(world)).toMatchObject({ reason: "undo-failed" });
     world.answer(1, "succeed");
-    look(world);
+    fireMap(world);
     expect(world.run().state.kind).toBe("COMPENSATED");
   });
 });

@@ -7,8 +7,8 @@ import { createWorld, type World, workflow } from "../../support/core-world.ts";
 const compensate = { task: "undo" };
 
 /** One pass applies all of it. */
-const told = (world: World, ...messages: readonly Message[]) =>
-  world.pass([world.hear(...messages)])[0];
+const receive = (world: World, ...messages: readonly Message[]) =>
+  world.pass([world.messagesEvent(...messages)])[0];
 
 const appliedBy = (world: World): readonly number[] =>
   world.effects.flatMap((effect) => (effect.kind === "message-applied" ? [effect.no] : []));
@@ -25,7 +25,7 @@ describe("a run that is told by another one", () => {
   test("to cancel stops as if a person had said so, undoing or leaving what was done", () => {
     for (const undo of [true, false]) {
       const world = underWay();
-      expect(told(world, { kind: "cancel", undo })).toEqual({ kind: "done" });
+      expect(receive(world, { kind: "cancel", undo })).toEqual({ kind: "done" });
       const stopReason = { reason: "CANCELLED_BY_USER", undo };
       expect(world.run().state).toMatchObject({ kind: "STOPPING", stopReason });
     }
@@ -33,10 +33,10 @@ describe("a run that is told by another one", () => {
 
   test("to pause and then to resume does both, in this order", () => {
     const world = createWorld(workflow({ a: {} }));
-    told(world, { kind: "pause" });
+    receive(world, { kind: "pause" });
     expect(world.run().state.kind).toBe("PAUSED");
     expect(world.step("a").forward.kind).toBe("HELD");
-    told(world, { kind: "resume" }, { kind: "pause" }, { kind: "resume" });
+    receive(world, { kind: "resume" }, { kind: "pause" }, { kind: "resume" });
     expect(world.run().state.kind).toBe("RUNNING");
     expect(world.step("a").forward.kind).toBe("READY");
     expect(appliedBy(world)).toEqual([1, 2, 3, 4]);
@@ -46,7 +46,7 @@ describe("a run that is told by another one", () => {
     const world = createWorld(workflow({ a: {} }));
     world.report(world.claim("a"), success());
     const before = world.run();
-    told(world, { kind: "cancel", undo: true }, { kind: "pause" });
+    receive(world, { kind: "cancel", undo: true }, { kind: "pause" });
     expect(world.run()).toEqual(before);
     expect(appliedBy(world)).toEqual([1, 2]);
   });
@@ -54,7 +54,7 @@ describe("a run that is told by another one", () => {
   test("nothing, since a pass before has applied it all, changes nothing", () => {
     const world = underWay();
     const before = world.run();
-    expect(told(world)).toEqual({ kind: "done" });
+    expect(receive(world)).toEqual({ kind: "done" });
     expect(world.run()).toEqual(before);
   });
 });

@@ -16,9 +16,9 @@ const FAILED = { kind: "FAILED", reason: "STEP_FAILED" };
 
 /** z has succeeded and can be undone, a fails for good, b waits for a. */
 function failed(onFailure?: OnFailure, more: TaskOptions = {}): World {
-  const says = onFailure === undefined ? {} : { onFailure };
+  const setting = onFailure === undefined ? {} : { onFailure };
   const world = createWorld(
-    workflow({ z: { compensate }, a: { needs: ["z"], ...says, ...more }, b: { needs: ["a"] } }),
+    workflow({ z: { compensate }, a: { needs: ["z"], ...setting, ...more }, b: { needs: ["a"] } }),
   );
   succeed(world, "z");
   world.report(world.claim("a"), broken);

@@ -133,5 +133,5 @@ test("an undo and a verify are alarmed, whatever the step says", () => {
 test("an escalated pickup is not asked about while the run is paused: the task is held", () => {
   const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
   world.pause();
-  expect(world.nextMoment()).toBeNull();
+  expect(world.nextTimer()).toBeNull();
 });

@@ -169,7 +169,7 @@ describe("while a run is paused, what has its own time goes on", () => {
     world.claim("a");
     world.pause();
     world.advance(20_000);
-    world.beat();
+    world.heartbeat();
     world.fire("a");
     expect(world.step("a").forward).toMatchObject({ cancel: { cause: "timeout" } });
   });
@@ -221,7 +221,7 @@ describe("what stands still", () => {
     const held = world.claim("a");
     const lost = world.claim("b", "s2");
     world.advance(10_000);
-    world.beat("s2");
+    world.heartbeat("s2");
     world.pause();
     world.advance(100_000);
     world.fire(lost.step);

@@ -23,7 +23,7 @@ describe("a run that is to start later", () => {
   test("is PENDING, and nothing of it is in a queue", () => {
     const world = pending();
     expect(world.run().state).toEqual({ kind: "PENDING", on: "start", until: START + 60_000 });
-    expect(world.nextMoment()).toEqual({ at: START + 60_000, step: null });
+    expect(world.nextTimer()).toEqual({ at: START + 60_000, step: null });
     expect(world.tryClaim("a")).toBeUndefined();
   });
 

@@ -39,7 +39,7 @@ test("before its pickup time is over nothing is said", () => {
 test("a task that was taken meanwhile is not alarmed", () => {
   const world = createWorld(workflow({ a: {} }));
   world.advance(PICKUP_MS);
-  const stale = world.momentOf("a", { polled: false });
+  const stale = world.timerEventOf("a", { polled: false });
   world.claim("a");
   if (stale) world.pass([stale]);
   expect(world.interventions("pickup")).toEqual([]);

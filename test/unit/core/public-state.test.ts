@@ -90,7 +90,7 @@ test("who looks for steps by what is shown of them finds each where it is stored
 });
 
 describe("a step that has not begun", () => {
-  const verdicts: [string, RunState, boolean][] = [
+  const runStates: [string, RunState, boolean][] = [
     ["RUNNING", running, false],
     ["PAUSED", { kind: "PAUSED", leftMs: 1, since: 0, stopReason: null }, false],
     [
@@ -113,7 +113,7 @@ describe("a step that has not begun", () => {
     ],
   ];
 
-  test.each(verdicts)("in a run that is %s", (_, run, never) => {
+  test.each(runStates)("in a run that is %s", (_, run, never) => {
     expect(stateOf(blocked, run)).toBe(never ? "CANCELLED" : "BLOCKED");
     expect(publicStep(undefined, run, false)).toEqual({
       state: never ? "CANCELLED" : "BLOCKED",
@@ -121,7 +121,7 @@ describe("a step that has not begun", () => {
     });
   });
 
-  test.each(verdicts)("waits for its turn if it runs last, in a run that is %s", (_, run) => {
+  test.each(runStates)("waits for its turn if it runs last, in a run that is %s", (_, run) => {
     expect(stateOf(blocked, run, true)).toBe("BLOCKED");
   });
 

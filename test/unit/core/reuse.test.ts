@@ -5,7 +5,7 @@ import type { ReusedStep } from "../../../server/core/recovery/reuse.ts";
 import { stepsToReuse } from "../../../server/core/recovery/reuse.ts";
 import { broken, success, unknown } from "../../support/core-outcomes.ts";
 import { createWorld, START, undoneBy, workflow } from "../../support/core-world.ts";
-import { keptOf } from "../../support/kept-steps.ts";
+import { reusedOf } from "../../support/kept-steps.ts";
 
 const undone = { compensate: undoneBy("undo") };
 /** a, then b and c side by side, then d. */
@@ -34,12 +34,12 @@ function failed() {
   return world;
 }
 
-const numbers = (kept: readonly ReusedStep[]) => kept.map(({ no }) => no);
+const numbers = (reused: readonly ReusedStep[]) => reused.map(({ no }) => no);
 
 test("a retry keeps what succeeded, and goes on at what failed", () => {
-  const kept = keptOf(failed(), { kind: "failed" });
-  expect(numbers(kept)).toEqual([0, 2]);
-  const world = createWorld(diamond, undefined, { kept });
+  const reused = reusedOf(failed(), { kind: "failed" });
+  expect(numbers(reused)).toEqual([0, 2]);
+  const world = createWorld(diamond, undefined, { kept: reused });
   expect(world.steps().map(({ forward }) => forward.kind)).toEqual([
     "SUCCEEDED",
     "READY",
@@ -53,8 +53,8 @@ test("a retry keeps what succeeded, and goes on at what failed", () => {
 });
 
 test("a retry that has to wait goes on from what it keeps once it begins", () => {
-  const kept = keptOf(failed(), { kind: "failed" });
-  const world = createWorld(diamond, undefined, { kept, startAt: START + 60_000 });
+  const reused = reusedOf(failed(), { kind: "failed" });
+  const world = createWorld(diamond, undefined, { kept: reused, startAt: START + 60_000 });
   expect(world.run()).toMatchObject({ state: { kind: "PENDING" }, stepsLeft: 2, moving: 0 });
   expect(world.tryClaim("b")).toBeUndefined();
   world.advance(61_000);
@@ -67,15 +67,15 @@ test("a retry that has to wait goes on from what it keeps once it begins", () =>
 test("a re-run from a step does it again, with all that comes after it", () => {
   const old = createWorld(diamond);
   for (const id of ["a", "b", "c", "d"]) old.report(old.claim(id), success());
-  expect(numbers(keptOf(old, { kind: "step", no: 2 }))).toEqual([0, 1]);
-  expect(numbers(keptOf(old, { kind: "step", no: 0 }))).toEqual([]);
-  expect(keptOf(old, { kind: "start" })).toEqual([]);
-  expect(numbers(keptOf(old, { kind: "failed" }))).toEqual([0, 1, 2, 3]);
+  expect(numbers(reusedOf(old, { kind: "step", no: 2 }))).toEqual([0, 1]);
+  expect(numbers(reusedOf(old, { kind: "step", no: 0 }))).toEqual([]);
+  expect(reusedOf(old, { kind: "start" })).toEqual([]);
+  expect(numbers(reusedOf(old, { kind: "failed" }))).toEqual([0, 1, 2, 3]);
 });
 
 test("what is kept is undone with the rest, under fences that go on from those of the old run", () => {
-  const kept = keptOf(failed(), { kind: "failed" });
-  const world = createWorld(diamond, undefined, { kept });
+  const reused = reusedOf(failed(), { kind: "failed" });
+  const world = createWorld(diamond, undefined, { kept: reused });
   world.report(world.claim("b"), broken);
   expect(world.run().state.kind).toBe("COMPENSATING");
   const undo = world.claim("a");
@@ -99,8 +99,8 @@ test("of a kept step that had no undo before, all that its strategies left is un
     { effectStatus: "MADE" },
   ]);
   const is = { a: { fallback, ...undone }, b: { needs: ["a"] } };
-  const kept = keptOf(old, { kind: "failed" });
-  const world = createWorld(workflow(is), undefined, { kept });
+  const reused = reusedOf(old, { kind: "failed" });
+  const world = createWorld(workflow(is), undefined, { kept: reused });
   world.report(world.claim("b"), broken);
   const marks = () => world.step("a").strategies.map(({ effectStatus }) => effectStatus);
   world.report(world.claim("a"), success());
@@ -119,14 +119,16 @@ test("a step whose undoing had begun is not kept", () => {
   old.report(old.claim("b"), success());
   old.report(old.claim("a"), success());
   expect(old.run().state.kind).toBe("COMPENSATED");
-  expect(keptOf(old, { kind: "failed" })).toEqual([]);
+  expect(reusedOf(old, { kind: "failed" })).toEqual([]);
 });
 
 test("a kept pivot stays one: what fails after it waits for a person", () => {
   const definition = workflow({ a: { pivot: true }, b: { needs: ["a"] } });
   const old = createWorld(definition);
   for (const id of ["a", "b"]) old.report(old.claim(id), success());
-  const world = createWorld(definition, undefined, { kept: keptOf(old, { kind: "step", no: 1 }) });
+  const world = createWorld(definition, undefined, {
+    kept: reusedOf(old, { kind: "step", no: 1 }),
+  });
   expect(world.run().pivoted).toBe(true);
   world.report(world.claim("b"), broken);
   expect(world.run().state.kind).toBe("ESCALATED");
@@ -136,9 +138,9 @@ test("a run whose steps are all kept runs its always steps, and completes", () =
   const definition = workflow({ a: {}, last: { always: true } });
   const old = createWorld(definition);
   for (const id of ["a", "last"]) old.report(old.claim(id), success());
-  const kept = keptOf(old, { kind: "step", no: 1 });
-  expect(numbers(kept)).toEqual([0]);
-  const world = createWorld(definition, undefined, { kept });
+  const reused = reusedOf(old, { kind: "step", no: 1 });
+  expect(numbers(reused)).toEqual([0]);
+  const world = createWorld(definition, undefined, { kept: reused });
   expect(world.run().state.kind).toBe("FINISHING");
   world.report(world.claim("last"), success());
   expect(world.run().state.kind).toBe("COMPLETED");
@@ -151,8 +153,8 @@ test("in a newer version steps are the same by id, if they are of the same kind"
   const newer = planOf(
     workflow({ first: {}, c: { needs: ["a"] }, a: {}, b: { needs: ["a", "first"] } }),
   );
-  const kept = stepsToReuse({ plan: old.plan, steps }, newer, { kind: "failed" });
-  expect([...kept]).toEqual([
+  const reused = stepsToReuse({ plan: old.plan, steps }, newer, { kind: "failed" });
+  expect([...reused]).toEqual([
     [1, 2],
     [2, 0],
   ]);

@@ -44,7 +44,7 @@ test("the typical duration was learned after its wake-up had been set: it is due
   const { wakeAt } = leaseOf(world);
   expect(wakeAt).toBe(grantedAt + 30_000);
   world.advance(20_000);
-  world.beat("s1", true);
+  world.heartbeat("s1", true);
   world.advance(10_500);
   world.fire("a", { typical });
   expect(world.interventions("slow")).toMatchObject([{ dueAt: wakeAt, actedAt: world.now() }]);
@@ -56,7 +56,7 @@ test("while no typical duration is known, it is looked at after a half and three
   expect(leaseOf(world).wakeAt).toBe(grantedAt + 40_000);
   for (const seconds of [20, 40, 60]) {
     world.advance(20_000);
-    world.beat();
+    world.heartbeat();
     world.fire("a");
     expect(leaseOf(world).wakeAt).toBe(grantedAt + Math.min(2 * seconds, seconds + 20) * 1_000);
   }
@@ -68,7 +68,7 @@ test("what others of its step take may become known while it runs: then it is ma
   world.claim("a");
   for (const known of [false, true]) {
     world.advance(20_000);
-    world.beat();
+    world.heartbeat();
     world.fire("a", known ? { typical } : {});
     expect(world.interventions("slow")).toHaveLength(known ? 1 : 0);
   }
@@ -77,9 +77,9 @@ test("what others of its step take may become known while it runs: then it is ma
 test("it is marked once, however long it goes on, and then succeeds as any other", () => {
   const world = createWorld(workflow({ a: {} }));
   const held = world.claim("a");
-  for (let beat = 0; beat < 5; beat++) {
+  for (let round = 0; round < 5; round++) {
     world.advance(20_000);
-    world.beat();
+    world.heartbeat();
     world.fire("a", { typical });
   }
   expect(world.interventions("slow")).toHaveLength(1);

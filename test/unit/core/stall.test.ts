@@ -13,17 +13,17 @@ import {
 const timeouts = { stallMs: 25_000, heartbeatMs: 10_000, cancelMs: 5_000, attemptMs: 500_000 };
 
 /** Beats every ten seconds until then; `progress`: with each beat comes some. */
-function beatUntil(world: World, at: number, progress = false): void {
+function heartbeatUntil(world: World, at: number, progress = false): void {
   while (world.now() < at) {
     world.advance(Math.min(10_000, at - world.now()));
-    world.beat("s1", progress);
+    world.heartbeat("s1", progress);
   }
 }
 
 function stalled(more: TaskOptions = {}): { world: World; held: ReturnType<World["claim"]> } {
   const world = createWorld(workflow({ a: { timeouts, ...more } }));
   const held = world.claim("a");
-  beatUntil(world, START + 25_000);
+  heartbeatUntil(world, START + 25_000);
   world.fire("a");
   return { world, held };
 }
@@ -38,7 +38,7 @@ function endsOf(world: World): Outcome[] {
 test("a step that does not ask for it may stand still for ever", () => {
   const world = createWorld(workflow({ a: { timeouts: { heartbeatMs: 10_000 } } }));
   world.claim("a");
-  beatUntil(world, START + 500_000);
+  heartbeatUntil(world, START + 500_000);
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { kind: "none" } });
 });
@@ -46,7 +46,7 @@ test("a step that does not ask for it may stand still for ever", () => {
 test("an attempt whose progress stands still is told to stop, and not before its time", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
-  beatUntil(world, START + 24_999);
+  heartbeatUntil(world, START + 24_999);
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({ cancel: { kind: "none" } });
   world.advance(1);
@@ -61,7 +61,7 @@ test("an attempt whose progress stands still is told to stop, and not before its
 test("an attempt that makes progress is left alone, and its moment moves", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
-  beatUntil(world, START + 200_000, true);
+  heartbeatUntil(world, START + 200_000, true);
   world.fire("a");
   expect(world.step("a").forward).toMatchObject({
     kind: "LEASED",
@@ -73,14 +73,14 @@ test("an attempt that makes progress is left alone, and its moment moves", () =>
 test("nobody counts the time in which nobody could have heard of progress", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
-  beatUntil(world, START + 30_000);
+  heartbeatUntil(world, START + 30_000);
   world.fire("a", { watchingSince: START + 20_000 });
   expect(world.step("a").forward).toMatchObject({ cancel: { kind: "none" } });
 });
 
 test("when its grace is over it is unknown, with drover.stalled", () => {
   const { world } = stalled();
-  world.beat();
+  world.heartbeat();
   world.fireNext();
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF" },
@@ -100,13 +100,13 @@ test("when its grace is over it is unknown, with drover.stalled", () => {
 
 test("an agent that stops when told to has stalled, and one that falls silent too", () => {
   const retry = [{ on: ["drover.stalled"], initialMs: 3_000 }];
-  const told = stalled({ retry });
-  told.world.beat();
-  told.world.report(told.held, cancelled());
+  const stopping = stalled({ retry });
+  stopping.world.heartbeat();
+  stopping.world.report(stopping.held, cancelled());
   const silent = stalled({ retry });
   silent.world.advance(10_000);
   silent.world.fire("a");
-  for (const { world } of [told, silent])
+  for (const { world } of [stopping, silent])
     expect(world.step("a").forward).toMatchObject({ kind: "BACKOFF", wakeAt: world.now() + 3_000 });
 });
 
@@ -140,7 +140,7 @@ test("a verify that is told to stop has found nothing out, whatever it says of e
   const world = createWorld(workflow({ a: { effects: "verifiable", verify } }));
   world.report(world.claim("a"), unknown());
   const held = world.claim("a");
-  beatUntil(world, START + 25_000);
+  heartbeatUntil(world, START + 25_000);
   world.fire("a");
   world.report(held, cancelled({ noEffect: true }));
   expect(endsOf(world)[1]).toMatchObject({ kind: "unknown", code: "drover.stalled" });
@@ -159,7 +159,7 @@ test("a stalled attempt is tried with other parameters where that is the next st
 
 test("a success after it was told to stop still counts", () => {
   const { world, held } = stalled();
-  world.beat();
+  world.heartbeat();
   world.report(held, success());
   expect(world.run().state.kind).toBe("COMPLETED");
 });
@@ -171,7 +171,7 @@ test("an undo and a verify are watched by timeouts of their own", () => {
   world.report(world.claim("a"), success());
   world.cancel(true);
   world.claim("a");
-  beatUntil(world, world.now() + 25_000);
+  heartbeatUntil(world, world.now() + 25_000);
   world.fire("a");
   expect(world.step("a").undo).toMatchObject({ cancel: { kind: "asked", cause: "stalled" } });
 });

@@ -34,7 +34,7 @@ describe("the total time of a step", () => {
     const timeouts = { pickupMs: 40_000, totalMs: 60_000 };
     const world = createWorld(workflow({ a: { timeouts } }));
     world.fireNext({ polled });
-    expect(world.nextMoment()?.at).toBe(START + 60_000);
+    expect(world.nextTimer()?.at).toBe(START + 60_000);
     world.fireNext({ polled });
     expect(world.step("a").forward.kind).toBe("FAILED");
   });
@@ -157,6 +157,6 @@ describe("the deadline of a run", () => {
       kind: "ESCALATED",
       from: { kind: "RUNNING", leftMs: 10_000 },
     });
-    expect(world.nextMoment()).toBeNull();
+    expect(world.nextTimer()).toBeNull();
   });
 });

@@ -15,13 +15,13 @@ function problems(step: object, timeoutMs?: number): readonly string[] {
   return definitionProblems(definition).map(({ path, message }) => `${path}: ${message}`);
 }
 
-const timeouts = (said: Partial<Timeouts>): Pick<StepDefinition, "timeouts"> => ({
-  timeouts: said,
+const timeouts = (given: Partial<Timeouts>): Pick<StepDefinition, "timeouts"> => ({
+  timeouts: given,
 });
 
 describe("all tries of a step may take", () => {
-  const totalOf = (said: Partial<Timeouts>) =>
-    planOf(workflow({ a: { timeouts: said } })).steps[0]?.timeouts.totalMs;
+  const totalOf = (given: Partial<Timeouts>) =>
+    planOf(workflow({ a: { timeouts: given } })).steps[0]?.timeouts.totalMs;
 
   test.each<[string, Partial<Timeouts>, number]>([
     ["a day", {}, DAY],
@@ -29,9 +29,9 @@ describe("all tries of a step may take", () => {
     ["as long as one try, with its callback", { callbackMs: 2 * DAY }, 2 * DAY + HOUR / 4],
     ["as long as one try, with its queue", { pickupMs: DAY, attemptMs: 2 * DAY }, 3 * DAY],
     ["what the step says", { callbackMs: HOUR, totalMs: 2 * HOUR }, 2 * HOUR],
-  ])("%s", (_, said, ms) => {
-    expect(totalOf(said)).toBe(ms);
-    expect(problems(timeouts(said))).toEqual([]);
+  ])("%s", (_, given, ms) => {
+    expect(totalOf(given)).toBe(ms);
+    expect(problems(timeouts(given))).toEqual([]);
   });
 
   test("a callback of two days is waited for so long, from when it was deferred", () => {

@@ -34,7 +34,10 @@ const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find" 
 const once: TaskOptions = { effects: "once" };
 
 /** The only attempt of `a` has ended, and nobody knows how; the verify that follows is ready. */
-function inDoubt(more: TaskOptions = {}, evaluator?: Evaluator): { world: World; held: Held } {
+function withUnknownOutcome(
+  more: TaskOptions = {},
+  evaluator?: Evaluator,
+): { world: World; held: Held } {
   const steps = { a: { ...verifiable, ...more }, b: { needs: ["a"] } };
   const world = createWorld(workflow(steps), evaluator);
   const held = world.claim("a");
@@ -65,7 +68,7 @@ describe("an idempotent step", () => {
 
 describe("a verifiable step", () => {
   test("is verified at once where its agent said that it does not know", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "verify", fence: 1, attempt: 1 },
       strategies: [{ effectStatus: "UNSETTLED" }],
@@ -95,15 +98,15 @@ describe("a verifiable step", () => {
     const world = createWorld(workflow({ a: { ...verifiable, timeouts } }));
     world.claim("a");
     world.advance(20_000);
-    world.beat();
+    world.heartbeat();
     world.fire("a");
-    world.beat();
+    world.heartbeat();
     world.fireNext();
     expect(world.step("a").forward).toMatchObject({ task: "verify", cause: "settle" });
   });
 
   test("has succeeded with the output of the verify that says it happened", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     world.report(world.claim("a"), success('"found"'));
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
@@ -115,21 +118,24 @@ describe("a verifiable step", () => {
   });
 
   test("has failed for good where the output that a verify found breaks its schema", () => {
-    const { world } = inDoubt({}, { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" });
+    const { world } = withUnknownOutcome(
+      {},
+      { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" },
+    );
     world.report(world.claim("a"), success('"found"'));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
     expect(markOf(world)).toBe("MADE");
   });
 
   test("has failed for good where the output that a verify found could not be sent", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     world.report(world.claim("a"), failure("drover.output", { permanent: true }));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.output" });
     expect(markOf(world)).toBe("MADE");
   });
 
   test("is tried again where it did not happen, as its policy says for the code of the doubt", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "perform", wakeAt: world.now() + 1_000 },
@@ -153,14 +159,14 @@ describe("a verifiable step", () => {
   });
 
   test("fails for good where it did not happen and no policy answers", () => {
-    const { world } = inDoubt({ retry: [{ on: ["busy"] }] });
+    const { world } = withUnknownOutcome({ retry: [{ on: ["busy"] }] });
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a").forward.kind).toBe("FAILED");
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
   });
 
   test("fails with drover.total where its verifies took all of its time", () => {
-    const { world } = inDoubt({ timeouts: { totalMs: 60_000 } });
+    const { world } = withUnknownOutcome({ timeouts: { totalMs: 60_000 } });
     world.advance(60_000);
     world.report(world.claim("a"), nothingThere);
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
@@ -178,7 +184,7 @@ describe("a verifiable step", () => {
 });
 
 describe("a verify that cannot tell", () => {
-  const cannotTell: readonly (readonly [string, ReportedOutcome])[] = [
+  const unknownReports: readonly (readonly [string, ReportedOutcome])[] = [
     ["does not know", unknown()],
     ["fails, and does not say that nothing is there", failure("busy")],
     ["stopped", cancelled()],
@@ -187,20 +193,23 @@ describe("a verify that cannot tell", () => {
     ["defers, which only a perform task can", deferred],
   ];
 
-  test.each(cannotTell)("because it %s is followed by another, after a backoff", (_how, said) => {
-    const { world } = inDoubt();
-    world.report(world.claim("a"), said);
-    expect(world.step("a")).toMatchObject({
-      forward: { kind: "BACKOFF", task: "verify", wakeAt: world.now() + 1_000 },
-      unknownOutcome: { tries: 1 },
-      verifies: 1,
-    });
-    world.fireNext();
-    expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "verify", attempt: 2 });
-  });
+  test.each(unknownReports)(
+    "because it %s is followed by another, after a backoff",
+    (_how, outcome) => {
+      const { world } = withUnknownOutcome();
+      world.report(world.claim("a"), outcome);
+      expect(world.step("a")).toMatchObject({
+        forward: { kind: "BACKOFF", task: "verify", wakeAt: world.now() + 1_000 },
+        unknownOutcome: { tries: 1 },
+        verifies: 1,
+      });
+      world.fireNext();
+      expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "verify", attempt: 2 });
+    },
+  );
 
   test("because its agent was lost is followed by another too", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     lose(world, "a");
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "verify" },
@@ -210,7 +219,7 @@ describe("a verify that cannot tell", () => {
   });
 
   test("asks a person after five tries", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     for (let tries = 1; tries < 5; tries++) {
       world.report(world.claim("a"), unknown());
       world.fireNext();
@@ -224,12 +233,12 @@ describe("a verify that cannot tell", () => {
   });
 
   test("asks a person at once where its failure is permanent, or no policy answers", () => {
-    for (const [verify, said] of [
+    for (const [verify, outcome] of [
       [{ task: "find" }, broken],
       [{ task: "find", retry: [{ on: ["busy"] }] }, unknown()],
     ] as const) {
-      const { world } = inDoubt({ verify });
-      world.report(world.claim("a"), said);
+      const { world } = withUnknownOutcome({ verify });
+      world.report(world.claim("a"), outcome);
       expect(lastQuestion(world)).toMatchObject({ reason: "unverified" });
     }
   });
@@ -237,7 +246,7 @@ describe("a verify that cannot tell", () => {
 
 describe("verifies of one attempt", () => {
   test("have its fence and numbers of their own, which a hand-out given back uses up", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     const first = world.claim("a");
     world.report(first, unknown());
     world.fireNext();
@@ -257,7 +266,7 @@ describe("verifies of one attempt", () => {
   });
 
   test("use up no try of the step, and begin at 1 again with its next attempt", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     world.report(world.claim("a"), unknown());
     world.fireNext();
     world.report(world.claim("a"), nothingThere);
@@ -268,7 +277,7 @@ describe("verifies of one attempt", () => {
   });
 
   test("are told apart by their tokens: one that ended says nothing more", () => {
-    const { world } = inDoubt();
+    const { world } = withUnknownOutcome();
     const first = world.claim("a");
     world.advance(30_000);
     world.fire("a");
@@ -284,7 +293,7 @@ describe("verifies of one attempt", () => {
 
 describe("a late report of the attempt in doubt", () => {
   test.each(["READY", "LEASED", "BACKOFF"])("settles it while its verify is %s", (kind) => {
-    const { world, held } = inDoubt();
+    const { world, held } = withUnknownOutcome();
     if (kind !== "READY") {
       const verify = world.claim("a", "s2");
       if (kind === "BACKOFF") world.report(verify, unknown());
@@ -300,7 +309,7 @@ describe("a late report of the attempt in doubt", () => {
   });
 
   test("makes the verify that is out needless: it ends as superseded, and says nothing more", () => {
-    const { world, held } = inDoubt();
+    const { world, held } = withUnknownOutcome();
     const verify = world.claim("a", "s2");
     world.report(held, success());
     expect(world.effects).toContainEqual(
@@ -314,7 +323,7 @@ describe("a late report of the attempt in doubt", () => {
   });
 
   test("tries again where it says that the attempt failed", () => {
-    const { world, held } = inDoubt();
+    const { world, held } = withUnknownOutcome();
     world.claim("a", "s2");
     world.report(held, failure("busy", { noEffect: true }));
     expect(world.step("a")).toMatchObject({
@@ -500,7 +509,7 @@ describe("while its run stops to be undone, an effect in doubt", () => {
 
   test("goes on being verified where that had begun before the verdict", () => {
     for (const claims of [false, true]) {
-      const { world } = inDoubt({ compensate });
+      const { world } = withUnknownOutcome({ compensate });
       const verify = claims ? world.claim("a") : null;
       world.cancel(true);
       expect(world.step("a").forward).toMatchObject({ task: "verify" });
@@ -511,14 +520,14 @@ describe("while its run stops to be undone, an effect in doubt", () => {
   });
 
   test("is nobody's concern in a run that leaves things as they are", () => {
-    const { world } = inDoubt({ compensate });
+    const { world } = withUnknownOutcome({ compensate });
     world.cancel(false);
     expect(world.step("a").forward.kind).toBe("CANCELLED");
     expect(world.run().state.kind).toBe("CANCELLED");
   });
 
   test("is not looked at by a verify that is out when a run is left: it is told to stop", () => {
-    const { world } = inDoubt({ compensate });
+    const { world } = withUnknownOutcome({ compensate });
     const verify = world.claim("a");
     world.cancel(false);
     expect(world.step("a").forward).toMatchObject({ cancel: { kind: "asked", cause: "run" } });

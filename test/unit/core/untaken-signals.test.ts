@@ -25,21 +25,22 @@ describe("a signal that no step has taken", () => {
   const ordered = () => workflow({ a: {}, b: { ...signal("go"), needs: ["a"] } });
 
   test("is told of with the step that takes it later, also before the run has begun", () => {
-    const said = 'The signal "go" came 4 min ago, and "b" takes it as soon as it waits for one.';
-    expect(sentencesOf(createWorld(ordered()), {})).toEqual([said]);
+    const sentence =
+      'The signal "go" came 4 min ago, and "b" takes it as soon as it waits for one.';
+    expect(sentencesOf(createWorld(ordered()), {})).toEqual([sentence]);
     const pending = createWorld(ordered(), undefined, { startAt: START + 600_000 });
-    expect(sentencesOf(pending, {})).toEqual([said]);
+    expect(sentencesOf(pending, {})).toEqual([sentence]);
   });
 
   test("stays untaken where all steps that could take it have ended, or never begin", () => {
-    const said = 'The signal "go" came 4 min ago, and no step takes it any more.';
+    const sentence = 'The signal "go" came 4 min ago, and no step takes it any more.';
     const taken = createWorld(ordered());
     succeed(taken, "a");
     taken.signal("go");
-    expect(sentencesOf(taken, {})).toEqual([said]);
+    expect(sentencesOf(taken, {})).toEqual([sentence]);
     const failed = createWorld(ordered());
     failed.report(failed.claim("a"), broken);
-    expect(sentencesOf(failed, {})).toEqual([said]);
+    expect(sentencesOf(failed, {})).toEqual([sentence]);
   });
 
   test("of a name that no step takes is told of with the name that was meant", () => {
@@ -52,9 +53,9 @@ describe("a signal that no step has taken", () => {
 
   test("is one of the newest ten, in the order in which they came", () => {
     const many = Array.from({ length: 12 }, (_, n) => ({ name: `go${n}` }));
-    const said = sentencesOf(createWorld(ordered()), ...many);
-    expect(said).toHaveLength(10);
-    expect([said[0], said[9]].map((one) => one?.split('"')[1])).toEqual(["go2", "go11"]);
+    const sentences = sentencesOf(createWorld(ordered()), ...many);
+    expect(sentences).toHaveLength(10);
+    expect([sentences[0], sentences[9]].map((one) => one?.split('"')[1])).toEqual(["go2", "go11"]);
   });
 });
 

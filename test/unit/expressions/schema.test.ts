@@ -124,10 +124,10 @@ describe("a check ends", () => {
   });
 
   test("where many words are tried on many items", () => {
-    const words = Array.from({ length: 900 }, (_, no) => `x${no}`);
+    const values = Array.from({ length: 900 }, (_, no) => `x${no}`);
     expect(
       check(
-        { items: { enum: words } },
+        { items: { enum: values } },
         Array.from({ length: 20_000 }, () => "x899"),
       ),
     ).toBe(costs);

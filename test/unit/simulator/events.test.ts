@@ -11,7 +11,7 @@ steps:
   - { id: b, needs: [ok], task: do-b, queue: right }
 `;
 
-const USUAL = [
+const TYPICAL = [
   "{ when: paid WAITING, after: 5s, signal: { name: paid, payload: { cents: 7 } } }",
   "{ when: ok WAITING, after: 5s, approve: ok }",
 ];
@@ -26,7 +26,7 @@ async function whatCameOf(events: readonly string[], agents = "{}") {
 
 describe("people", () => {
   test("send signals, and approve with the roles that the step asks for", async () => {
-    const came = await whatCameOf(USUAL);
+    const came = await whatCameOf(TYPICAL);
     expect(came).toMatchObject({ run: "COMPLETED", endedMs: 12_000, troubles: [] });
     expect(came.outputs.get("paid")).toBe('{"cents":7}');
     expect(came.lines).toContain("6000 the world sends the signal paid");
@@ -34,14 +34,14 @@ describe("people", () => {
   });
 
   test("reject", async () => {
-    const [signal = ""] = USUAL;
+    const [signal = ""] = TYPICAL;
     const reject = "{ when: ok WAITING, reject: { step: ok, by: Ann, comment: no } }";
     const came = await whatCameOf([signal, reject]);
     expect(came.steps).toMatchObject({ a: "UNDONE", ok: "FAILED", b: "CANCELLED" });
   });
 
   test("are refused without the role", async () => {
-    const [signal = ""] = USUAL;
+    const [signal = ""] = TYPICAL;
     const came = await whatCameOf([
       signal,
       "{ when: ok WAITING, approve: { step: ok, roles: [cook] } }",
@@ -55,7 +55,7 @@ describe("people", () => {
     const failing = "{ do-a: { fail: { code: NO, permanent: true } } }";
     const answer =
       "{ when: a ESCALATED, after: 2h, answer: { answer: succeed, step: a, payload: { n: 1 } } }";
-    const came = await whatCameOf([answer, ...USUAL], failing);
+    const came = await whatCameOf([answer, ...TYPICAL], failing);
     expect(came).toMatchObject({
       run: "COMPLETED",
       escalations: ["step-failed of a"],
@@ -75,14 +75,14 @@ describe("people", () => {
     const run = await whatCameOf([
       "{ at: 500ms, pause: run }",
       "{ at: 1h, resume: run }",
-      ...USUAL,
+      ...TYPICAL,
     ]);
     expect(run).toMatchObject({ run: "COMPLETED", troubles: [] });
     expect(run.endedMs).toBeGreaterThan(3_600_000);
     const queue = await whatCameOf([
       "{ at: 500ms, pause: queue right }",
       "{ at: 1h, resume: queue right }",
-      ...USUAL,
+      ...TYPICAL,
     ]);
     expect(queue.reached).toContainEqual({ atMs: 3_600_000, state: "b LEASED" });
   });
@@ -100,7 +100,7 @@ describe("the world", () => {
     const came = await whatCameOf([
       "{ at: 0s, agents_leave: right }",
       "{ at: 2h, agents_return: right }",
-      ...USUAL,
+      ...TYPICAL,
     ]);
     expect(came).toMatchObject({
       run: "COMPLETED",
@@ -110,7 +110,7 @@ describe("the world", () => {
   });
 
   test("kills the server: an answer is given when it is back, and nothing is done twice", async () => {
-    const came = await whatCameOf(["{ at: 500ms, kill_server: 20s }", ...USUAL]);
+    const came = await whatCameOf(["{ at: 500ms, kill_server: 20s }", ...TYPICAL]);
     expect(came).toMatchObject({ run: "COMPLETED", troubles: [] });
     expect(Object.fromEntries(came.calls)).toEqual({ "do-a": 1, "do-b": 1 });
     expect(came.reached.find(({ state }) => state === "a SUCCEEDED")?.atMs).toBeGreaterThan(20_000);

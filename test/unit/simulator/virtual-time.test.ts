@@ -26,26 +26,26 @@ test("what is patient comes before the next happening that is due after it", asy
 
 test("where nothing happens, what looks every second looks less and less often", async () => {
   const time = createVirtualTime(0);
-  let looks = 0;
-  const look = (): void => {
-    looks += 1;
-    time.patient(1_000, look);
+  let polls = 0;
+  const poll = (): void => {
+    polls += 1;
+    time.patient(1_000, poll);
   };
-  time.patient(1_000, look);
+  time.patient(1_000, poll);
   await time.run(86_400_000, () => false);
-  expect(looks).toBeGreaterThan(100);
-  expect(looks).toBeLessThan(200);
+  expect(polls).toBeGreaterThan(100);
+  expect(polls).toBeLessThan(200);
 });
 
 test("as soon as something happens, it looks as often again", async () => {
   const time = createVirtualTime(0);
-  const looks: number[] = [];
-  const look = (): void => {
-    looks.push(time.now());
-    time.patient(1_000, look);
+  const polls: number[] = [];
+  const poll = (): void => {
+    polls.push(time.now());
+    time.patient(1_000, poll);
   };
-  time.patient(1_000, look);
+  time.patient(1_000, poll);
   time.after(3_600_000, () => undefined);
   await time.run(3_720_000, () => false);
-  expect(looks.filter((at) => at >= 3_600_000).length).toBeGreaterThan(2);
+  expect(polls.filter((at) => at >= 3_600_000).length).toBeGreaterThan(2);
 });

@@ -38,7 +38,7 @@ const ended = (more: Partial<Attempt> = {}, counted = { policy: 0 }): Effect => 
   counted,
   lost: false,
 });
-const kept = (more: Partial<Attempt>): Effect => ({
+const attemptStored = (more: Partial<Attempt>): Effect => ({
   kind: "attempt-stored",
   attempt: attemptAt(more),
 });
@@ -131,20 +131,20 @@ describe("the terms of a task", () => {
 });
 
 describe("an attempt that ends", () => {
-  const said = { progress: "half", details: json('{"n":1}') };
+  const reported = { progress: "half", details: json('{"n":1}') };
 
   test("is in the page, with what its heartbeats said last, which the step says no more", () => {
-    const page = pageOf({ ...leasedStep(), ...said });
+    const page = pageOf({ ...leasedStep(), ...reported });
     const after = stepIn(afterPass(page, { steps: [DONE], effects: [ended()] }));
     expect(after.attempts).toMatchObject([
-      { fence: 1, secret: SECRET, counted: { policy: 0 }, ...said },
+      { fence: 1, secret: SECRET, counted: { policy: 0 }, ...reported },
     ]);
     expect(after).toMatchObject({ progress: null, details: null });
   });
 
   test("what no agent held has no heartbeats to tell of", () => {
-    const page = pageOf({ ...leasedStep(), ...said });
-    const engine = kept({ kind: "engine", secret: null, outcome: { kind: "superseded" } });
+    const page = pageOf({ ...leasedStep(), ...reported });
+    const engine = attemptStored({ kind: "engine", secret: null, outcome: { kind: "superseded" } });
     const { attempts } = stepIn(afterPass(page, { effects: [engine] }));
     expect(attempts).toMatchObject([{ kind: "engine", progress: null, details: null }]);
   });
@@ -177,15 +177,19 @@ describe("an attempt that ends", () => {
 
   test("a report that is known already changes nothing, and leaves no row", () => {
     const late = { kind: "late", outcome: succeeded(SMALL) } as const;
-    const before = afterPass(pageOf(readyStep({ fence: 2 })), { effects: [kept(late)] });
-    const again = passOn(before, { effects: [kept({ ...late, outcome: succeeded(LARGE) })] });
+    const before = afterPass(pageOf(readyStep({ fence: 2 })), { effects: [attemptStored(late)] });
+    const again = passOn(before, {
+      effects: [attemptStored({ ...late, outcome: succeeded(LARGE) })],
+    });
     expect(again).toEqual({ pages: [], payloads: [], logged: [], settledInLog: [] });
   });
 
   test("a late success is kept beside a late failure of the same attempt", () => {
     const failed = { kind: "late", outcome: UNKNOWN } as const;
-    const page = afterPass(pageOf(readyStep({ fence: 2 })), { effects: [kept(failed)] });
-    const after = afterPass(page, { effects: [kept({ ...failed, outcome: succeeded("1") })] });
+    const page = afterPass(pageOf(readyStep({ fence: 2 })), { effects: [attemptStored(failed)] });
+    const after = afterPass(page, {
+      effects: [attemptStored({ ...failed, outcome: succeeded("1") })],
+    });
     expect(stepIn(after).attempts.map(({ outcome }) => outcome.kind)).toEqual([
       "unknown",
       "success",
@@ -194,7 +198,11 @@ describe("an attempt that ends", () => {
 
   test("of what no agent held the last word counts, within a pass and after it", () => {
     const engine = (code: string): Effect =>
-      kept({ kind: "engine", secret: null, outcome: { kind: "unknown", code, message: "" } });
+      attemptStored({
+        kind: "engine",
+        secret: null,
+        outcome: { kind: "unknown", code, message: "" },
+      });
     const codes = (step: PageStep) =>
       step.attempts.map(({ outcome }) => (outcome.kind === "unknown" ? outcome.code : ""));
     const first = afterPass(pageOf(readyStep()), { effects: [engine("a"), engine("b")] });

@@ -116,16 +116,16 @@ describe("from one version of a page to the next", () => {
 
   test("a lease that is to be cancelled says so in its row, and whether its agent knows", () => {
     const asked = { kind: "asked", cause: "run", at: START } as const;
-    const heard = { kind: "heard", cause: "run", by: START + 9 } as const;
+    const noticed = { kind: "heard", cause: "run", by: START + 9 } as const;
     const first = afterPass(leased, { steps: [stepOf({ forward: leaseFor({ cancel: asked }) })] });
-    const then = afterPass(first, { steps: [stepOf({ forward: leaseFor({ cancel: heard }) })] });
+    const then = afterPass(first, { steps: [stepOf({ forward: leaseFor({ cancel: noticed }) })] });
     expect(derivedChanges(leased, first)).toMatchObject({
       ...NOTHING,
       leasesCancelled: [{ step: 0 }],
     });
     expect(derivedChanges(first, then)).toMatchObject({
       ...NOTHING,
-      leasesCancelled: [{ lease: { cancel: heard } }],
+      leasesCancelled: [{ lease: { cancel: noticed } }],
     });
   });
 

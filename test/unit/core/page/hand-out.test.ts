@@ -98,17 +98,17 @@ describe("a task is handed out", () => {
 
 describe("a heartbeat", () => {
   const json = (text: string): Payload => ({ kind: "json", json: text });
-  const said = (more: Partial<HeartbeatOfTask> = {}): HeartbeatOfTask => ({
+  const reportWith = (more: Partial<HeartbeatOfTask> = {}): HeartbeatOfTask => ({
     fence: 1,
     secret: SECRET,
     progress: null,
     details: null,
     ...more,
   });
-  const hear = (was: PageStep, more: Partial<HeartbeatOfTask> = {}, session = SESSION) =>
-    applyHeartbeat(was, session, said(more), NOW);
-  const heard = (was: PageStep, more: Partial<HeartbeatOfTask> = {}) => {
-    const answer = hear(was, more);
+  const heartbeat = (was: PageStep, more: Partial<HeartbeatOfTask> = {}, session = SESSION) =>
+    applyHeartbeat(was, session, reportWith(more), NOW);
+  const accepted = (was: PageStep, more: Partial<HeartbeatOfTask> = {}) => {
+    const answer = heartbeat(was, more);
     if (!answer) throw new Error("the session holds the task");
     return answer;
   };
@@ -116,25 +116,25 @@ describe("a heartbeat", () => {
 
   test("that says nothing leaves the page as it is", () => {
     const was = leasedStep();
-    const { step, payloads, answer } = heard(was);
+    const { step, payloads, answer } = accepted(was);
     expect(step).toBe(was);
     expect({ payloads, answer }).toEqual({ payloads: [], answer: CARRY_ON });
   });
 
   test("with progress moves the time of the progress, and no wake-up: that may be too early", () => {
     const was = leasedStep({ stallMs: 100, wakeAt: START + 100 });
-    const { step } = heard(was, { progress: "half" });
+    const { step } = accepted(was, { progress: "half" });
     expect(step.progress).toBe("half");
     expect(leaseIn(step)).toEqual(leaseFor({ stallMs: 100, wakeAt: START + 100, progressAt: NOW }));
   });
 
   test("that repeats its progress is none, and leaves the page as it is", () => {
     const was = { ...leasedStep(), progress: "half" };
-    expect(heard(was, { progress: "half" }).step).toBe(was);
+    expect(accepted(was, { progress: "half" }).step).toBe(was);
   });
 
   test("with details keeps them, and is no progress", () => {
-    const { step, payloads } = heard(leasedStep(), { details: json("[1]") });
+    const { step, payloads } = accepted(leasedStep(), { details: json("[1]") });
     expect(step).toEqual({ ...leasedStep(), details: json("[1]") });
     expect(payloads).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe("a heartbeat", () => {
     });
     for (const details of [json("[1]"), bytes(1, 2)]) {
       const was = { ...leasedStep(), progress: "half", details };
-      expect(heard(was, { progress: "half", details: structuredClone(details) }).step).toBe(was);
+      expect(accepted(was, { progress: "half", details: structuredClone(details) }).step).toBe(was);
     }
     const was = { ...leasedStep(), details: bytes(1, 2) };
     for (const details of [
@@ -156,35 +156,35 @@ describe("a heartbeat", () => {
       { ...bytes(1, 2), contentType: "x" },
       json("[1]"),
     ])
-      expect(heard(was, { details }).step.details).toEqual(details);
+      expect(accepted(was, { details }).step.details).toEqual(details);
   });
 
   test("with new details beside the same progress moves no progress", () => {
     const was = { ...leasedStep(), progress: "half" };
-    const { step } = heard(was, { progress: "half", details: json("[2]") });
+    const { step } = accepted(was, { progress: "half", details: json("[2]") });
     expect(step).toEqual({ ...was, details: json("[2]") });
   });
 
   test("keeps details of more than 256 bytes in a row of their own, named after the attempt", () => {
     const details = json(`"${"x".repeat(300)}"`);
-    const { step, payloads } = heard(leasedStep(), { details });
+    const { step, payloads } = accepted(leasedStep(), { details });
     expect(step.details).toEqual({ kind: "row" });
     const key = { step: 0, kind: "perform", fence: 1, n: 0, what: "details" };
     expect(payloads).toEqual([{ ...key, payload: details }]);
     // What is in the row is not known here: it is written again.
-    expect(heard(step, { details }).payloads).toEqual(payloads);
+    expect(accepted(step, { details }).payloads).toEqual(payloads);
   });
 
   test("of a verify names them after the number of the verify", () => {
     const lease = leaseFor({ task: "verify" });
     const was = pageStepOf({ forward: lease, verifies: 2 }, { terms: TERMS });
-    const { payloads } = heard(was, { details: json(`"${"x".repeat(300)}"`) });
+    const { payloads } = accepted(was, { details: json(`"${"x".repeat(300)}"`) });
     expect(payloads).toMatchObject([{ kind: "verify", n: 2 }]);
   });
 
   test("of a task that is to stop hears so, and ends the lease when its grace is over", () => {
     const was = leasedStep({ cancel: { kind: "asked", cause: "run", at: NOW - 5 } });
-    const { step, answer } = heard(was);
+    const { step, answer } = accepted(was);
     expect(leaseIn(step)).toMatchObject({
       cancel: { kind: "heard", cause: "run", by: NOW + 10_000 },
       wakeAt: NOW + 10_000,
@@ -193,18 +193,19 @@ describe("a heartbeat", () => {
   });
 
   test("of one that has heard it hears how much of its grace is left, and moves nothing", () => {
-    const heardIt = (by: number) => leasedStep({ cancel: { kind: "heard", cause: "run", by } });
-    const was = heardIt(NOW + 400);
-    expect(heard(was).step).toBe(was);
-    expect(heard(was).answer).toEqual({ kind: "cancel", withinMs: 400 });
-    expect(heard(heardIt(NOW - 1)).answer).toEqual({ kind: "cancel", withinMs: 0 });
+    const cancelNoticed = (by: number) =>
+      leasedStep({ cancel: { kind: "heard", cause: "run", by } });
+    const was = cancelNoticed(NOW + 400);
+    expect(accepted(was).step).toBe(was);
+    expect(accepted(was).answer).toEqual({ kind: "cancel", withinMs: 400 });
+    expect(accepted(cancelNoticed(NOW - 1)).answer).toEqual({ kind: "cancel", withinMs: 0 });
   });
 
   test("of a task that the session holds no more says so", () => {
-    expect(hear(leasedStep(), {}, "another session")).toBeNull();
-    expect(hear(leasedStep(), { secret: "guessed" })).toBeNull();
-    expect(hear(leasedStep(), { fence: 2 })).toBeNull();
-    expect(hear(readyStep())).toBeNull();
-    expect(hear(pageStepOf({ forward: { kind: "SUCCEEDED" } }))).toBeNull();
+    expect(heartbeat(leasedStep(), {}, "another session")).toBeNull();
+    expect(heartbeat(leasedStep(), { secret: "guessed" })).toBeNull();
+    expect(heartbeat(leasedStep(), { fence: 2 })).toBeNull();
+    expect(heartbeat(readyStep())).toBeNull();
+    expect(heartbeat(pageStepOf({ forward: { kind: "SUCCEEDED" } }))).toBeNull();
   });
 });
