@@ -46,7 +46,7 @@ export function describeCatalogue(opened: Opened): void {
     expect(await store.namespace(name)).toEqual(made);
   });
 
-  /** Looks at this definition alone, as housekeeping looks at pages of them. */
+  /** Checks this definition alone, as housekeeping checks pages of them. */
   const forgetUnused = async (definitionId: number) => {
     const { store, elapse } = opened();
     await elapse(5);
@@ -95,7 +95,7 @@ export function describeCatalogue(opened: Opened): void {
     expect(await isThere(ended.definitionId)).toBe(false);
   });
 
-  test("one that somebody has just found does not go before it is seen to be unused again", async () => {
+  test("one that a caller has just found stays until it is seen to be unused again", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const id = await store.internDefinition(namespaceId, one);
@@ -141,7 +141,7 @@ export function describeCatalogue(opened: Opened): void {
     );
   });
 
-  test("nothing is kept in a namespace that is not there: a fail-over may have lost it", async () => {
+  test("nothing is stored in a missing namespace: a fail-over may have lost it", async () => {
     const { store } = opened();
     // No id is negative.
     await expect(store.internDefinition(-1, one)).rejects.toMatchObject({
@@ -178,7 +178,7 @@ export function describeCatalogue(opened: Opened): void {
     });
   });
 
-  test("new content is the next version and becomes the default, unless told not to", async () => {
+  test("new content is the next version and becomes the default, unless the caller refuses that", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     await register(store, namespaceId, one);
@@ -249,7 +249,7 @@ export function describeCatalogue(opened: Opened): void {
     expect(await store.workflowVersion(await newNamespace(store), "test", 1)).toBeNull();
   });
 
-  test("a lane has one id, whoever asks first, and ids come in the order of the keys", async () => {
+  test("a lane has one id for every server that asks, and ids come in the order of the keys", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const key = (queue: string, task: string) => ({ namespaceId, queue, task });

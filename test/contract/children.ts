@@ -44,7 +44,7 @@ export function describeChildren(opened: Opened): void {
       const beginner = await beginAs(store, []);
       const { ref: of } = beginner;
       const child = await childOf(store, beginner, { until });
-      const [head] = await store.transact({ name: "look" }, (tx) => tx.lockRuns([child.ref], true));
+      const [head] = await store.transact({ name: "read" }, (tx) => tx.lockRuns([child.ref], true));
       const parent = { runId: of.runId, step: 0, fence: 1, depth: 1, until };
       expect(head?.run).toMatchObject({ parent, state: { kind: "PENDING", on: "start" } });
       const detail = await store.reads.runDetail(child.ref.runId, {
@@ -62,21 +62,21 @@ export function describeChildren(opened: Opened): void {
     const { ref: of } = beginner;
     const child = await childOf(store, beginner);
     await passAs(store, child, { run: { state: { kind: "RUNNING", deadline: UNTIL } } });
-    const [head] = await store.transact({ name: "look" }, (tx) => tx.lockRuns([child.ref], true));
+    const [head] = await store.transact({ name: "read" }, (tx) => tx.lockRuns([child.ref], true));
     expect(head?.run.parent).toMatchObject({ runId: of.runId, depth: 1 });
     await passAs(store, child, { run: { state: { kind: "COMPLETED", reason: "DONE" } } });
     const found = await store.reads.findRun(child.namespaceId, { runId: child.ref.runId });
     expect(found).toMatchObject({ parent: { runId: of.runId, stepId: "a" }, state: "COMPLETED" });
   });
 
-  test("a child that begins too deep has ended with its first row, and has told its parent", async () => {
+  test("a child that begins too deep has ended with its first row, and has messaged its parent", async () => {
     const { store } = opened();
     const beginner = await beginAs(store, []);
     const { ref: of } = beginner;
     const child = await childOf(store, beginner, { depth: 17 });
-    const [ended] = await store.transact({ name: "look" }, (tx) => tx.endedRuns([child.ref]));
+    const [ended] = await store.transact({ name: "read" }, (tx) => tx.endedRuns([child.ref]));
     expect(ended?.run.state).toEqual({ kind: "FAILED", reason: "REFUSED" });
-    const messages = await store.transact({ name: "look" }, async (tx) => {
+    const messages = await store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([of], true);
       return (await tx.loadMessages([of.runId])).get(of.runId);
     });
@@ -84,7 +84,7 @@ export function describeChildren(opened: Opened): void {
     expect(messages).toMatchObject([{ from: child.ref.runId, message }]);
   });
 
-  test("what a parent tells its child reaches the run whose id follows from its own", async () => {
+  test("a parent's message to its child reaches the run whose id follows from its own", async () => {
     const { store } = opened();
     const parent = await beginAs(store, []);
     const child = await childOf(store, parent);
@@ -92,7 +92,7 @@ export function describeChildren(opened: Opened): void {
     await passAs(store, parent, {
       effects: [{ kind: "child-messaged", step: 0, fence: 1, message }],
     });
-    const messages = await store.transact({ name: "look" }, async (tx) => {
+    const messages = await store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([child.ref], true);
       return (await tx.loadMessages([child.ref.runId])).get(child.ref.runId);
     });

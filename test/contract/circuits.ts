@@ -1,4 +1,4 @@
-/** Circuits and cordons: counted, opened, tried by one task, closed; and what a person says. */
+/** Circuits and cordons: counted, opened, tried by one task, closed; and manual settings. */
 import { expect, test } from "vitest";
 import { CIRCUIT_DEFAULTS, type CircuitState } from "../../server/core/model/circuit.ts";
 import type { CircuitChange, Probe } from "../../server/store/circuits.ts";
@@ -69,7 +69,7 @@ export function describeCircuits(opened: Opened): void {
   const oneStep = () => schedule(opened().store, workflow({ a: {} }));
   const laneOf = async () => (await oneStep()).lanes[0] ?? 0;
 
-  test("ends are summed by agent, whoever has counted them, with two of the runs", async () => {
+  test("ends are summed by agent over all servers that counted, with two of the runs", async () => {
     const { store } = opened();
     const lane = await laneOf();
     const [a, b, c] = [newUuid(), newUuid(), newUuid()].sort();
@@ -92,7 +92,7 @@ export function describeCircuits(opened: Opened): void {
     expect((await store.circuits.snapshot(WINDOW_MS)).watched).toContain(lane);
   });
 
-  test("a lane is watched, and its ends are kept, for as long as the window says", async () => {
+  test("a lane is watched, and its ends are stored, for the length of the window", async () => {
     const { store } = opened();
     const lane = await laneOf();
     const ends = { agentId: "one", good: 0, bad: 1, runs: [newUuid()] };
@@ -166,7 +166,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await endOf()).toMatchObject({ end: "good", runId: run.ref.runId, step, fence });
   });
 
-  test("nothing tries before its time, or where a person has said something", async () => {
+  test("no probe starts before its time, or where a person has set the circuit", async () => {
     const { store } = opened();
     const run = await oneStep();
     const [lane = 0] = run.lanes;
@@ -180,7 +180,7 @@ export function describeCircuits(opened: Opened): void {
     expect((await grantTrying(store, forced)).taken).toEqual([]);
   });
 
-  test("a probe of which nothing is left says nothing", async () => {
+  test("a probe of which nothing is left changes nothing", async () => {
     const { store } = opened();
     const of = await tried(store, await oneStep());
     const gone = { runId: newUuid(), step: 0, fence: 1, secret: hex(16) };
@@ -189,7 +189,7 @@ export function describeCircuits(opened: Opened): void {
     expect(circuits[0]?.probeEnd).toMatchObject({ end: "nothing" });
   });
 
-  test("what a person says stands above the rules until it is taken back", async () => {
+  test("a person's setting overrides the rules until it is taken back", async () => {
     const { store } = opened();
     const of = { lane: await laneOf(), agentId: "one" };
     const setting = { forced: "open", by: "ada", why: "it leaks" } as const;
@@ -208,7 +208,7 @@ export function describeCircuits(opened: Opened): void {
     expect((await store.circuits.setOverride(of, null)).override).toBeNull();
   });
 
-  test("times in which nothing of a lane went through are kept, whoever opened it", async () => {
+  test("outages of a lane are stored, whether the rules or a person opened it", async () => {
     const { store } = opened();
     const lane = await laneOf();
     const outages = async () =>
@@ -224,7 +224,7 @@ export function describeCircuits(opened: Opened): void {
     expect(ended?.to).toBeGreaterThanOrEqual(ended?.from ?? Number.POSITIVE_INFINITY);
   });
 
-  test("what waits behind an open circuit is held, and is told by what", async () => {
+  test("what waits behind an open circuit is held, and its explanation names the circuit", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
@@ -265,7 +265,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await polled()).toEqual([false]);
   });
 
-  test("cordons of agents and versions are kept by namespace, with the first word", async () => {
+  test("cordons of agents and versions are stored by namespace, with the first reason", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const other = await newNamespace(store);

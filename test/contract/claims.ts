@@ -53,7 +53,7 @@ export function describeClaims(opened: Opened): void {
     ]);
   });
 
-  test("a row that was made ready again stands behind those that became ready before", async () => {
+  test("a row that was made ready again comes after those that became ready before", async () => {
     const { store } = opened();
     const placed = await place(store, workflow({ a: {} }));
     const one = await store.transact({ name: "1" }, (tx) => insert(tx, placed));
@@ -72,7 +72,7 @@ export function describeClaims(opened: Opened): void {
       workflow({ a: { task: "x" }, b: { task: "x" }, c: { task: "y" }, d: { queue: "other" } }),
     );
     const [x = 0, y = 0] = run.lanes;
-    const { rows } = await store.transact({ name: "look" }, (tx) =>
+    const { rows } = await store.transact({ name: "read" }, (tx) =>
       tx.lockReady([
         { lane: x, limit: 1 },
         { lane: y, limit: 5 },
@@ -84,20 +84,20 @@ export function describeClaims(opened: Opened): void {
     ]);
   });
 
-  test("a ready row says all that a lease is made of", async () => {
+  test("a ready row has all that a lease is made of", async () => {
     const { store } = opened();
     const timeouts = { attemptMs: 60_000, heartbeatMs: 7_000, cancelMs: 3_000 };
     const run = await schedule(store, workflow({ a: { timeouts } }, { timeoutMs: 90_000 }), {
       priority: 4,
     });
-    const { run: stored, steps } = await store.transact({ name: "look" }, async (tx) => ({
+    const { run: stored, steps } = await store.transact({ name: "read" }, async (tx) => ({
       run: (await tx.lockRuns([run.ref], true))[0]?.run,
       steps: await tx.loadSteps([{ runId: run.ref.runId, ...named(0) }]),
     }));
     const step = steps.get(run.ref.runId)?.get(0);
     const until = stored?.state.kind === "RUNNING" ? stored.state.deadline : null;
     const readyAt = step?.firstReadyAt;
-    const { rows } = await store.transact({ name: "look" }, (tx) =>
+    const { rows } = await store.transact({ name: "read" }, (tx) =>
       tx.lockReady([{ lane: run.lanes[0] ?? 0, limit: 1 }]),
     );
     expect(rows[0]).toEqual({
@@ -141,7 +141,7 @@ export function describeClaims(opened: Opened): void {
       progressAt: granted.grantedAt,
       cancel: { kind: "none" },
       suspectAt: null,
-      // Nothing is known of its step: it is looked at after half of its time.
+      // No duration of its step is known: it is checked after half of its time.
       wakeAt: granted.grantedAt + 30_000,
     });
     expect(await claim(store, run)).toEqual([]);
@@ -155,7 +155,7 @@ export function describeClaims(opened: Opened): void {
     expect((await leaseOf(store, run, 0)).attemptBy).toBe(granted.ready.until);
   });
 
-  test("a lease is looked at first when its progress may have stood still for too long", async () => {
+  test("a lease is checked first when its progress may have stalled", async () => {
     const { store } = opened();
     const timeouts = { heartbeatMs: 7_000, stallMs: 3_000 };
     const run = await schedule(store, workflow({ a: { timeouts } }));
@@ -278,13 +278,13 @@ export function describeClaims(opened: Opened): void {
     expect(input?.kind === "data" && [...input.data]).toEqual([0, 255, 7]);
   });
 
-  test("the next attempt gets the last details that any attempt before it had said", async () => {
+  test("the next attempt gets the last details that any earlier attempt reported", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const first = await claimOne(store, run);
     const { secret, ready } = first;
     const reported = { progress: "page 3", details: json('{"page":3}') };
-    // The second beat says nothing new, and leaves what is stored.
+    // The second heartbeat has nothing new, and leaves what is stored.
     for (const sent of [reported, { progress: null, details: null }])
       await store.heartbeat([
         {
@@ -299,7 +299,7 @@ export function describeClaims(opened: Opened): void {
     const second = await claimOne(store, run, { session: newSession() });
     expect([first.ready.plain, second.ready.plain]).toEqual([true, false]);
     expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: reported.details }]);
-    // The first has ended: nobody is handed it any more.
+    // The first has ended: no agent gets it any more.
     expect(await store.taskFacts([first, second])).toHaveLength(1);
     await pass(store, run, report(second, { kind: "released" }));
     const third = await claimOne(store, run, { session: newSession() });
@@ -374,7 +374,7 @@ export function describeClaims(opened: Opened): void {
     expect(circuits).toMatchObject({ now: expect.any(Number), changeToken: expect.any(String) });
   });
 
-  test("a mark leaves out what stands before it, of its lane and priority alone", async () => {
+  test("a watermark skips the rows before it, of its lane and priority alone", async () => {
     const { store } = opened();
     const placed = await place(store, workflow({ a: {} }));
     const of = (priority: number) =>
@@ -384,7 +384,7 @@ export function describeClaims(opened: Opened): void {
     const other = await of(7);
     const [lane = 0] = one.lanes;
     const poll = async (marks: readonly Watermark[]) => {
-      const { rows } = await store.transact({ name: "look" }, (tx) =>
+      const { rows } = await store.transact({ name: "read" }, (tx) =>
         tx.lockReady([{ lane, limit: 9 }], false, marks),
       );
       return rows.map(({ runId }) => runId);

@@ -1,4 +1,4 @@
-/** Due rows: what has a moment that has come, in the partitions that are asked about. */
+/** Due rows: timers whose time has come, in the partitions of the query. */
 import { describe, expect, test } from "vitest";
 import type { EpochMs } from "../../server/core/model/attempt.ts";
 import type { Step, WaitingFor } from "../../server/core/model/model.ts";
@@ -25,7 +25,7 @@ import { beginAs, blankStep, passAs } from "./hand-made.ts";
 const A_MINUTE_MS = 60_000;
 const past = { agoMs: A_MINUTE_MS };
 
-/** Moves the moment of a leased step into the past. */
+/** Moves the timer of a leased step into the past. */
 async function moveWake(store: EngineStore, run: Scheduled, no: number): Promise<void> {
   const step = await readStep(store, run, no);
   if (step.forward.kind !== "LEASED") throw new Error(`step ${no} is ${step.forward.kind}`);
@@ -50,19 +50,19 @@ function waiting(no: number, on: WaitingFor, wakeAt: EpochMs): Step {
 }
 
 export function describeDue(opened: Opened): void {
-  test("a partition where nothing has come due has a next moment", async () => {
+  test("a partition where nothing is due has a next due time", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: {} }), { partition });
     const scan = await store.dueRows([partition], 10);
-    const [row] = await store.transact({ name: "look" }, (tx) => tx.lockRuns([run.ref], true));
+    const [row] = await store.transact({ name: "read" }, (tx) => tx.lockRuns([run.ref], true));
     expect(scan.due).toEqual([]);
     expect(scan.nextAt).toBeGreaterThan(scan.now);
     expect(row?.run.state).toMatchObject({ kind: "RUNNING" });
     expect(scan.nextAt).toBeLessThan(scan.now + 5 * A_MINUTE_MS + 1);
   });
 
-  test("an empty partition has no next moment", async () => {
+  test("an empty partition has no next due time", async () => {
     const { store } = opened();
     expect(await store.dueRows([ownPartition()], 10)).toMatchObject({ due: [], nextAt: null });
     expect(await store.dueRows([], 10)).toMatchObject({ due: [], nextAt: null });
@@ -156,7 +156,7 @@ export function describeDue(opened: Opened): void {
       expect((await store.dueRows([partition], 10)).due).toEqual([]);
     });
 
-    test("one that has heard that it should stop is ended by its grace, not by silence", async () => {
+    test("one whose agent knows that it should stop is ended by its grace, not by silence", async () => {
       const partition = ownPartition();
       const { store, run, granted } = await leased(SILENT_AT_ONCE, partition);
       const before = await readStep(store, run, 0);
@@ -170,7 +170,7 @@ export function describeDue(opened: Opened): void {
     });
   });
 
-  test("a lease that is past its time, stands still or was told to stop comes due all the same", async () => {
+  test("a lease that is past its time, stalled or cancelled comes due all the same", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const late = { attempt: { timeouts: { attemptMs: 0 } }, stall: { timeouts: { stallMs: 0 } } };
@@ -189,7 +189,7 @@ export function describeDue(opened: Opened): void {
     expect(due.map(({ kind }) => kind)).toEqual(["lease", "lease", "lease"]);
   });
 
-  test("where more is due than asked for, the next moment is now", async () => {
+  test("where more is due than the limit, the next due time is now", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
@@ -199,7 +199,7 @@ export function describeDue(opened: Opened): void {
     expect(nextAt).toBe(now);
   });
 
-  test("a look says up to which moment it has left nothing out", async () => {
+  test("a scan reports the time up to which it is complete", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
@@ -210,12 +210,12 @@ export function describeDue(opened: Opened): void {
     expect(all).toBe(now);
   });
 
-  test("a look begins where it is told to, and tells of nothing that is farther ahead", async () => {
+  test("a scan begins at the given time, and reports nothing that is farther ahead", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const { now } = await store.dueRows([partition], 10);
     const soon = now + 5 * A_MINUTE_MS;
-    // Each in a run of its own: a look begins at pages.
+    // Each in a run of its own: a scan begins at pages.
     for (const step of [
       waiting(0, "signal", 1_000),
       waiting(1, "timer", 2_000),
@@ -231,7 +231,7 @@ export function describeDue(opened: Opened): void {
     expect((await scan(null, A_MINUTE_MS)).nextAt).toBeNull();
   });
 
-  test("rows that rest take the place of no other, each alone", async () => {
+  test("excluded rows use up no part of the limit, each alone", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const definition = workflow({ a: {}, b: {}, c: {} });
@@ -249,13 +249,13 @@ export function describeDue(opened: Opened): void {
     expect(await found([])).toEqual([0]);
     expect(await found(refs.slice(0, 1))).toEqual([1]);
     expect(await found(refs.slice(0, 2))).toEqual([2]);
-    // The run's own moment is another row, and so is a lease of the same step.
+    // The run's own timer is another row, and so is a lease of the same step.
     const own: DueRef = { kind: "run", id: run.ref.runId, place: -1 };
     expect(await found([own, ...refs.slice(1)])).toEqual([0]);
     expect(await found([{ kind: "lease", id: run.ref.runId, place: 0 }])).toEqual([0]);
   });
 
-  test("leases, ready rows and the moments of runs can rest", async () => {
+  test("leases, ready rows and the timers of runs can be excluded", async () => {
     const { store } = opened();
     const partition = ownPartition();
     await schedule(store, workflow({ a: {} }), { partition, agoMs: 10 * A_MINUTE_MS });
@@ -293,7 +293,7 @@ export function describeDue(opened: Opened): void {
     );
   });
 
-  test("what a step waits for may change with its moment, and another step stays", async () => {
+  test("what a step waits for may change with its timer, and another step stays", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
@@ -333,7 +333,7 @@ export function describeDue(opened: Opened): void {
     expect(await scan([one, two])).toEqual([one, two]);
   });
 
-  test("a moment that was moved comes due at its new place", async () => {
+  test("a timer that was moved comes due at its new time", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });

@@ -53,7 +53,7 @@ export function describeDurations(opened: Opened): void {
     expect(learned.map((one) => one.definitionId)).toEqual([definitionId]);
   });
 
-  test("only what was asked for is told, and nothing to who asks for nothing", async () => {
+  test("only what was asked for is returned, and nothing to an empty query", async () => {
     const { store } = opened();
     const one = await version(store);
     const two = await version(store);
@@ -64,7 +64,7 @@ export function describeDurations(opened: Opened): void {
     await store.durations.add([]);
   });
 
-  test("a service that has changed is learned anew: two generations are kept", async () => {
+  test("a service that has changed is learned anew: two generations are stored", async () => {
     const { store } = opened();
     const definitionId = await version(store);
     const p99After = async (ms: number): Promise<number | undefined> => {

@@ -1,6 +1,6 @@
 /**
- * Ended attempts, as later reports are evaluated by them: found by their fence, told apart by their
- * numbers, with what they were charged to; settled in place, and evidence beside them.
+ * Ended attempts, as later reports are evaluated by them: found by their fence, distinguished by
+ * their numbers, with what they were charged to; settled in place, and evidence beside them.
  */
 import { expect, test } from "vitest";
 import type { Attempt, Counted, Outcome } from "../../server/core/model/attempt.ts";
@@ -25,7 +25,7 @@ import {
 export function describeEndedAttempts(opened: Opened): void {
   async function attemptsOf({ ref }: Scheduled, fence: number, more: Partial<AttemptKey> = {}) {
     const key = { runId: ref.runId, step: 0, fence, ...more };
-    const found = await opened().store.transact({ name: "look" }, (tx) => tx.loadAttempts([key]));
+    const found = await opened().store.transact({ name: "read" }, (tx) => tx.loadAttempts([key]));
     return found.get(ref.runId) ?? [];
   }
 
@@ -62,7 +62,7 @@ export function describeEndedAttempts(opened: Opened): void {
       { policy: 2 },
       true,
     ],
-  ])("%s says how it ended, and what it was charged to", async (_, outcome, counted, transient) => {
+  ])("%s has how it ended, and what it was charged to", async (_, outcome, counted, transient) => {
     const { store } = opened();
     const run = await beginAs(store, [blankStep(0, { forward: readyFor() })]);
     const granted = await claimOne(store, run, { agentId: "maria" });
@@ -112,7 +112,7 @@ export function describeEndedAttempts(opened: Opened): void {
     await expect(passAs(store, run, { effects: [settle({ ...settled, n: 3 })] })).rejects.toThrow();
   });
 
-  test("of what no agent holds the last word counts, also within a pass", async () => {
+  test("of what no agent holds the last outcome counts, also within a pass", async () => {
     const { store } = opened();
     const run = await beginAs(store, [blankStep(0, { forward: { kind: "FAILED" } })]);
     const total = (code: string, endedAt: number) =>
@@ -129,7 +129,7 @@ export function describeEndedAttempts(opened: Opened): void {
     });
   });
 
-  test("late reports about an attempt and about its verify are kept beside each other", async () => {
+  test("late reports about an attempt and about its verify are stored side by side", async () => {
     const { store } = opened();
     const run = await beginAs(store, [blankStep(0, { fence: 1 })]);
     const secret = "ab".repeat(16);

@@ -35,7 +35,7 @@ function describeStepFacts(opened: Opened): void {
     const { store } = opened();
     const { runId } = run.ref;
     const wanted = [{ runId, steps }];
-    const inside = await store.transact({ name: "look" }, (tx) => tx.loadFacts(wanted));
+    const inside = await store.transact({ name: "read" }, (tx) => tx.loadFacts(wanted));
     expect(await store.facts(wanted)).toEqual(inside);
     const facts = inside.get(runId);
     if (!facts) throw new Error(`run ${runId} has no facts`);
@@ -132,7 +132,7 @@ function describeStepFacts(opened: Opened): void {
       await writeRows(store, run, [rowOf(row)]);
       expect((await error())?.code).toBe(code);
     }
-    expect(await error()).toEqual({ code: "drover.total", message: "it said drover.total" });
+    expect(await error()).toEqual({ code: "drover.total", message: "it failed with drover.total" });
   });
 
   test("a step that has succeeded after a failure has no error", async () => {
@@ -224,7 +224,7 @@ function describeTaskFacts(opened: Opened): void {
     });
   });
 
-  test("a strategy that was dropped leaves its place, and its input, to the next", async () => {
+  test("a strategy that was dropped leaves its index, and its input, to the next", async () => {
     const { store } = opened();
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
@@ -246,7 +246,7 @@ function describeTaskFacts(opened: Opened): void {
     });
     const granted = await claimOne(store, run);
     expect(await factsOf(granted)).toMatchObject({ changedInput: { payload: json("3") } });
-    // The next at this place has its input by the plan.
+    // The next at this index has its input by the plan.
     const plain = [...step.strategies, strategy("NONE")];
     const second = readyFor({ fence: 2 });
     await passAs(store, run, {

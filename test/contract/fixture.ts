@@ -1,9 +1,9 @@
 /**
  * What the tests of the contract share: a store to test, runs in it, and the batches of a server in
- * their shortest form (schedule, claim, pass, look). Each run has a namespace of its own, so lanes
+ * their shortest form (schedule, claim, pass, read). Each run has a namespace of its own, so lanes
  * are never shared by chance, and a partition that the test may choose.
  *
- * A batch may pretend to have happened `agoMs` ago: that is how moments come to be due without
+ * A batch may pretend to have happened `agoMs` ago: that is how timers come due without
  * waiting.
  */
 
@@ -119,9 +119,9 @@ export function newRunId(at: number, partition: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${hex(2).slice(1)}-${end}`;
 }
 
-/** A partition that no other test of this process looks at; the last one is for all the others. */
+/** A partition that no other test of this process uses; the last one is for all the others. */
 export function ownPartition(): number {
-  if (partitions === 255) throw new Error("no partition is left: tests look at too many");
+  if (partitions === 255) throw new Error("no partition is left: tests use too many");
   return partitions++;
 }
 let partitions = 0;
@@ -297,7 +297,7 @@ export async function withEvents(
 
 /** The run and its steps as they are stored. */
 export function readRun(store: EngineStore, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
-  return store.transact({ name: "look" }, async (tx) => {
+  return store.transact({ name: "read" }, async (tx) => {
     const { head, steps } = await lockAndLoad(tx, run.ref, everyRow(run.plan));
     return { run: head.run, steps };
   });

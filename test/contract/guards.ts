@@ -35,7 +35,7 @@ import {
   taskEnded,
 } from "./hand-made.ts";
 
-/** Decides a pass and writes it later, when nothing it had looked at is locked any more. */
+/** Decides a pass and writes it later, when nothing that it read is locked any more. */
 async function decideOnly(
   store: EngineStore,
   run: Scheduled,

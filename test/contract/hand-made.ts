@@ -1,5 +1,5 @@
 /**
- * Passes made by hand: the state before is the stored one, the state after is said outright. What
+ * Passes made by hand: the state before is the stored one, the state after is given outright. What
  * the store promises about rows holds for any change, not only for those that the rules make.
  */
 
@@ -121,7 +121,7 @@ export interface PassContent {
   readonly actor?: Actor;
 }
 
-/** A pass that makes what is said of what is stored. */
+/** A pass that turns the stored state into the given one. */
 export function passAs(
   store: EngineStore,
   scheduled: Scheduled,
@@ -195,14 +195,14 @@ export const failed = (code: string): Outcome => ({
   kind: "failure",
   class: "permanent",
   code,
-  message: `it said ${code}`,
+  message: `it failed with ${code}`,
   retryAfterMs: null,
   noEffect: false,
 });
 export const unknown = (code: string): Outcome => ({
   kind: "unknown",
   code,
-  message: `nobody: ${code}`,
+  message: `unknown: ${code}`,
 });
 export const successOf = (text: string): Outcome => ({ kind: "success", output: json(text) });
 

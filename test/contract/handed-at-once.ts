@@ -1,4 +1,4 @@
-/** What a transaction makes ready and hands out itself: its look is that of who looks later. */
+/** What a transaction makes ready and hands out itself: its poll is that of a later one. */
 import { expect, test } from "vitest";
 import type { ReadyRow, Tx } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
@@ -30,7 +30,7 @@ export function describeHandedAtOnce(opened: Opened): void {
   };
   const keyOf = ({ runId, step, lane, priority }: ReadyRow) => ({ runId, step, lane, priority });
 
-  test.for(casesOf(opened))("gives what a look after it gives: $what", async (given) => {
+  test.for(casesOf(opened))("gives what a poll after it gives: $what", async (given) => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const placed = await place(store, ONE, { namespaceId });
@@ -101,7 +101,7 @@ export function describeHandedAtOnce(opened: Opened): void {
     expect((await claimOne(store, run)).ready.step).toBe(1);
   });
 
-  test("a pinned one is for agents of its version, who are told of its lane", async () => {
+  test("a pinned one is for agents of its version, who get notified of its lane", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const placed = await place(store, ONE, { namespaceId });
@@ -134,7 +134,7 @@ interface Case {
 
 function casesOf(opened: Opened): readonly Case[] {
   return [
-    { what: "nothing stood there", before: [], now: [5, 5, 5], limit: 9, gives: 3 },
+    { what: "the lane was empty", before: [], now: [5, 5, 5], limit: 9, gives: 3 },
     { what: "it gives no more than is asked", before: [], now: [5, 5, 5], limit: 2, gives: 2 },
     { what: "what is older comes first", before: [5, 5], now: [5, 5], limit: 3, gives: 3 },
     { what: "priorities come before age", before: [9, 5, 5], now: [1, 9, 5], limit: 5, gives: 5 },

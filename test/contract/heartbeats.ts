@@ -1,4 +1,4 @@
-/** Beats belong to the session: what is answered is stored, and a cancel is heard once. */
+/** Heartbeats belong to a session: what is answered is stored, and a cancel is delivered once. */
 import { expect, test, vi } from "vitest";
 import type {
   EngineStore,
@@ -47,7 +47,7 @@ async function sendHeartbeat(
   const {
     answers: [answers],
   } = await store.heartbeat([{ ...about, reports }]);
-  if (!answers) throw new Error("a beat without an answer");
+  if (!answers) throw new Error("a heartbeat without an answer");
   return answers;
 }
 
@@ -79,7 +79,7 @@ function withinMs(answers: readonly HeartbeatAnswer[]): number {
 }
 
 export function describeHeartbeats(opened: Opened): void {
-  test("progress moves when an agent says another one than before, and with no other beat", async () => {
+  test("progress moves when an agent reports a new one, and with no other heartbeat", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -102,7 +102,7 @@ export function describeHeartbeats(opened: Opened): void {
       expect(await heartbeatAgain(more)).toBe(first);
   });
 
-  test("a beat on a lease that stands is told to carry on for another heartbeat", async () => {
+  test("a heartbeat on a current lease is answered to carry on for another interval", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -117,7 +117,7 @@ export function describeHeartbeats(opened: Opened): void {
     ["another fence", { fence: 2 }],
     ["a guessed secret", { secret: hex(16) }],
     ["another step", { step: 1 }],
-  ])("a beat with %s hears that the lease is lost", async (_what, wrong) => {
+  ])("a heartbeat with %s is answered that the lease is lost", async (_what, wrong) => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -126,7 +126,7 @@ export function describeHeartbeats(opened: Opened): void {
     ]);
   });
 
-  test("a beat of another session hears that the lease is lost", async () => {
+  test("a heartbeat of another session is answered that the lease is lost", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -134,7 +134,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect(answers).toEqual([{ kind: "lease-lost" }]);
   });
 
-  test("a beat after the end of its task hears that the lease is lost", async () => {
+  test("a heartbeat after the end of its task is answered that the lease is lost", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts }, b: {} }));
     const [task] = await claim(store, run);
@@ -143,7 +143,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect(await sendHeartbeat(store, run, [reportOf(task)])).toEqual([{ kind: "lease-lost" }]);
   });
 
-  test("a cancel is heard at the next beat, and the lease then ends `cancel` later", async () => {
+  test("a cancel is delivered at the next heartbeat, and the lease then ends `cancel` later", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -161,7 +161,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect(wakeAt).toBeGreaterThanOrEqual(task.grantedAt + CANCEL_MS);
   });
 
-  test("a beat after a cancel was heard is told what is left, and extends nothing", async () => {
+  test("a heartbeat after a cancel is answered with the time left, and extends nothing", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -176,7 +176,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect(withinMs(await sendHeartbeat(store, run, [reportOf(task)]))).toBeLessThanOrEqual(left);
   });
 
-  test("an agent that has heard a cancel may still say how far it came", async () => {
+  test("an agent that knows of a cancel may still report its progress", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
@@ -204,14 +204,14 @@ export function describeHeartbeats(opened: Opened): void {
     ]);
   });
 
-  test("a session that has beaten is known by its last beat, whatever it holds", async () => {
+  test("a session is known by its last heartbeat, whatever it holds", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const session = newSession();
     const silent = newSession();
     await sendHeartbeat(store, run, [], session);
     const lastHeartbeat = () =>
-      store.transact({ name: "look" }, async (tx) => ({
+      store.transact({ name: "read" }, async (tx) => ({
         now: tx.now,
         heartbeats: await tx.lastHeartbeats([session, silent]),
       }));
@@ -226,7 +226,7 @@ export function describeHeartbeats(opened: Opened): void {
     });
   });
 
-  test("a beat that names another namespace than that of its session stores nothing", async () => {
+  test("a heartbeat that names another namespace than its session stores nothing", async () => {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const other = await schedule(store, workflow({ a: { timeouts } }));
@@ -234,7 +234,7 @@ export function describeHeartbeats(opened: Opened): void {
     const task = await claimOne(store, run, { session, pollSeq: 3 });
     await sendHeartbeat(store, run, [reportOf(task)], session);
     const lastHeartbeat = () =>
-      store.transact({ name: "look" }, async (tx) =>
+      store.transact({ name: "read" }, async (tx) =>
         (await tx.lastHeartbeats([session])).get(session),
       );
     const before = [await lastHeartbeat(), await leaseOf(store, run, 0)];
@@ -263,7 +263,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect((await leaseOf(store, run, 0)).progressAt).toBe(task.grantedAt);
   });
 
-  test("nobody's beats are nobody's answers", async () => {
+  test("no heartbeats get no answers", async () => {
     const { answers, forgotten: left, foreign } = await opened().store.heartbeat([]);
     expect([answers, left, [...foreign]]).toEqual([[], [], []]);
   });

@@ -40,7 +40,7 @@ async function attemptsOf(
 ): Promise<readonly EndedAttempt[]> {
   const { runId, step, fence } = ready;
   const key = { runId, step, fence, ...more };
-  const found = await store.transact({ name: "look" }, (tx) => tx.loadAttempts([key]));
+  const found = await store.transact({ name: "read" }, (tx) => tx.loadAttempts([key]));
   return found.get(runId) ?? [];
 }
 
@@ -81,7 +81,7 @@ export function describeHistory(opened: Opened): void {
     expect((await pass(store, run, report(task, success, digest))).answer.kind).toBe("repeated");
   });
 
-  test("a lost attempt has no digest, and says that it charged nothing", async () => {
+  test("a lost attempt has no digest, and is recorded as charged to nothing", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const task = await claimOne(store, run);
@@ -106,7 +106,7 @@ export function describeHistory(opened: Opened): void {
     expect(record.state).toBe("COMPLETED");
   });
 
-  test("a settled failure keeps all that its agent said", async () => {
+  test("a settled failure keeps all that its agent reported", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const task = await claimOne(store, run);
@@ -116,7 +116,7 @@ export function describeHistory(opened: Opened): void {
     expect((await detailOf(store, run)).attempts).toMatchObject([{ outcome: reported }]);
   });
 
-  test("a report after the end is kept once as evidence, beside the attempt", async () => {
+  test("a report after the end is stored once as evidence, beside the attempt", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const lost = await claimOne(store, run);
@@ -142,7 +142,7 @@ export function describeHistory(opened: Opened): void {
     expect(interventions.filter(({ rule }) => rule === "late-effect")).toHaveLength(1);
   });
 
-  test("an intervention says who acted, with which epoch, or that an agent's word did it", async () => {
+  test("an intervention names who acted, with which epoch, or that an agent's report did it", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const node = newUuid();
@@ -171,7 +171,7 @@ export function describeHistory(opened: Opened): void {
     });
   });
 
-  test("repeated alarms about one ready row are told apart by their number", async () => {
+  test("repeated alarms about one ready row are distinguished by their number", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const alarm = { kind: "ready-timer", step: 0, fence: 1, polled: false } as const;
@@ -204,7 +204,7 @@ export function describeHistory(opened: Opened): void {
     expect(record).toMatchObject({ state: "CANCELLED", cancelNote: "enough" });
   });
 
-  test("an open escalation says neither when nor by whom it was closed", async () => {
+  test("an open escalation has neither time nor person of its end", async () => {
     const { store } = opened();
     const { escalations } = await detailOf(store, await failedUndo(store));
     expect(escalations).toMatchObject([{ n: 1, closedAt: null, closedBy: null }]);

@@ -1,4 +1,4 @@
-/** Questions about lanes: one stands open for each, until its escalation is closed. */
+/** Questions about lanes: one is open for each, until its escalation is closed. */
 import { expect, test } from "vitest";
 import type { LaneQuestion } from "../../server/store/queues.ts";
 import { workflow } from "../support/core-world.ts";
@@ -8,7 +8,7 @@ const UNPOLLED = { kind: "ready-timer", step: 0, fence: 1, polled: false } as co
 
 export function describeLaneQuestions(opened: Opened): void {
   const open = (lanes: readonly number[]) =>
-    opened().store.transact({ name: "look" }, (tx) => tx.lockLaneQuestions(lanes));
+    opened().store.transact({ name: "read" }, (tx) => tx.lockLaneQuestions(lanes));
   const write = (question: LaneQuestion) =>
     opened().store.transact({ name: "ask" }, async (tx) => {
       await tx.lockLaneQuestions([question.lane]);
@@ -22,13 +22,13 @@ export function describeLaneQuestions(opened: Opened): void {
     return run;
   }
 
-  test("a lane that nobody was asked about has none", async () => {
+  test("a lane without an escalation has none", async () => {
     const run = await schedule(opened().store, workflow({ a: {} }));
     expect(await open(run.lanes)).toEqual([]);
     expect(await open([])).toEqual([]);
   });
 
-  test("one stands open until its escalation is answered, and then another may", async () => {
+  test("one is open until its escalation is answered, and then another may be", async () => {
     const { store } = opened();
     const run = await asking();
     const [lane = 0] = run.lanes;

@@ -45,7 +45,7 @@ test("a lane is no longer polled a minute after its last poll", async () => {
   expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
 });
 
-test("how long a lane counts as polled, and a silent session lives, is as the server says", async () => {
+test("how long a lane counts as polled, and a silent session lives, is a setting of the server", async () => {
   let now = START;
   const times = { polledMs: 20_000, ownerLostMs: 1_000 };
   const store = createMemoryStore({ now: () => now, times });
@@ -135,7 +135,7 @@ test("a transaction that is over cannot be used", async () => {
   await expect(tx.lockReady([])).rejects.toThrow('batch "first" is over');
 });
 
-test("all rows of a namespace are there to be looked at, and none of another", async () => {
+test("all rows of a namespace can be read, and none of another", async () => {
   const { store } = await openMemory();
   const first = await schedule(store, workflow({ a: { queue: "q" } }));
   const { namespaceId } = first;

@@ -1,6 +1,6 @@
 /**
- * What one run tells another: written with the change that causes it, brought to its run once by a
- * pass that takes it, and looked after by the owner of the run's partition until then.
+ * Messages between runs: written with the change that causes it, brought to its run once by a
+ * pass that takes it, and watched by the owner of the run's partition until then.
  */
 import { expect, test } from "vitest";
 import type { Effect } from "../../server/core/model/effect.ts";
@@ -31,12 +31,12 @@ const applied = ({ no }: StoredMessage): Effect => ({ kind: "message-applied", n
 
 export function describeMessages(opened: Opened): void {
   const messagesTo = (run: Scheduled): Promise<readonly StoredMessage[]> =>
-    opened().store.transact({ name: "look" }, async (tx) => {
+    opened().store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([run.ref], true);
       return (await tx.loadMessages([run.ref.runId])).get(run.ref.runId) ?? [];
     });
 
-  test("a run finds what others told it, in the order in which each of them did", async () => {
+  test("a run finds the messages of others, in the order in which each of them sent", async () => {
     const { store } = opened();
     const parent = await beginAs(store, []);
     const other = await beginAs(store, []);
@@ -55,7 +55,7 @@ export function describeMessages(opened: Opened): void {
     expect(await messagesTo(parent)).toEqual([]);
   });
 
-  test("a message to a run that never was is not kept: nobody would take it", async () => {
+  test("a message to a run that never was is not stored: no pass would take it", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const run = await beginAs(store, [], { partition });
@@ -63,14 +63,14 @@ export function describeMessages(opened: Opened): void {
     const unknownRun = `${newUuid().slice(0, -2)}${run.ref.runId.slice(-2)}`;
     const message: Effect = { kind: "message-sent", to: unknownRun, message: PAUSE };
     await passAs(store, run, { effects: [message, sent(run, RESUME)] });
-    const found = await store.transact({ name: "look" }, async (tx) => {
+    const found = await store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([run.ref], true);
       return tx.loadMessages([unknownRun, run.ref.runId]);
     });
     expect([...found.keys()]).toEqual([run.ref.runId]);
   });
 
-  test("a message may say to leave things, or to undo them", async () => {
+  test("a message may ask to leave things, or to undo them", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     const undo: Message = { kind: "cancel", undo: true };
@@ -92,7 +92,7 @@ export function describeMessages(opened: Opened): void {
     expect(await messagesTo(parent)).toEqual([]);
   });
 
-  test("a batch that fails has told nobody anything", async () => {
+  test("a batch that fails has sent no message", async () => {
     const { store } = opened();
     const parent = await beginAs(store, []);
     const child = await beginAs(store, []);
@@ -109,7 +109,7 @@ export function describeMessages(opened: Opened): void {
     expect(await messagesTo(child)).toEqual([]);
   });
 
-  test("the owner of the run's partition is shown it once its sender had time to bring it", async () => {
+  test("the owner of the run's partition finds it once its sender had time to deliver it", async () => {
     const { store, elapse } = opened();
     const partition = ownPartition();
     const parent = await beginAs(store, []);

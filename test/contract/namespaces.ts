@@ -1,4 +1,4 @@
-/** What namespaces may take, and runs that go when they have been kept for long enough. */
+/** What namespaces may take, and runs that are deleted after their retention. */
 import { expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import { type NamespaceLimits, NO_LIMITS } from "../../server/store/namespaces.ts";
@@ -64,7 +64,7 @@ export function describeNamespaces(opened: Opened): void {
     return found.flatMap((run) => (run ? [run.runId] : []));
   };
 
-  test("a namespace keeps its runs for ever and has no limits until somebody says so", async () => {
+  test("a namespace keeps its runs for ever and has no limits until an operator sets them", async () => {
     const namespaceId = await newNamespace(store());
     expect(await limited(namespaceId)).toBeUndefined();
     await store().namespaces.setRetention(namespaceId, 3_600_000);
@@ -127,7 +127,7 @@ export function describeNamespaces(opened: Opened): void {
     expect(await left(namespaceId)).not.toContain(done.ref.runId);
   });
 
-  test("a run that somebody still asks about stays: a person, its parent, a trigger, a hook", async () => {
+  test("a run that is still needed stays: by a person, its parent, a trigger, a hook", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     const begin = (more = {}) => noted(beginAs(store(), [], { namespaceId, partition, ...more }));

@@ -1,5 +1,5 @@
 /**
- * What the outside is told: each thing once for each hook that wants to hear of it, of one cause
+ * What webhooks receive: each thing once for each hook that subscribes to it, of one cause
  * together, tried until it is settled.
  */
 import { expect, test } from "vitest";
@@ -45,7 +45,7 @@ export function describeOutbox(opened: Opened): void {
     expect(await store().outbox.hooks(namespaceId)).toEqual([]);
   });
 
-  test("a hook hears of an escalation that stands open after its pass, with its run", async () => {
+  test("a hook receives an escalation that is open after its pass, with its run", async () => {
     const namespaceId = await hook(["escalation-opened"]);
     const run = await begin(namespaceId, { labels: { team: "sea" }, key: `k-${newUuid()}` });
     const closed: Effect = { kind: "escalation-closed", step: 1, by: "a late report" };
@@ -68,7 +68,7 @@ export function describeOutbox(opened: Opened): void {
     expect(delivery?.nextTryAt).toBeLessThanOrEqual(delivery?.now ?? 0);
   });
 
-  test("a hook hears of what was answered and of what was closed, if it wants to", async () => {
+  test("a hook receives what was answered and what was closed, if it subscribes", async () => {
     const namespaceId = await hook(["escalation-closed"]);
     await hook(["run-ended"], "other", namespaceId);
     const run = await begin(namespaceId);
@@ -85,7 +85,7 @@ export function describeOutbox(opened: Opened): void {
     expect(deliveries.map((one) => one.hook)).toEqual(["ops", "ops"]);
   });
 
-  test("a hook hears of a reminder that is to be told", async () => {
+  test("a hook receives a reminder that is to be sent", async () => {
     const namespaceId = await hook(["escalation-reminder"]);
     const run = await begin(namespaceId);
     await ask(run, asked(1), asked(2, { step: 1 }));
@@ -106,7 +106,7 @@ export function describeOutbox(opened: Opened): void {
     expect(counts.sort()).toEqual(["other drover.lost: 1", "ship drover.lost: 3", "ship quota: 1"]);
   });
 
-  test("of a cause that was told within the minute nothing is told yet", async () => {
+  test("of a cause that was sent within the minute nothing is sent yet", async () => {
     const namespaceId = await hook(["escalation-opened"]);
     await ask(await begin(namespaceId), asked(1));
     expect(await due(namespaceId)).toHaveLength(1);
@@ -119,7 +119,7 @@ export function describeOutbox(opened: Opened): void {
     ]);
   });
 
-  test("the end of a run is told to who hears of each, and to the one that it names", async () => {
+  test("the end of a run goes to the hooks of all ends, and to the one that it names", async () => {
     const namespaceId = await hook(["run-ended"], "each");
     await hook([], "named", namespaceId);
     const notify = { hook: "named", url: `${URL}/mine` };
@@ -138,7 +138,7 @@ export function describeOutbox(opened: Opened): void {
     expect(deliveries[0]).toMatchObject({ n: 0, escalation: null, run: { end } });
   });
 
-  test("a pass that is not committed tells nothing", async () => {
+  test("a pass that is not committed sends nothing", async () => {
     const namespaceId = await hook(["escalation-opened"]);
     const run = await begin(namespaceId);
     const twice = [asked(1), asked(1)];
@@ -150,7 +150,7 @@ export function describeOutbox(opened: Opened): void {
     const namespaceId = await hook(["run-ended"]);
     await passAs(store(), await begin(namespaceId), { run: ENDED });
     const [delivery] = await due(namespaceId);
-    if (!delivery) throw new Error("nothing was told");
+    if (!delivery) throw new Error("no delivery is due");
     const failed = {
       id: delivery.id,
       triesBefore: 0,
@@ -165,7 +165,7 @@ export function describeOutbox(opened: Opened): void {
     expect(await due(namespaceId)).toEqual([]);
   });
 
-  test("a delivery is not due before the moment of its next try", async () => {
+  test("a delivery is not due before the time of its next try", async () => {
     const namespaceId = await hook(["run-ended"]);
     const partition = ownPartition();
     const outside = async () => (await store().dueRows([partition], 10)).outside;
@@ -186,7 +186,7 @@ export function describeOutbox(opened: Opened): void {
     expect(await outside()).toEqual([]);
   });
 
-  test("one hook has no more of a look than the limit, and another its own", async () => {
+  test("one hook has no more of a scan than the limit, and another its own", async () => {
     const namespaceId = await hook(["run-ended"], "a");
     await hook(["run-ended"], "b", namespaceId);
     for (let run = 0; run < 3; run++)
@@ -195,7 +195,7 @@ export function describeOutbox(opened: Opened): void {
     expect(deliveries.map((one) => one.hook).sort()).toEqual(["a", "a", "b", "b"]);
   });
 
-  test("what is to be told to a hook that was deleted is due without a target", async () => {
+  test("a delivery to a hook that was deleted is due without a target", async () => {
     const namespaceId = await hook(["run-ended"]);
     await passAs(store(), await begin(namespaceId), { run: ENDED });
     await store().outbox.deleteHook(namespaceId, "ops");

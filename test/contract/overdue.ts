@@ -1,4 +1,4 @@
-/** What is overdue, and who is there to act: the same whoever asks. */
+/** What is overdue, and who is there to act: the same in every query. */
 import { expect, test, vi } from "vitest";
 import { noneOverdue } from "../../server/store/overdue.ts";
 import { workflow } from "../support/core-world.ts";
@@ -15,7 +15,7 @@ export function describeOverdue(opened: Opened): void {
     expect(found).toMatchObject({ rows: noneOverdue(), oldestAt: null });
   });
 
-  test("what nobody has acted on is counted by its kind, with the earliest moment", async () => {
+  test("what is overdue is counted by its kind, with the earliest due time", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const late = workflow({ a: { timeouts: { pickupMs: 1_000 } }, b: {} }, { timeoutMs: 30_000 });

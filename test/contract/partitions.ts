@@ -128,7 +128,7 @@ export function describePartitions(opened: Opened): void {
     await session.leave();
   });
 
-  test("a partition that was given back is free, and its next owner fences nobody", async () => {
+  test("a partition that was given back is free, and its next owner fences no other", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const partition = nextPartition();
@@ -282,7 +282,7 @@ export function describePartitions(opened: Opened): void {
     await watcher.leave();
   });
 
-  test("a moment that one session announces is heard by the others", async () => {
+  test("a due time that one session announces is received by the others", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const received: number[] = [];
@@ -292,7 +292,7 @@ export function describePartitions(opened: Opened): void {
     await Promise.all([one.leave(), two.leave()]);
   });
 
-  test("lanes that one session announces are heard by the others", async () => {
+  test("lanes that one session announces are received by the others", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const received = new Set<number>();

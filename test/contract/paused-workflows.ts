@@ -88,7 +88,7 @@ export function describePausedWorkflows(opened: Opened): void {
     expect(await runsClaimed(run)).toEqual([]);
   });
 
-  test("what waits of it is held: nobody is said to be missing, and it is told why", async () => {
+  test("what waits of it is held: no agent is reported missing, and the reason is given", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
@@ -111,7 +111,7 @@ export function describePausedWorkflows(opened: Opened): void {
     await resume(run);
     expect(await resume(run)).toEqual([]);
     expect(await pause(run, "third")).toMatchObject({ reason: "third" });
-    expect(await store.queues.pauseWorkflow({ namespaceId, workflow: "nobody's" }, "")).toBeNull();
+    expect(await store.queues.pauseWorkflow({ namespaceId, workflow: "unknown" }, "")).toBeNull();
   });
 
   test("a paused queue keeps what a resumed workflow gives back", async () => {

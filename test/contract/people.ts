@@ -1,5 +1,5 @@
 /**
- * What the world says to a run: signals in their order, each once; the last word of each approver;
+ * Inputs of a run: signals in their order, each once; the last decision of each approver;
  * escalations by number, with their answers.
  */
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ function sent(seq: number, name = "go", id = `signal-${seq}`): Effect {
 
 function describeSignals(opened: Opened): void {
   const load = (run: Scheduled) =>
-    opened().store.transact({ name: "look" }, async (tx) => {
+    opened().store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([run.ref], true);
       return (await tx.loadSignals([run.ref.runId])).get(run.ref.runId) ?? [];
     });
@@ -105,12 +105,12 @@ function decided(approver: string, approved: boolean, at: number, step = 0): Eff
 }
 
 function describeDecisions(opened: Opened): void {
-  test("what each approver has said is found by step, in order of time", async () => {
+  test("what each approver has decided is found by step, in order of time", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     await passAs(store, run, { effects: [decided("zoe", true, 1_000), decided("a", true, 9, 1)] });
     await passAs(store, run, { effects: [decided("adam", false, 2_000)] });
-    const found = await store.transact({ name: "look" }, (tx) => tx.loadDecisions([run.ref.runId]));
+    const found = await store.transact({ name: "read" }, (tx) => tx.loadDecisions([run.ref.runId]));
     expect(found.get(run.ref.runId)).toEqual([
       { step: 0, approver: "zoe", approved: true },
       { step: 0, approver: "adam", approved: false },
@@ -127,7 +127,7 @@ function describeDecisions(opened: Opened): void {
     });
   });
 
-  test("an approver who speaks again has said the last word", async () => {
+  test("an approver who decides again replaces the first decision", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     await passAs(store, run, { effects: [decided("zoe", true, 1_000)] });
@@ -137,7 +137,7 @@ function describeDecisions(opened: Opened): void {
   });
 }
 
-/** Nobody is reminded within the tests. */
+/** No person is reminded within the tests. */
 const NEVER = { wakeAt: DEADLINE, deadlineAt: null };
 
 export function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
@@ -157,7 +157,7 @@ const ANSWER = { answer: "retry", by: "Maria", why: "it is back" };
 
 function describeEscalations(opened: Opened): void {
   const load = (run: Scheduled, ...numbers: number[]) =>
-    opened().store.transact({ name: "look" }, async (tx) => {
+    opened().store.transact({ name: "read" }, async (tx) => {
       const { runId } = run.ref;
       const found = await tx.loadEscalations(numbers.map((n) => ({ runId, n })));
       return found.get(runId) ?? [];
@@ -173,7 +173,7 @@ function describeEscalations(opened: Opened): void {
     ]);
   });
 
-  test("an answer closes the question of its number, and says who gave it and why", async () => {
+  test("an answer closes the question of its number, and is stored with person and reason", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     await passAs(store, run, { effects: [asked(1), asked(2, "doubled")] });
@@ -186,7 +186,7 @@ function describeEscalations(opened: Opened): void {
     expect(await load(run, 1)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
   });
 
-  test("a question that does not stand open cannot be answered", async () => {
+  test("a question that is not open cannot be answered", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     await passAs(store, run, { effects: [asked(1), closed()] });
@@ -233,7 +233,7 @@ function describeEscalations(opened: Opened): void {
     const state = { kind: "FAILED", reason: "STEP_FAILED" } as const;
     await passAs(store, run, { run: { state, warnings: 2 } });
     const ended = () =>
-      store.transact({ name: "look" }, async (tx) => (await tx.endedRuns([run.ref]))[0]?.run);
+      store.transact({ name: "read" }, async (tx) => (await tx.endedRuns([run.ref]))[0]?.run);
     expect(await ended()).toMatchObject({ state, version: 3, escalations: 1, warnings: 2 });
     await passAs(store, run, { effects: [asked(2, "doubled")] });
     expect(await ended()).toMatchObject({ state, version: 3, escalations: 2 });
@@ -241,7 +241,7 @@ function describeEscalations(opened: Opened): void {
     expect(await load(run, 2)).toMatchObject([{ closedBy: 'answered "retry" by Maria' }]);
   });
 
-  test("a question is due at its moment while it stands open, and a reminder moves it", async () => {
+  test("a question is due at its time while it is open, and a reminder moves it", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const run = await beginAs(store, [], { partition });
@@ -267,7 +267,7 @@ function describeEscalations(opened: Opened): void {
     await expect(late).rejects.toThrow();
   });
 
-  test("one person at a time looks after a question, until it is closed", async () => {
+  test("one person at a time takes a question, until it is closed", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     const { runId } = run.ref;
@@ -297,7 +297,7 @@ function describeEscalations(opened: Opened): void {
     expect(await held()).toMatchObject({ by: "Maria" });
   });
 
-  test("what whoever cancelled a run has said is kept", async () => {
+  test("the note of a cancel is stored", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     const noted = (command: "pause" | "cancel"): Effect => {

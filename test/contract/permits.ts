@@ -1,4 +1,4 @@
-/** Slots of concurrency keys: looked at and written by whoever has locked their key. */
+/** Permits of concurrency keys: read and written by the transaction that has locked their key. */
 import { expect, test } from "vitest";
 import type { Concurrency, Permit } from "../../server/core/model/permits.ts";
 import type { ConcurrencyKey, EngineStore, PermitChange } from "../../server/store/store.ts";
@@ -33,7 +33,7 @@ export function describeSlots(opened: Opened): void {
       await tx.writePermits(changes);
     });
   const permitsOf = (of: ConcurrencyKey): Promise<readonly Permit[]> =>
-    opened().store.transact({ name: "look" }, async (tx) => {
+    opened().store.transact({ name: "read" }, async (tx) => {
       const [found] = await tx.lockPermits([of]);
       return [...(found?.permits ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
     });
@@ -86,7 +86,7 @@ export function describeSlots(opened: Opened): void {
     const keyed = await schedule(store, workflow({ a: { when: "false" } }), { concurrency });
     const plain = await schedule(store, workflow({ a: {} }));
     const ids = [keyed.ref.runId, plain.ref.runId];
-    const found = await store.transact({ name: "look" }, (tx) => tx.concurrencyOf(ids));
+    const found = await store.transact({ name: "read" }, (tx) => tx.concurrencyOf(ids));
     expect(found).toEqual(new Map([[keyed.ref.runId, concurrency]]));
     const by = { runId: keyed.ref.runId };
     const record = await store.reads.findRun(keyed.namespaceId, by);

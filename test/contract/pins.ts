@@ -115,7 +115,7 @@ export function describePins(opened: Opened): void {
     expect(known.map(({ lane }) => lane).sort()).toEqual([...run.lanes, ...later.lanes].sort());
   });
 
-  test("a transaction tells the lanes that its rows went to", async () => {
+  test("a transaction reports the lanes that its rows went to", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const first = await claimOne(store, run);
@@ -193,11 +193,11 @@ export function describePins(opened: Opened): void {
     expect(lanes).toEqual(expect.arrayContaining([...(await lanesFor(run, "2"))]));
     await store.queues.setLimits({ namespaceId, queue: "default" }, { leasesMax: 1, rate: null });
     const asked = (await lanesFor(run, "2")).map((lane) => ({ lane, limit: 1 }));
-    const { limited } = await store.transact({ name: "look" }, (tx) => tx.lockReady(asked));
+    const { limited } = await store.transact({ name: "read" }, (tx) => tx.lockReady(asked));
     expect(limited).toMatchObject([{ namespaceId, queue: "default" }]);
   });
 
-  test("what waits for a version that nobody is of is due, and says the version", async () => {
+  test("what waits for a version without agents is due, and names the version", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const definition = workflow({ a: { timeouts: { pickupMs: 1_000 } } });
@@ -216,7 +216,7 @@ export function describePins(opened: Opened): void {
     expect(await due()).toMatchObject([{ lane: run.lanes[0], agentVersion: null }]);
   });
 
-  test("what a person says of a circuit holds for the lanes of every version", async () => {
+  test("a person's setting of a circuit holds for the lanes of every version", async () => {
     const { store } = opened();
     const run = await schedule(store, ONE);
     const [base = 0] = run.lanes;

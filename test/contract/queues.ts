@@ -39,7 +39,7 @@ export function describeQueues(opened: Opened): void {
     expect((await stepsClaimed(run)).sort()).toEqual([0, 1]);
   });
 
-  test("a queue that nobody has named yet can be paused, and its lanes are when they come", async () => {
+  test("a queue that is not known yet can be paused, and so are its lanes when they come", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     await pause(namespaceId, "later");
@@ -65,7 +65,7 @@ export function describeQueues(opened: Opened): void {
     expect((await stepsClaimed(run)).sort()).toEqual([0, 1]);
   });
 
-  test("resuming tells the lanes of which may be taken again", async () => {
+  test("resuming reports the lanes of which may be taken again", async () => {
     const run = await inTwoQueues();
     const [slow] = run.lanes;
     expect(await resume(run.namespaceId, "slow")).toEqual([slow]);
@@ -95,7 +95,7 @@ export function describeQueues(opened: Opened): void {
     ]);
   });
 
-  test("what waits in a paused queue is held: nobody is said to be missing", async () => {
+  test("what waits in a paused queue is held: no agent is reported missing", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: { timeouts: { pickupMs: 1_000 } } }), {
@@ -112,7 +112,7 @@ export function describeQueues(opened: Opened): void {
     expect(await polled()).toEqual([["ready", true]]);
   });
 
-  test("what keeps a ready step is told: its queue, or else its namespace", async () => {
+  test("what holds a ready step is reported: its queue, or else its namespace", async () => {
     const { store } = opened();
     const run = await inTwoQueues();
     const pauses = async () => (await store.reads.runLiveness(run.ref.runId)).pauses;
@@ -131,7 +131,7 @@ export function describeQueues(opened: Opened): void {
   const QUICK = { leasesMax: null, rate: { perSecond: 4, burst: 3 } };
   const limit = (of: Scheduled, queue: string, limits: QueueLimits) =>
     opened().store.queues.setLimits({ namespaceId: of.namespaceId, queue }, limits);
-  const inTx = <T>(work: (tx: Tx) => Promise<T>) => opened().store.transact({ name: "look" }, work);
+  const inTx = <T>(work: (tx: Tx) => Promise<T>) => opened().store.transact({ name: "read" }, work);
   const lockQueue = (of: Scheduled, queue: string) =>
     inTx((tx) => tx.lockQueues([{ namespaceId: of.namespaceId, queue }]));
 
@@ -148,7 +148,7 @@ export function describeQueues(opened: Opened): void {
     expect(after.limited).toEqual([]);
   });
 
-  test("a locked queue says how many of its tasks agents have, of all its lanes", async () => {
+  test("a locked queue has the count of its tasks that agents have, of all its lanes", async () => {
     const steps = { a: { task: "x", queue: "q" }, b: { task: "y", queue: "q" }, c: {} };
     const run = await schedule(opened().store, workflow(steps));
     await claim(opened().store, run);

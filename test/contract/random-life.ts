@@ -1,8 +1,8 @@
 /**
  * A run that is lived twice: by the pure rules, and through a store. The mirror is what the rules
- * say; each act is also done in the store, and what the store then shows must be the mirror.
+ * say; each act is also done in the store, and what the store then holds must be the mirror.
  *
- * Time runs ahead of the store's by `aheadMs`, so that moments come without waiting.
+ * Time runs ahead of the store's by `aheadMs`, so that timers come due without waiting.
  */
 
 import { expect } from "vitest";
@@ -32,7 +32,7 @@ import type { EngineStore, Granted, HeartbeatAnswer, Tx } from "../../server/sto
 import type { Beginning } from "../property/random-run.ts";
 import { hex, readRun, type Scheduled, schedule, viewOf, withEvents } from "./fixture.ts";
 
-/** What the rules say of an attempt; how far it came is for its agent to say. */
+/** What the rules make of an attempt; its progress is what its agent reports. */
 type AttemptHistory = Omit<AttemptRecord, "progress">;
 
 export interface Life {
@@ -43,7 +43,7 @@ export interface Life {
   /** Every task that was ever handed out. */
   readonly handedOut: Granted[];
   aheadMs: number;
-  /** Leases whose agent has said how far it came. */
+  /** Leases whose agent has reported progress. */
   readonly progressed: Set<string>;
   readonly attempts: Map<string, AttemptHistory>;
   readonly interventions: Set<string>;
@@ -142,7 +142,7 @@ function record(life: Life, effect: Effect): void {
     case "attempt-stored": {
       const row = recordOf(effect.attempt);
       const key = keyOf(row);
-      // Of what no agent holds the last word counts; a report that is known stays as it is.
+      // Of what no agent holds the last outcome counts; a report that is known stays as it is.
       const byEngine = effect.attempt.secret === null;
       if (byEngine || !life.attempts.has(key)) life.attempts.set(key, row);
       return;
@@ -273,7 +273,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   return one;
 }
 
-/** All leases of a session beat; those that were told to cancel hear of it. */
+/** A heartbeat with all leases of a session; those that are cancelled are answered so. */
 export async function sendHeartbeats(life: Life, session: string): Promise<void> {
   const held = leasesOf(life).filter(({ lease }) => lease.session === session);
   const { ref, namespaceId } = life.scheduled;
@@ -303,8 +303,9 @@ export async function sendHeartbeats(life: Life, session: string): Promise<void>
   const { steps } = await readRun(life.store, life.scheduled);
   for (const { step, side, lease } of held) {
     const after = steps.get(step.no)?.[side];
-    // When it was heard, and when it was said, is the store's to say; all else must be as it was.
-    if (after?.kind !== "LEASED") throw new Error(`step ${step.no} has lost its lease by a beat`);
+    // The store sets the times of a cancel and of progress; all else must be as it was.
+    if (after?.kind !== "LEASED")
+      throw new Error(`step ${step.no} has lost its lease by a heartbeat`);
     const progressAt = life.progressed.has(lease.secret) ? lease.progressAt : after.progressAt;
     life.progressed.add(lease.secret);
     const renewed = { ...lease, progressAt, ...noticedCancel(lease, after) };
@@ -314,7 +315,7 @@ export async function sendHeartbeats(life: Life, session: string): Promise<void>
 
 function noticedCancel({ cancel }: Lease, after: Lease): Pick<Lease, "cancel" | "wakeAt"> | null {
   if (cancel.kind !== "asked") return null;
-  if (after.cancel.kind !== "heard") throw new Error("a cancel was not heard");
+  if (after.cancel.kind !== "heard") throw new Error("a cancel was not delivered");
   const { by } = after.cancel;
   return { cancel: { kind: "heard", cause: cancel.cause, by }, wakeAt: by };
 }

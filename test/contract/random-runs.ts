@@ -32,14 +32,14 @@ type Act =
   | { readonly kind: "claim"; readonly pick: number; readonly session: number }
   | { readonly kind: "try"; readonly pick: number; readonly outcome: Outcome }
   | { readonly kind: "lose"; readonly pick: number; readonly times: number }
-  | { readonly kind: "beat"; readonly session: number }
+  | { readonly kind: "heartbeat"; readonly session: number }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "pass"; readonly inputs: readonly Input[]; readonly draw: number };
 
 type Input =
   | { readonly kind: "report"; readonly pick: number; readonly outcome: Outcome; held: boolean }
   | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
-  | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
+  | { readonly kind: "timer"; readonly pick: number; readonly polled: boolean }
   | { readonly kind: "run-timer" }
   | { readonly kind: "cancel"; readonly undo: boolean }
   | { readonly kind: "pause" | "resume" }
@@ -66,7 +66,7 @@ const outcomes = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.constantFrom<Outcome>(
-      { kind: "unknown", code: "drover.unknown", message: "nobody knows" },
+      { kind: "unknown", code: "drover.unknown", message: "the outcome is unknown" },
       { kind: "released" },
       { kind: "cancelled", noEffect: true },
       { kind: "cancelled", noEffect: false },
@@ -95,7 +95,7 @@ const anyInput: fc.Arbitrary<Input> = fc.oneof(
   },
   {
     weight: 8,
-    arbitrary: fc.record({ kind: fc.constant("moment" as const), pick, polled: fc.boolean() }),
+    arbitrary: fc.record({ kind: fc.constant("timer" as const), pick, polled: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-timer" as const) }) },
   {
@@ -145,7 +145,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       times: fc.integer({ min: 1, max: 3 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("beat" as const), session }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("heartbeat" as const), session }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -203,7 +203,7 @@ async function perform(life: Life, next: Act): Promise<void> {
     case "lose":
       for (let time = 0; time < next.times; time++) await lose(life, next.pick + time);
       return;
-    case "beat":
+    case "heartbeat":
       return sendHeartbeats(life, sessionOf(life, next.session));
     case "wait":
       life.aheadMs += next.ms;
@@ -254,7 +254,7 @@ function eventOf(life: Life, one: Input): RunEvent | null {
       const { fence, secret } = found.lease;
       return { kind: one.kind, step: found.step.no, fence, secret };
     }
-    case "moment":
+    case "timer":
       return timerEventOf(pickOf([...life.steps.values()], one.pick), one.polled);
     case "run-timer":
       return { kind: "run-timer" };
@@ -268,7 +268,7 @@ function eventOf(life: Life, one: Input): RunEvent | null {
   }
 }
 
-/** What the outside world says: it may be about nothing that is there. */
+/** An event from outside: it may be about nothing that is there. */
 function outsideEventOf(
   life: Life,
   one: Extract<Input, { kind: "callback" | "signal" | "decide" | "answer" }>,
@@ -296,7 +296,7 @@ function outsideEventOf(
     }
     case "answer": {
       const n = 1 + (one.pick % Math.max(1, life.escalations.size));
-      const given = { by: "Maria", why: "I looked", payload: json('{"by":"hand"}') };
+      const given = { by: "Maria", why: "I checked", payload: json('{"by":"hand"}') };
       return { kind: "answer", n, answer: one.answer, ...given };
     }
   }

@@ -84,7 +84,7 @@ export function describeReads(opened: Opened): void {
     expect(await store.reads.findRun(elsewhere, { runId: newUuid() })).toBeNull();
   });
 
-  test("a run that stops says why, and has no deadline any more", async () => {
+  test("a run that stops has its reason, and no deadline any more", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     await claimOne(store, run);
@@ -99,7 +99,7 @@ export function describeReads(opened: Opened): void {
     });
   });
 
-  test("a run that has ended says when", async () => {
+  test("a run that has ended has the time of its end", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const now = await store.transact({ name: "end" }, async (tx) => tx.now);
@@ -109,7 +109,7 @@ export function describeReads(opened: Opened): void {
     expect(record?.endedAt).toBeGreaterThanOrEqual(now);
   });
 
-  test("a run that ends is shown with how it ends, and one that has ended with its warnings", async () => {
+  test("a run that ends is read with how it ends, and one that has ended with its warnings", async () => {
     const { store } = opened();
     const run = await beginAs(store, []);
     const found = () => store.reads.findRun(run.namespaceId, run.ref);
@@ -199,7 +199,7 @@ export function describeReads(opened: Opened): void {
     expect(attempts[0]).toMatchObject({ kind: "perform", attempt: 1, agentId: "agent-1" });
   });
 
-  test("a run shows what agents let hear of themselves: polls of its lanes, beats, progress", async () => {
+  test("a run is read with signs of its agents: polls of its lanes, heartbeats, progress", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const { runId } = run.ref;
@@ -227,7 +227,7 @@ export function describeReads(opened: Opened): void {
 
   test("there are no signs of a run that is not there, and the time all the same", async () => {
     const { store } = opened();
-    const now = await store.transact({ name: "look" }, async (tx) => tx.now);
+    const now = await store.transact({ name: "read" }, async (tx) => tx.now);
     const signs = await store.reads.runLiveness(newUuid());
     expect([...signs.leases, ...signs.polls, ...signs.queues]).toEqual([]);
     expect(signs.now).toBeGreaterThanOrEqual(now);

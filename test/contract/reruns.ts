@@ -1,4 +1,4 @@
-/** Runs that do another one again: what they keep, as rows, and what an undo of it is told. */
+/** Runs that do another one again: what they reuse, as rows, and what an undo of it gets. */
 import { expect, test } from "vitest";
 import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
@@ -71,11 +71,11 @@ async function rerunOf(store: EngineStore, of: string): Promise<Scheduled> {
 const everything = { attempts: true, interventions: false, escalations: false };
 
 export function describeReruns(opened: Opened): void {
-  test("what is kept is there as it ended, with its output, and tells where it comes from", async () => {
+  test("what is reused is stored as it ended, with its output and its origin", async () => {
     const { store } = opened();
     const old = newUuid();
     const run = await rerunOf(store, old);
-    const { steps } = await store.transact({ name: "look" }, (tx) => lockAndLoad(tx, run.ref));
+    const { steps } = await store.transact({ name: "read" }, (tx) => lockAndLoad(tx, run.ref));
     expect(new Map([...steps].map(([no, { forward }]) => [no, forward.kind]))).toEqual(
       new Map([
         [0, "SUCCEEDED"],
@@ -101,7 +101,7 @@ export function describeReruns(opened: Opened): void {
     ]);
   });
 
-  test("an undo of what is kept gets the input, the output and the run of the effect", async () => {
+  test("an undo of what is reused gets the input, the output and the run of the effect", async () => {
     const { store } = opened();
     const old = newUuid();
     const run = await rerunOf(store, old);

@@ -27,7 +27,7 @@ export function describeRuns(opened: Opened): void {
   test("a run is found as its first pass made it", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }), { priority: 3 });
-    const [head] = await store.transact({ name: "look" }, (tx) => tx.lockRuns([run.ref], true));
+    const [head] = await store.transact({ name: "read" }, (tx) => tx.lockRuns([run.ref], true));
     const { namespaceId, definitionId } = run;
     expect(head).toMatchObject({ ...run.ref, namespaceId, definitionId, priority: 3 });
     expect(head?.run).toMatchObject({ version: 1, stepsLeft: 2, moving: 1, undosLeft: 0 });
@@ -46,7 +46,7 @@ export function describeRuns(opened: Opened): void {
     const definition = workflow({ a: {}, b: {}, c: {} });
     const one = await schedule(store, definition);
     const two = await schedule(store, definition);
-    const loaded = await store.transact({ name: "look" }, async (tx) => {
+    const loaded = await store.transact({ name: "read" }, async (tx) => {
       await tx.lockRuns([one.ref, two.ref], true);
       return tx.loadSteps([
         { runId: one.ref.runId, ...named(2, 0, 7) },
@@ -123,11 +123,11 @@ export function describeRuns(opened: Opened): void {
     expect(await readRun(store, run)).toEqual(before);
   });
 
-  test("a run that has ended is no longer open, and its end is kept", async () => {
+  test("a run that has ended is no longer open, and its end is stored", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }), { priority: 2 });
     await pass(store, run, report(await claimOne(store, run), success));
-    const [open, ended] = await store.transact({ name: "look" }, async (tx) => [
+    const [open, ended] = await store.transact({ name: "read" }, async (tx) => [
       await tx.lockRuns([run.ref], true),
       await tx.endedRuns([run.ref]),
     ]);
@@ -142,7 +142,7 @@ export function describeRuns(opened: Opened): void {
   test("a run that ends in its first pass is never open", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { when: "false" }, b: { needs: ["a"] } }));
-    const [open, ended] = await store.transact({ name: "look" }, async (tx) => [
+    const [open, ended] = await store.transact({ name: "read" }, async (tx) => [
       await tx.lockRuns([run.ref], true),
       await tx.endedRuns([run.ref]),
     ]);
@@ -176,7 +176,7 @@ export function describeRuns(opened: Opened): void {
     });
   });
 
-  test("a step is moving on one side only, whatever the rows beside it say", async () => {
+  test("a step is moving on one side only, whatever its other rows hold", async () => {
     const { store } = opened();
     const run = await schedule(
       store,

@@ -1,4 +1,4 @@
-/** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
+/** Schedules: rows by name, locked before anything happens to them, one row for each occurrence. */
 import { expect, test } from "vitest";
 import type {
   NewSchedule,
@@ -73,7 +73,7 @@ export function describeSchedules(opened: Opened): void {
       await tx.writeOccurrences(occurrences);
     });
   const stored = (record: ScheduleRecord, ...times: number[]) =>
-    store().transact({ name: "look" }, async (tx) => {
+    store().transact({ name: "read" }, async (tx) => {
       await tx.lockSchedules([record.id], true);
       const { id: scheduleId, series } = record;
       return tx.loadOccurrences(times.map((nominalTime) => ({ scheduleId, series, nominalTime })));
@@ -115,7 +115,7 @@ export function describeSchedules(opened: Opened): void {
     expect(await insert()).toBe(true);
   });
 
-  test("one whose moment has come is due in its partition, and no other", async () => {
+  test("one whose time has come is due in its partition, and no other", async () => {
     const partition = ownPartition();
     const other = ownPartition();
     const due = { ...NEXT, wakeAt: 1 };
@@ -130,7 +130,7 @@ export function describeSchedules(opened: Opened): void {
     expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
   });
 
-  test("one that has moved on is due at its next moment, or never again", async () => {
+  test("one that has moved on is due at its next time, or never again", async () => {
     const partition = ownPartition();
     const record = await make({ partition, next: { ...NEXT, wakeAt: 1 } });
     const { id } = record;
@@ -174,7 +174,7 @@ export function describeSchedules(opened: Opened): void {
     expect((await store().dueRows([partition], 10)).schedules).toMatchObject([{ id }]);
   });
 
-  test("a moment has one fire; one without a run gives way, one with a run stays", async () => {
+  test("an occurrence is stored once; one without a run gives way, one with a run stays", async () => {
     const record = await make();
     const { ref } = await schedule(store(), workflow({ a: {} }));
     const missed = { count: 3, until: NEXT.at + 1_000 };
@@ -189,7 +189,7 @@ export function describeSchedules(opened: Opened): void {
     expect(await stored(record, NEXT.nominalTime)).toMatchObject([{ runId: ref.runId }]);
   });
 
-  test("the last fires of each are told, the newest moment first, with how their runs stand", async () => {
+  test("the last occurrences of each are listed, newest first, with the state of their runs", async () => {
     const namespaceId = await newNamespace(store());
     const [a, b] = [await make({ namespaceId, name: "a" }), await make({ namespaceId, name: "b" })];
     const { ref } = await schedule(store(), workflow({ a: {} }), { namespaceId });
@@ -207,7 +207,7 @@ export function describeSchedules(opened: Opened): void {
     expect(of(b.id)).toMatchObject([{ outcome: "refused", message: "no such workflow" }]);
   });
 
-  test("fires of a deleted schedule are forgotten in small batches, and it after them", async () => {
+  test("occurrences of a deleted schedule are forgotten in small batches, and it after them", async () => {
     const record = await make();
     const occurrences = [1, 2, 3].map((nominalTime) =>
       occurrenceOf(record, { nominalTime, at: nominalTime }),

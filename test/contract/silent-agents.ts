@@ -1,4 +1,4 @@
-/** Sessions that have fallen silent: they do not count as polling until they are heard again. */
+/** Sessions that have fallen silent: they do not count as polling until they call again. */
 import { expect, test } from "vitest";
 import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
 import type { EngineStore } from "../../server/store/store.ts";
@@ -19,10 +19,10 @@ export interface PolledRun extends Scheduled {
   readonly agents: readonly [AgentSeen, AgentSeen];
 }
 
-/** Who says of a lane whether somebody polls it. */
+/** Queries that report whether agents poll a lane. */
 export interface LaneReaders<S> {
   pollingState(store: S, run: PolledRun): Promise<object>;
-  /** What all of them say while so many of its two agents count as polling. */
+  /** What all of them return while so many of its two agents count as polling. */
   polledBy(agents: number): object;
   /** Of a lane whose agents poll, while two others are silent. */
   readonly othersSilent: object;
@@ -102,7 +102,7 @@ export function describeSilentAgents<S extends EngineStore>(
     expect(silent).not.toContain(run.agents[0].session);
   });
 
-  test("a session that beats and has lost a lease all the same is not silent", async () => {
+  test("a session that sends heartbeats and has lost a lease all the same is not silent", async () => {
     const { store } = opened();
     const run = await polledRun();
     const [{ session, agentId, agentVersion, namespaceId }, other] = run.agents;
@@ -126,7 +126,7 @@ export function describeSilentAgents<S extends EngineStore>(
     expect(await pollingState(run)).toEqual(polledBy(1));
   });
 
-  test("silent sessions of other queues, tasks and versions say nothing about a lane", async () => {
+  test("silent sessions of other queues, tasks and versions do not count for a lane", async () => {
     const { store } = opened();
     const run = await polledRun();
     const { namespaceId } = run;

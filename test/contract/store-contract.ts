@@ -67,13 +67,13 @@ export function describeStore<S extends EngineStore>(
     describe("runs", () => describeRuns(opened));
     describe("row guards", () => describeGuards(opened));
     describe("claims", () => describeClaims(opened));
-    describe("a look at what the transaction has made", () => describeHandedAtOnce(opened));
+    describe("a poll of what the transaction has made", () => describeHandedAtOnce(opened));
     describe("queues", () => describeQueues(opened));
     describe("circuits", () => describeCircuits(opened));
     describe("paused workflows", () => describePausedWorkflows(opened));
     describe("pins", () => describePins(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
-    describe("beats", () => describeHeartbeats(opened));
+    describe("heartbeats", () => describeHeartbeats(opened));
     describe("silent agents", () => describeSilentAgents(opened, ENGINE_READERS));
     describe("durations", () => describeDurations(opened));
     describe("due rows", () => describeDue(opened));

@@ -1,4 +1,4 @@
-/** The trace that a run is part of: stored when it begins, told with its tasks and by itself. */
+/** The trace that a run is part of: stored when it begins, read with its tasks and by itself. */
 import { expect, test } from "vitest";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { claimOne, type Opened, schedule } from "./fixture.ts";

@@ -1,5 +1,5 @@
 /**
- * Triggers: kept by name with what their callers are known by; a row for each ended run that one
+ * Triggers: stored by name with what their callers are known by; a row for each ended run that one
  * waits for, until it is settled.
  */
 import { expect, test } from "vitest";
@@ -78,7 +78,7 @@ export function describeTriggers(opened: Opened): void {
     expect(await store().triggers.find(await newNamespace(store()), "push")).toBeNull();
   });
 
-  test("of a bearer only the digest is kept, and no secret outlives another kind of auth", async () => {
+  test("of a bearer only the digest is stored, and no secret outlives another kind of auth", async () => {
     const namespaceId = await newNamespace(store());
     await put(namespaceId, inbound("push"), SECRET);
     expect(await put(namespaceId, inbound("push", "bearer"))).toBeNull();
@@ -132,13 +132,13 @@ export function describeTriggers(opened: Opened): void {
     });
   });
 
-  test("an end that nobody has acted on is overdue, and one that is settled is not", async () => {
+  test("an end that no server has acted on is overdue, and one that is settled is not", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
     const run = await begin(namespaceId, partition);
     await end(run);
-    // Of this moment: a second from now it will have been.
+    // Of this instant: a second from now it will have been.
     const overdue = async () => (await store().overdue([partition], -1_000)).rows["run-end"];
     // Webhooks of other tests may be due in the same partition.
     const outside = async () => (await store().dueRows([partition], 10)).outside;
@@ -163,7 +163,7 @@ export function describeTriggers(opened: Opened): void {
     expect(number).toBeGreaterThan(0);
   });
 
-  test("an end that is settled is gone, and one to be looked at again is not there at once", async () => {
+  test("an end that is settled is gone, and one to be checked again is not there at once", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
@@ -179,7 +179,7 @@ export function describeTriggers(opened: Opened): void {
     expect(await ended(partition)).toEqual([]);
   });
 
-  test("an end stays to be looked at where the run that it has set off is lost again", async () => {
+  test("an end stays to be checked where the run that it has started is lost again", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
@@ -190,7 +190,7 @@ export function describeTriggers(opened: Opened): void {
     expect(await store().triggers.ended([partition], 10)).toEqual([first]);
   });
 
-  test("what a deleted trigger had waited for says so", async () => {
+  test("what a deleted trigger had waited for is marked so", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
@@ -200,7 +200,7 @@ export function describeTriggers(opened: Opened): void {
     expect(found).toMatchObject([{ trigger: "any", definition: null }]);
   });
 
-  test("a run tells how many triggers stand behind it, or behind the runs whose child it is", async () => {
+  test("a run has the count of triggers behind it, or behind the runs whose child it is", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
@@ -217,7 +217,7 @@ export function describeTriggers(opened: Opened): void {
     ]);
   });
 
-  test("how many triggers stand behind a run is forgotten after its end, and not before nothing asks for it", async () => {
+  test("the count of triggers behind a run is deleted after its end, once nothing asks for it", async () => {
     const namespaceId = await newNamespace(store());
     const partition = ownPartition();
     await put(namespaceId, atEnd("any"));
@@ -225,7 +225,7 @@ export function describeTriggers(opened: Opened): void {
     const run = await begin(namespaceId, partition, { triggered });
     const parent = { runId: run.ref.runId, stepId: "a" };
     const forget = () => store().forgetOld(1_000, { triggeredMs: 0 });
-    /** As the end of a child of the run tells it, which is settled then. */
+    /** As the end of a child of the run has it, which is settled then. */
     const depths = async () => {
       const found = await store().triggers.ended([partition], 10);
       await store().triggers.settle(found.map(({ id }) => ({ id, again: false, began: null })));

@@ -1,6 +1,7 @@
 /**
- * The moments of calendars, against local times that are counted minute by minute: whatever the
- * library and the zones do, each named local time is one moment, at the instant that the rules say.
+ * The times of calendars, against local times that are counted minute by minute: whatever the
+ * library and the zones do, each named local time is one occurrence, at the instant that the rules
+ * give.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -78,7 +79,7 @@ function names({ minutes, hours, weekdays }: Fields, local: number): boolean {
   );
 }
 
-/** Instants of the moments later than `from`, up to `until`: the rule, counted by hand. */
+/** Instants of the occurrences later than `from`, up to `until`: the rule, counted by hand. */
 function countedByHand(fields: Fields, timeZone: string, from: number, until: number) {
   const wall = wallOf(timeZone);
   const found = new Set<number>();
@@ -103,7 +104,7 @@ function between(times: CalendarTimes, from: number, until: number): readonly No
   return found;
 }
 
-describe("the moments of a cron expression", () => {
+describe("the times of a cron expression", () => {
   test("are each named local time once, at the instant that clocks first show or pass it", () => {
     const around = fc.record({
       change: fc.constantFrom(...CHANGES),
@@ -144,7 +145,7 @@ describe("the moments of a cron expression", () => {
     ]);
   });
 
-  test("all of a gap is one moment, named after the local time that is really there", () => {
+  test("all of a gap is one occurrence, named after the local time that is really there", () => {
     const night = ["2026-03-29T00:29:00Z", "2026-03-29T01:30:00Z"] as const;
     expect(at("*/15 * * * *", "Europe/Berlin", ...night)).toEqual([
       ["2026-03-29T00:30:00.000Z", "2026-03-29T01:30"],
@@ -181,7 +182,7 @@ describe("the moments of a cron expression", () => {
   });
 });
 
-describe("the moments of an interval", () => {
+describe("the times of an interval", () => {
   test("are at its distance from multiples since 1970, whatever the clocks do", () => {
     const asked = fc.record({
       everyMs: fc.integer({ min: 10_000, max: 366 * DAY }),
@@ -241,7 +242,7 @@ describe("a calendar", () => {
     ([text = ""]) => expect(calendarProblem(cron(text, "Asia/Tokyo"), NOW)).toBeNull(),
   );
 
-  test("names its moments for people", () => {
+  test("names its times for people", () => {
     const nominalTime = Date.parse("2026-03-29T02:30:00Z");
     expect(nominalTimeText(cron("30 2 * * *", "Europe/Berlin"), nominalTime)).toBe(
       "2026-03-29T02:30:00[Europe/Berlin]",

@@ -1,4 +1,4 @@
-/** What is kept as text is read back as it was said, bytes and names of any kind among it. */
+/** What is stored as text is read back as it was given, bytes and names of any kind among it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition/definition.ts";
@@ -28,7 +28,7 @@ const definition = fc.record({
 });
 const name = fc.oneof(fc.string(), fc.constantFrom("data", "$bytes", "type"));
 
-test("a definition is read back as it was said", () => {
+test("a definition is read back as it was given", () => {
   fc.assert(
     fc.property(definition, (original) => {
       expect(definitionFromText(definitionText(original))).toEqual(original);
@@ -52,7 +52,7 @@ test("bytes as a connection gives them make the same text, and are read back as 
   );
 });
 
-test("a schedule is read back as it was said, whatever its labels are called", () => {
+test("a schedule is read back as it was given, whatever its labels are called", () => {
   fc.assert(
     fc.property(payload, fc.dictionary(name, fc.string()), (input, labels) => {
       const original: ScheduleSpec = {

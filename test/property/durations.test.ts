@@ -1,4 +1,4 @@
-/** Sketches of durations: added in any order they say the same, within 1 % of what is true. */
+/** Sketches of durations: added in any order they are the same, within 1 % of what is true. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { typicalDurationOf } from "../../server/core/model/typical-duration.ts";

@@ -1,5 +1,5 @@
 /**
- * What the attempts of a random run say about effects, without a look at the marks of its steps:
+ * What the attempts of a random run say about effects, without the marks of its steps:
  * which may exist, which were undone, and whether a completed run has one effect of each step.
  */
 import { expect } from "vitest";
@@ -13,7 +13,7 @@ export function isUnknown(outcome: Outcome): boolean {
   return outcome.kind === "unknown" || (outcome.kind === "cancelled" && !outcome.noEffect);
 }
 
-/** What an attempt or a verify says about the attempts before it. */
+/** Whether it is known from this outcome what the attempts before it did. */
 export function isConclusive(outcome: Outcome): boolean {
   return isMade(outcome) || (outcome.kind === "failure" && outcome.noEffect);
 }
@@ -25,15 +25,15 @@ function isMade(outcome: Outcome): boolean {
   );
 }
 
-/** `open`: only the attempt of this fence may have made one, and it may still say. */
+/** `open`: only the attempt of this fence may have made one, and it may still report. */
 export type MayExist = "no" | "yes" | { readonly open: number };
 
 export interface History {
-  /** An effect was made, or may have been, and nobody has said since that there is none. */
+  /** An effect was made, or may have been, and no report has denied it since. */
   readonly mayExist: MayExist;
-  /** A person has said how it was. */
+  /** A person has decided how it was. */
   readonly decided: boolean;
-  /** Places in the list of effects. */
+  /** Indexes in the list of effects. */
   readonly undoReadyAt: number | null;
   readonly undoneAt: number | null;
 }
@@ -92,8 +92,8 @@ function mayExistAfter({ kind, fence, outcome }: Attempt, before: MayExist): May
 
 /**
  * G19: where the run has COMPLETED, a succeeded step that could settle its effects has the one of
- * the strategy that succeeded; one that failed and was passed over has none. What a person has said
- * about a step is the person's.
+ * the strategy that succeeded; one that failed and was passed over has none. What a person has
+ * decided about a step is the person's.
  */
 export function expectOneEffect(world: World): void {
   if (world.run().state.kind !== "COMPLETED") return;
@@ -115,7 +115,7 @@ function isDecided(world: World, { no }: Step): boolean {
   );
 }
 
-/** By the place of a strategy, what its attempts and its undos say. */
+/** By the index of a strategy, what its attempts and its undos report. */
 function effectsByStrategy(
   world: World,
   { no }: Step,
@@ -144,7 +144,7 @@ function effectsByStrategy(
   return found;
 }
 
-/** It failed, and its agent does not say that nothing is there. */
+/** It failed, and its agent does not report that nothing is there. */
 function isHalfMade({ kind, outcome }: Attempt): boolean {
   return (
     kind !== "verify" && kind !== "compensate" && outcome.kind === "failure" && !outcome.noEffect

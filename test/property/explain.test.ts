@@ -1,5 +1,5 @@
 /**
- * Whatever happens to a run: it is explained, with a moment or a person for everything that it
+ * Whatever happens to a run: it is explained, with a time or a person for everything that it
  * waits for, and with what its rules take from a person then, and nothing else.
  */
 import fc from "fast-check";
@@ -93,7 +93,7 @@ function isRunOwned(explanation: Explanation): boolean {
   return isOwned(explanation, run) || (first !== undefined && isOwned(explanation, first));
 }
 
-/** It has a moment, a person, or steps that have one. */
+/** It has a time, a person, or steps that have one. */
 function isOwned(
   explanation: Explanation,
   wait: Pick<StepWait, "waitsFor" | "next" | "actions">,
@@ -172,13 +172,13 @@ const ANSWERS: readonly AnswerKind[] = [
   "acknowledge",
 ];
 
-/** Answers, and what may be said to the run. */
+/** Answers, and the commands that the run may accept. */
 function offered(actions: readonly Action[]): readonly string[] {
   const events = actions.filter(({ kind }) => kind !== "signal" && kind !== "decide");
   return [...new Set(events.flatMap(eventsOf).map(inShort))].sort();
 }
 
-/** Of all that a person could say, what the rules accept and what changes the run. */
+/** Of all that a person could command, what the rules accept and what changes the run. */
 function taken(world: World, rules: Rules): readonly string[] {
   const events: RunEvent[] = [
     ...[true, false].map(cancelEvent),

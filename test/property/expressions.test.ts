@@ -25,7 +25,7 @@ function factsOf(input: Json): Facts {
 
 const json = jsonValues(4).map((value): Json => JSON.parse(JSON.stringify(value)));
 
-/** Words that expressions are made of, in any order: most are refused, some are read. */
+/** Tokens that expressions are made of, in any order: most are refused, some are read. */
 const tokens = fc
   .array(
     fc.constantFrom(
@@ -64,7 +64,7 @@ const readable = fc.letrec<{ value: string }>((tie) => ({
 describe("an expression", () => {
   const anyText = fc.oneof(tokens, readable, fc.string({ unit: "binary", maxLength: 60 }));
 
-  test("is refused with a place in its text, or gives a value or a message: it never throws", () => {
+  test("is refused with a position in its text, or gives a value or a message: it never throws", () => {
     fc.assert(
       fc.property(anyText, json, (text, input) => {
         const compiled = compileExpression(text, scope);
@@ -83,7 +83,7 @@ describe("an expression", () => {
     );
   });
 
-  test("comes out the same each time, also after others, and by what its facts say alone", () => {
+  test("has the same result each time, also after others, and depends on its facts alone", () => {
     fc.assert(
       fc.property(readable, readable, json, (text, other, input) => {
         const first = compileExpression(text, scope);
@@ -114,7 +114,7 @@ describe("an expression", () => {
 
 /** The template text that renders as this text. */
 function escapeTemplate(text: string): string {
-  // By a function: in a replacement text, "$$" would stand for one "$".
+  // By a function: in a replacement text, "$$" would mean one "$".
   return text.replaceAll("${", () => "$${");
 }
 
@@ -145,7 +145,7 @@ describe("a template", () => {
     );
   });
 
-  test("is refused or rendered, whatever stands in it", () => {
+  test("is refused or rendered, whatever is in it", () => {
     const text = fc.tuple(dollars, tokens, dollars).map(([a, b, c]) => `${a}\${${b}}${c}`);
     fc.assert(
       fc.property(fc.array(text), json, (texts, input) => {
@@ -190,7 +190,7 @@ test("a fallback's input has its own keys, and those of the step's input that it
   );
 });
 
-test("any JSON is a schema or is refused, and a check says so or nothing", () => {
+test("any JSON is a schema or is refused, and a check returns a problem or nothing", () => {
   const keyword = fc.constantFrom(
     ..."type properties items allOf anyOf not required enum const pattern minimum $ref $defs if then uniqueItems x".split(
       " ",

@@ -73,7 +73,7 @@ interface Member {
   readonly id: string;
   readonly world: World;
   readonly parent: Member | null;
-  /** Effects that were looked at. */
+  /** Effects that were handled. */
   seen: number;
 }
 
@@ -129,7 +129,7 @@ function insertChild(
   world.advance(member.world.now() - world.now());
   const child = { id: childId(member.id, step, fence), world, parent: member, seen: 0 };
   // What lets it begin is no message: it may come after the first of them.
-  family.letters.push({ to: child, from: "whoever inserted it", message: null });
+  family.letters.push({ to: child, from: "the run that inserted it", message: null });
   join(family, child);
 }
 
@@ -225,17 +225,17 @@ function heal(family: Family): void {
     else fire(family, member);
     spread(family, member);
   }
-  throw new Error("the family is not at rest");
+  throw new Error("the family has not come to an end");
 }
 
 function earliest(open: readonly Member[]): Member {
   const at = ({ world }: Member) => world.nextTimer()?.at ?? Number.POSITIVE_INFINITY;
   const [first] = [...open].sort((a, b) => at(a) - at(b));
-  if (!first) throw new Error("nobody is open");
+  if (!first) throw new Error("no run is open");
   return first;
 }
 
-/** Once all is delivered, a child does what its parent was told to do. */
+/** Once all is delivered, a child does what its parent was commanded to do. */
 function expectObedient(family: Family): void {
   while (family.letters.length > 0) deliver(family, 0);
   for (const { id, parent, world } of family.members.values()) {

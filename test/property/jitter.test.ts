@@ -1,6 +1,6 @@
 /**
- * Jitter keeps its promises of docs/SCHEDULES.md, whoever asks and whenever: never before the
- * moment, never past the jitter or the moment that follows, always the same, and spread.
+ * Jitter keeps its promises of docs/SCHEDULES.md, on every server and at any time: never before the
+ * nominal time, never past the jitter or the time that follows, always the same, and spread.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -37,7 +37,7 @@ type Asked = typeof asked extends fc.Arbitrary<infer Of> ? Of : never;
 
 function firstOf({ calendar, from }: Asked): NominalTime {
   const first = calendarTimesOf(calendar).firstAfter(from);
-  if (!first) throw new Error("each of these calendars has a moment to come");
+  if (!first) throw new Error("each of these calendars has a time to come");
   return first;
 }
 
@@ -45,14 +45,14 @@ function placedOf({ calendar, jitterMs, seed }: Asked, nominalTime: NominalTime)
   return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, nominalTime);
 }
 
-/** How far away from its moment it may be woken. */
+/** How far away from its nominal time it may be woken. */
 function roomOf({ calendar, jitterMs }: Asked, { nominalTime, at }: NominalTime): number {
   const following = calendarTimesOf(calendar).after(nominalTime);
   return Math.min(jitterMs, following ? following.at - at : jitterMs);
 }
 
-describe("a moment with jitter", () => {
-  test("is acted on from the moment on, within its jitter, and before the one that follows", () => {
+describe("an occurrence with jitter", () => {
+  test("starts from its nominal time on, within its jitter, and before the one that follows", () => {
     fc.assert(
       fc.property(asked, (of) => {
         const first = firstOf(of);
@@ -66,7 +66,7 @@ describe("a moment with jitter", () => {
     );
   });
 
-  test("is acted on at the same instant, whoever asks, and as the next one of a firing too", () => {
+  test("starts at the same instant on every server, and as the next one of a firing too", () => {
     fc.assert(
       fc.property(asked, (of) => {
         const first = firstOf(of);
@@ -84,7 +84,7 @@ describe("a moment with jitter", () => {
     );
   });
 
-  test("is spread: schedules of one moment over their jitter, moments of one schedule too", () => {
+  test("is spread: schedules of one time over their jitter, times of one schedule too", () => {
     const calendar: Calendar = { kind: "interval", everyMs: HOUR, offsetMs: 0 };
     const of = { calendar, jitterMs: 60_000, from: 1_700_000_000_000 };
     const shareOf = (seed: string, from: number): number => {
@@ -97,7 +97,7 @@ describe("a moment with jitter", () => {
     for (const shares of [overSchedules, overOccurrences])
       for (let tenth = 0; tenth < 10; tenth++) {
         const within = shares.filter((share) => Math.floor(share * 10) === tenth).length;
-        // 100 are fair; chance alone strays by 9.5.
+        // 100 are fair; the standard deviation is 9.5.
         expect(Math.abs(within - 100), `tenth ${tenth}`).toBeLessThan(50);
       }
   });

@@ -1,5 +1,5 @@
 /**
- * Whatever happens to a run: what its pages say is what the rules have made of it, and the rows
+ * Whatever happens to a run: what its pages hold is what the rules have made of it, and the rows
  * beside them, each changed by the difference that a write makes, are those of the last version.
  */
 import fc from "fast-check";
@@ -76,7 +76,7 @@ test("the stored wake-up of a page is there while it has a timer, and never too 
   });
 });
 
-test("the pages say what the rules have made of the run, and so does their text", () => {
+test("the pages hold what the rules have made of the run, and so does their text", () => {
   forEveryLife(({ versions, pages }, world) => {
     const { run, steps } = world.view();
     const stored = new Map([...pages.values()].flatMap((page) => [...page.steps]));

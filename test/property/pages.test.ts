@@ -1,4 +1,4 @@
-/** A page is read back as it was written, whatever it says. */
+/** A page is read back as it was written, whatever it holds. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodePage, encodePage } from "../../server/core/page/codec.ts";

@@ -68,7 +68,7 @@ test("what is plain is right by the proto", () => {
   expect(plain).toBeGreaterThan(100);
 });
 
-test("one plain item stands for the others, and for none that is not", () => {
+test("one plain item represents the others, and none that is not plain", () => {
   const plain = create(TaskResultSchema, { taskToken: "t", outcome: successOf(undefined) });
   const wrong = create(TaskResultSchema, { taskToken: "", outcome: successOf(undefined) });
   const bare = create(HeartbeatReportSchema, { taskToken: "t" });

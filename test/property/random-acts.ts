@@ -47,23 +47,23 @@ export type Act =
       readonly pauses: boolean;
       readonly called: CallbackOutcome | null;
     }
-  /** It runs past its time, and then, maybe, its agent speaks after all. */
+  /** It runs past its time, and then, maybe, its agent reports after all. */
   | {
       readonly kind: "overrun";
       readonly pick: number;
       readonly heartbeats: boolean;
       readonly outcome: ReportedOutcome | null;
     }
-  /** Cancelled; whoever holds a task says so, maybe, and maybe the person gives the undoing up. */
+  /** Cancelled; the agents report it, maybe, and maybe the person gives the undoing up. */
   | {
       readonly kind: "cancel";
       readonly undo: boolean;
       readonly outcome: ReportedOutcome | null;
       readonly givesUp: boolean;
     }
-  | { readonly kind: "beat"; readonly session: number }
+  | { readonly kind: "heartbeat"; readonly session: number }
   | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "next-moment"; readonly lateMs: number; readonly polled: boolean }
+  | { readonly kind: "next-timer"; readonly lateMs: number; readonly polled: boolean }
   | { readonly kind: "pass"; readonly inputs: readonly Input[]; readonly draw: number };
 
 /** An event of a pass, before it is known which task or step it is about. */
@@ -77,7 +77,7 @@ export type Input =
     }
   | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
   | {
-      readonly kind: "moment";
+      readonly kind: "timer";
       readonly pick: number;
       readonly polled: boolean;
       readonly gapMs: number;
@@ -97,7 +97,7 @@ export type Input =
     }
   | { readonly kind: "answer"; readonly pick: number; readonly answer: AnswerKind }
   | { readonly kind: "pause" }
-  | { readonly kind: "told"; readonly message: Message }
+  | { readonly kind: "message"; readonly message: Message }
   /** The child of a step has ended. */
   | {
       readonly kind: "child";
@@ -154,7 +154,7 @@ const ANSWERS: readonly AnswerKind[] = [
 const pick = fc.nat({ max: 30 });
 const session = fc.nat({ max: SESSIONS - 1 });
 
-/** What another run may tell it. */
+/** Messages that another run may send it. */
 const messages: fc.Arbitrary<Message> = fc.oneof(
   fc.constantFrom<Message>({ kind: "permit" }, { kind: "no-permit" }, { kind: "make-room" }),
   fc.constantFrom<Message>({ kind: "pause" }, { kind: "resume" }, { kind: "cancel", undo: true }),
@@ -200,7 +200,7 @@ const anyInput: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant("moment" as const),
+      kind: fc.constant("timer" as const),
       pick,
       polled: fc.boolean(),
       gapMs: fc.constantFrom(0, 0, 1_000),
@@ -241,7 +241,7 @@ const anyInput: fc.Arbitrary<Input> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("told" as const), message: messages }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("message" as const), message: messages }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -311,7 +311,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       givesUp: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("beat" as const), session }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("heartbeat" as const), session }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -322,7 +322,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constant("next-moment" as const),
+      kind: fc.constant("next-timer" as const),
       lateMs: fc.constantFrom(0, 0, 1_000, 60_000),
       polled: fc.boolean(),
     }),

@@ -54,13 +54,13 @@ function perform(world: World, next: Act): void {
       if (next.outcome) for (const held of leased(world)) world.report(held, next.outcome);
       if (next.givesUp) world.cancel(false);
       return;
-    case "beat":
+    case "heartbeat":
       world.heartbeat(`s${next.session}`);
       return;
     case "wait":
       world.advance(next.ms);
       return;
-    case "next-moment": {
+    case "next-timer": {
       const due = world.nextTimer();
       if (!due) return;
       world.advance(Math.max(0, due.at - world.now()) + next.lateMs);
@@ -76,8 +76,8 @@ function perform(world: World, next: Act): void {
 }
 
 /**
- * Agents fall silent, one after the other, with a task: each of its leases ends as lost. Tells the
- * last of them.
+ * Agents fall silent, one after the other, with a task: each of its leases ends as lost. Returns
+ * the last of them.
  */
 function lose(world: World, which: number, times: number): Held | undefined {
   let held = claimAny(world, which, which) ?? pickOf(leased(world), which);
@@ -103,7 +103,7 @@ function defer(world: World, { pick: which, pauses, called }: Extract<Act, { kin
   world.fire(held.step);
 }
 
-/** An agent keeps beating past its time; having heard that it should stop, it does not. */
+/** An agent sends heartbeats past its time; though it knows that it should stop, it does not. */
 function overrun(
   world: World,
   { pick: which, heartbeats, outcome }: Extract<Act, { kind: "overrun" }>,
@@ -121,7 +121,7 @@ function overrun(
   world.fire(held.step);
   if (heartbeats) world.heartbeat(held.session);
   world.advance(heartbeats ? lease.cancelMs : lease.heartbeatMs);
-  // Nobody could have heard whether it names its task until now: it is looked at again.
+  // No server could have received its heartbeat until now: it is checked again.
   if (!heartbeats && leaseOf(world, held.step))
     world.fire(held.step, { watchingSince: world.now() - 1 });
   if (leaseOf(world, held.step)) world.fire(held.step);
@@ -150,7 +150,7 @@ function eventOf(world: World, one: Input): RunEvent | null {
       const { step, fence, secret } = held;
       return { kind: one.kind, step, fence, secret };
     }
-    case "moment": {
+    case "timer": {
       const step = pickOf(world.steps(), one.pick);
       if (!step) return null;
       const watchingSince = one.gapMs === 0 ? 0 : world.now() - one.gapMs;
@@ -180,7 +180,7 @@ function eventOf(world: World, one: Input): RunEvent | null {
       return { kind: "pause", note: "" };
     case "resume":
       return { kind: "resume", note: "" };
-    case "told":
+    case "message":
       return world.messagesEvent(one.message);
     case "child": {
       const step = pickOf(withChildren(world), one.pick);
@@ -233,7 +233,7 @@ function leased(world: World): readonly Held[] {
   return world.handedOut.filter((held) => leaseOf(world, held.step)?.secret === held.secret);
 }
 
-/** Tasks that ended, though nobody knows how, and were not handed out again. */
+/** Tasks that ended with an unknown outcome, and were not handed out again. */
 function open(world: World): readonly Held[] {
   return world.handedOut.filter((held) => {
     const step = world.step(held.step);
@@ -246,14 +246,14 @@ function pickOf<T>(among: readonly T[], which: number): T | undefined {
 }
 
 /**
- * From here on agents do their work and every moment fires in time: the run must come to its end,
- * or wait for a person. Tells how many events it took.
+ * From here on agents do their work and every timer fires in time: the run must come to its end,
+ * or wait for a person. Returns how many events it took.
  */
 export function heal(world: World, eventsMax: number): number {
   let events = 0;
   const count = (): void => {
     events++;
-    if (events > eventsMax) throw new Error(`not at rest after ${events} events`);
+    if (events > eventsMax) throw new Error(`not ended after ${events} events`);
   };
   for (;;) {
     const { state } = world.run();
@@ -273,7 +273,7 @@ export function heal(world: World, eventsMax: number): number {
       continue;
     }
     const ready = world.steps().find((step) => movingSide(step)?.state.kind === "READY");
-    // A session of its own for each task: none is kept waiting for another agent.
+    // A session of its own for each task: none waits for another agent.
     const held = ready && world.tryClaim(ready.no, `healer ${events}`);
     count();
     if (held) world.report(held, success());

@@ -1,4 +1,4 @@
-/** Random workflows, as data that fast-check can shrink, and what their expressions say. */
+/** Random workflows, as data that fast-check can shrink, and what their expressions evaluate to. */
 import fc from "fast-check";
 import type {
   CompensateDefinition,
@@ -81,7 +81,7 @@ const works: fc.Arbitrary<StepWork> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: "run" as const, workflow: "other" }) },
 );
 
-/** What a `run` step says otherwise than a task. */
+/** The rules of a `run` step that differ from a task's. */
 const childRules: fc.Arbitrary<Partial<StepRules>> = fc.record(
   {
     onFailure: fc.constantFrom("escalate" as const, "escalate" as const, "compensate" as const),
@@ -115,7 +115,7 @@ function randomMaps(): readonly MapWork[] {
   ];
 }
 
-/** What a task says of its effects, with the verify that it then needs. */
+/** The `effects` of a task, with the verify that it then needs. */
 const effects: fc.Arbitrary<Pick<StepRules, "effects" | "verify">> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   { weight: 2, arbitrary: fc.constant({ effects: "once" as const }) },
@@ -192,7 +192,7 @@ export const beginnings: fc.Arbitrary<Beginning> = fc.oneof(
   },
 );
 
-/** Some of the steps that nothing needs run always: they keep what such a step may say. */
+/** Some of the steps that nothing needs run always: they keep the keys that it may have. */
 function withAlways(definition: Definition, some: number): Definition {
   const needed = new Set(definition.steps.flatMap((step) => step.needs));
   const steps = definition.steps.map((step, no): StepDefinition => {
@@ -208,14 +208,14 @@ function withAlways(definition: Definition, some: number): Definition {
   return { ...definition, steps };
 }
 
-/** The evaluator of a random definition: its `when` is a word that is the verdict. */
+/** The evaluator of a random definition: its `when` is the name of its result. */
 export function evaluatorOf(definition: Definition): Evaluator {
   return {
     ...plainEvaluator(definition),
     condition: (no) => {
       const condition = definition.steps[no]?.when ?? "true";
       return condition === "broken"
-        ? { kind: "failed", message: "it says broken" }
+        ? { kind: "failed", message: "it is broken" }
         : { kind: "value", value: condition === "true" };
     },
     input: (stepKey, planned) => {

@@ -1,5 +1,5 @@
 /**
- * Whatever became of a run that has ended, a new run of it keeps the laws of a pass, does no kept
+ * Whatever became of a run that has ended, a new run of it keeps the laws of a pass, does no reused
  * step again, undoes what it keeps when it undoes, and comes to its end. All from one seed.
  */
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { leavesEffect } from "../../server/core/model/strategy.ts";
 import { planStepAt } from "../../server/core/plan/plan.ts";
 import { stepsToReuse } from "../../server/core/recovery/reuse.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
-import { reusedOf } from "../support/kept-steps.ts";
+import { reusedOf } from "../support/reused-steps.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
 import { definitions, evaluatorOf } from "./random-run.ts";
@@ -47,7 +47,7 @@ test("a run that is done again keeps its laws, and comes to its end", () => {
   expect(keeping).toBeGreaterThan(RUNS / 10);
 });
 
-test("what is kept ended well, and so did all that it needs; nothing of a step that runs anew", () => {
+test("what is reused ended well, and so did all that it needs; nothing of a step that runs anew", () => {
   fc.assert(
     fc.property(definitions, lives, fc.nat(7), (definition, acts, which) => {
       const old = createWorld(definition, evaluatorOf(definition));

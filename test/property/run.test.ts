@@ -1,7 +1,7 @@
 /**
  * Whatever happens to a run, in whatever order: the laws of a pass hold (support/core-laws.ts), and
  * once agents do their work again it ends, or asks a person. All from one seed, so that a failure
- * is the same everywhere; to look further, change SEED or raise RUNS.
+ * is the same everywhere; to test further, change SEED or raise RUNS.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -50,7 +50,7 @@ test("the random runs take every row of the state table", () => {
   expect(everyEdge().filter((edge) => !taken.has(edge))).toEqual([]);
 });
 
-test("a run whose agents succeed and whose moments are in time completes without a setback", () => {
+test("a run whose agents succeed and whose timers are in time completes without a setback", () => {
   fc.assert(
     fc.property(definitions.map(plainTasks), (definition) => {
       const world = createWorld(definition, evaluatorOf(definition));
@@ -73,7 +73,7 @@ function plainTasks(definition: Definition): Definition {
   return { ...definition, steps };
 }
 
-/** It has ended, with no question left open, or it waits for an answer to one. */
+/** The run has ended, with no question left open, or it waits for an answer to one. */
 function expectAtEnd(world: World): void {
   const { state } = world.run();
   const open = world
@@ -114,7 +114,7 @@ function expectUndone(world: World): void {
 
 /**
  * What must not be repeated blindly is handed out again only when it is known what became of the
- * attempt before, or that is undone, or a person said so; and never while that may still act.
+ * attempt before, or that is undone, or a person decided so; and never while that may still act.
  */
 function expectNotBlind(world: World): void {
   const unknown = new Set<number>();

@@ -1,7 +1,7 @@
 /**
  * Random lives of schedules over the memory store: clocks that jump both ways, owners that come and
- * go, firings that die before their commit, pauses and backfills. Whatever happens, a moment has
- * one fire, a fire at most one run, and no moment is left out.
+ * go, firings that die before their commit, pauses and backfills. Whatever happens, a time has
+ * one occurrence, an occurrence at most one run, and no time is left out.
  */
 
 import fc from "fast-check";
@@ -24,7 +24,7 @@ const NAME = "etl";
 
 type Act =
   | { readonly kind: "time"; readonly ms: number }
-  /** The next moment comes, or is so far away. */
+  /** The next time comes, or is so far away. */
   | { readonly kind: "next"; readonly ms: number }
   | { readonly kind: "fire" | "die" | "pause" | "resume"; readonly by: number }
   | { readonly kind: "backfill"; readonly hours: number };
@@ -120,7 +120,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
 
   const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
 
-  /** The partition moves to whoever is to act. */
+  /** The partition moves to the server that is to act. */
   async function ownedBy(by: number) {
     const session = owners[by];
     if (!session) throw new Error(`there is no owner ${by}`);
@@ -159,7 +159,7 @@ async function made<T>(found: Promise<T | null>): Promise<T> {
   return one;
 }
 
-test("each moment has one fire, a fire at most one run, and no moment is left out", async () => {
+test("each time has one occurrence, an occurrence at most one run, and no time is left out", async () => {
   let started = 0;
   const life = fc.record({
     calendar: fc.constantFrom(...calendars),
@@ -175,7 +175,7 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
       started += found.filter((one) => one.cause === "calendar" && one.runId !== null).length;
       expect(new Set(runs).size).toBe(runs.length);
       expect(await countRuns()).toBe(runs.length);
-      // Each moment from the first to the next is fired, or one of those that a mark speaks of.
+      // Each time from the first to the next has fired, or is one of those that a mark covers.
       const seen = new Set(found.map(({ at }) => at));
       const marks = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
       const end = (await next())?.at ?? START;
@@ -184,7 +184,7 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
       while (one && one.at < end) {
         const { at } = one;
         const known = seen.has(at) || marks.some((mark) => mark.at <= at && at < mark.until);
-        expect(known, `the moment at ${new Date(at).toISOString()} is left out`).toBe(true);
+        expect(known, `the time at ${new Date(at).toISOString()} is left out`).toBe(true);
         one = times.after(one.nominalTime);
       }
     }),
@@ -193,7 +193,7 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
   expect(started).toBeGreaterThan(100);
 });
 
-test("a pause that ends at the very instant of a moment leaves that one to fire", async () => {
+test("a pause that ends at the very instant of an occurrence leaves that one to fire", async () => {
   const { act, occurrences } = await world({ kind: "interval", everyMs: HOUR, offsetMs: 0 }, 0);
   await act({ kind: "pause", by: 0 });
   await act({ kind: "time", ms: 90 * 60_000 });

@@ -1,7 +1,7 @@
 /**
  * The spans of a run, whatever happens to it: each try and each intervention is one, under the one
- * root that comes with the end; none is told twice, and each is as the catalogue has it. They are
- * made pass by pass and of nothing else, as by servers that have never heard of the run before.
+ * root that comes with the end; none is exported twice, and each is as the catalogue has it. They
+ * are made pass by pass and of nothing else, as by servers that have never loaded the run before.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -57,7 +57,7 @@ const ROWS: ReadonlySet<string> = new Set(["supervise", "failure", "report"]);
 
 const found = new Set<string>();
 
-test("each try and each intervention is one span below the root, and none is told twice", () => {
+test("each try and each intervention is one span below the root, and none is exported twice", () => {
   fc.assert(
     fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
       const startAt = START + startInMs;
@@ -76,7 +76,7 @@ test("each try and each intervention is one span below the root, and none is tol
 function expectTraced(world: World, spans: readonly SpanData[]): void {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const effects = world.passes.flatMap(({ effects }) => effects);
-  // What is one row of history is one span, though two passes of one moment may write it.
+  // What is one row of history is one span, though two passes of one instant may write it.
   const supervised = spans.filter(({ of: name }) => name === "supervise");
   const others = spans.filter(({ of: name }) => !ROWS.has(name));
   expect(ids(others).size).toBe(others.length);
@@ -120,7 +120,7 @@ function expectWellMade(world: World, spans: readonly SpanData[]): void {
   }
 }
 
-test("the random runs have every span that a pass alone can tell", () => {
+test("the random runs have every span that a pass alone can make", () => {
   // A task leaves its queue by a claim; a question is read with its times; children need others.
   const others = ["queue", "escalation"];
   expect(Object.keys(SPANS).filter((of) => !found.has(of) && !others.includes(of))).toEqual([]);
@@ -139,7 +139,7 @@ test("ids are of the length that W3C has, and differ by all that they are made o
   expect(traceIdOf(RUN_ID)).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("a share of the runs is sampled, and whoever asks with a greater share samples them too", () => {
+test("a share of the runs is sampled, and a greater share samples them too", () => {
   const ids = fc.stringMatching(/^[0-9a-f]{32}$/);
   const share = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(

@@ -1,4 +1,4 @@
-/** Short words for tests that play the server to an agent of the SDK. */
+/** Short names for tests that play the server to an agent of the SDK. */
 import { setImmediate as immediate } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { type Task, TaskKind, TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";
@@ -42,7 +42,7 @@ export const carryOn = {
   answer: { case: "carryOn" as const, value: { leaseFor: toDuration(9_000) } },
 };
 
-/** A server whose polls, beats and reports are answered by the test; closed with the test. */
+/** A server whose polls, heartbeats and reports are answered by the test; closed with the test. */
 export async function givenServer(port = 0): Promise<FakeServer> {
   const server = await startFakeServer(port);
   onTestFinished(() => server.stop());

@@ -1,6 +1,6 @@
-// A way to PostgreSQL that can turn into a black hole: bytes go in and do not come out, and nobody
-// is told. Connections stay open, new ones are accepted and not answered, ends are not passed on.
-// When it opens again all that was on its way arrives, late and in order.
+// A way to PostgreSQL that can turn into a black hole: bytes go in and do not come out, and neither
+// side is notified. Connections stay open, new ones are accepted and not answered, ends are not
+// passed on. When it opens again all that was on its way arrives, late and in order.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 

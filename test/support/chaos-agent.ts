@@ -1,5 +1,5 @@
 // An agent for the chaos test: books and cancels in a ledger file of its own making, one line an
-// effect, and is as unreliable as its seed says.
+// effect, and is as unreliable as its seed makes it.
 import { appendFileSync } from "node:fs";
 import { createAgent } from "../../sdk/typescript/agent.ts";
 import { PermanentError, TransientError, UnknownError } from "../../sdk/typescript/task-errors.ts";

@@ -20,7 +20,7 @@ export interface TestPlane extends ControlPlane {
   close(): Promise<void>;
 }
 
-/** `supervise: false`: nobody looks for due rows unless the test calls `watches.lookOnce`. */
+/** `supervise: false`: no scan for due rows runs unless the test calls `watches.lookOnce`. */
 export async function openPlane(
   connectionString: string,
   {
@@ -60,13 +60,13 @@ export interface TestAgent {
     tasks?: readonly string[],
     waitMs?: number,
   ): Promise<readonly HandedTask[]>;
-  /** One task, or an error that says that none came. */
+  /** One task, or an error if none came. */
   take(waitMs?: number): Promise<HandedTask>;
   report(task: HandedTask, outcome: Reported): ReturnType<ControlPlane["dispatcher"]["complete"]>;
   heartbeat(tasks: readonly HandedTask[]): ReturnType<ControlPlane["dispatcher"]["heartbeat"]>;
 }
 
-/** Of a poll that waits as long as it said. */
+/** Of a poll that waits as long as it asked to. */
 export const UNENDED: PollEnds = Object.freeze({
   over: new AbortController().signal,
   gone: new AbortController().signal,

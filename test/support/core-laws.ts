@@ -3,7 +3,7 @@
  *
  * The same arguments give the same decision; a partial view gives the same one; so do the events
  * one by one; the effects alone make the new state; no invariant is broken; each transition is in
- * the state table; a report of an attempt that is not current changes nothing; and no moment is set
+ * the state table; a report of an attempt that is not current changes nothing; and no timer is set
  * in the past.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -53,7 +53,7 @@ export interface CheckedPass {
   readonly edgesTaken: readonly EdgeTaken[];
 }
 
-/** Every row of the table, in the form in which a pass tells what it took. */
+/** Every row of the table, in the form in which a pass records what it took. */
 export function everyEdge(): readonly EdgeTaken[] {
   return [
     ...RUN_EDGES.map(({ from, on, to }) => edge("run", from, on, to)),
@@ -107,7 +107,7 @@ function edge(of: "run" | "forward" | "undo", from: string, on: string, to: stri
 
 const known: ReadonlySet<EdgeTaken> = new Set(everyEdge());
 
-/** Steps that a pass does not name are not looked at: a store need not load them. */
+/** Steps that a pass does not name are not read: a store need not load them. */
 function checkPartialView(pass: PassToCheck, whole: Decision<PassItem>): void {
   const { rules, before, now, items } = pass;
   const wanted = stepsToLoad(
@@ -148,7 +148,7 @@ function followEffects(
     for (const [no, step] of after.steps) {
       const row = view.steps.get(no);
       const was = row ?? untouchedStep(no, shape(no).needs);
-      // A first row says nothing new about the side that did not move.
+      // A first row has nothing new about the side that did not move.
       const moved = (side: "forward" | "undo"): boolean =>
         row ? row[side] !== step[side] : !isDeepStrictEqual(was[side], step[side]);
       for (const side of ["forward", "undo"] as const)
@@ -178,7 +178,7 @@ function checkReport(
     if (!holds) throw new Error(`${what}: ${JSON.stringify(event)} got ${JSON.stringify(answer)}`);
   };
   const step = before.steps.get(event.step);
-  const unmatched: RunEvent = { kind: "undelivered", step: 0, fence: 0, secret: "nobody's" };
+  const unmatched: RunEvent = { kind: "undelivered", step: 0, fence: 0, secret: "unknown" };
   const anyway = decide(rules, before, now, [{ event: unmatched, draw: 0 }]).effects;
   const own = effects.filter(
     (effect) =>
@@ -232,11 +232,11 @@ function show(value: unknown): string {
 }
 
 /**
- * Looks begin where nothing was left, so a moment that is set in the past may be found a minute
- * late, by the look at everything.
+ * Scans begin where nothing was left, so a timer that is set in the past may be found a minute
+ * late, by the scan of everything.
  */
 function checkTime(effect: Effect, now: EpochMs): void {
   const set = effect.kind === "made-ready" ? effect.ready : effect;
   if ("wakeAt" in set && set.wakeAt < now)
-    throw new Error(`${effect.kind} sets a moment ${now - set.wakeAt} ms in the past`);
+    throw new Error(`${effect.kind} sets a timer ${now - set.wakeAt} ms in the past`);
 }

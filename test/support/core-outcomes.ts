@@ -18,19 +18,19 @@ export const failure = (
   kind: "failure",
   class: more.permanent ? "permanent" : "transient",
   code,
-  message: `it said ${code}`,
+  message: `it failed with ${code}`,
   retryAfterMs: more.retryAfterMs ?? null,
   noEffect: more.noEffect ?? false,
 });
 
-/** What somebody with a callback token may say. */
+/** What a caller with a callback token may report. */
 export const calledBack: Readonly<Record<"success" | "failure", CallbackOutcome>> = Object.freeze({
   success: { kind: "success", output: { kind: "json", json: '"called"' } },
   failure: {
     kind: "failure",
     class: "transient",
     code: "busy",
-    message: "it said busy",
+    message: "it was busy",
     retryAfterMs: null,
     noEffect: false,
   },
@@ -39,13 +39,13 @@ export const calledBack: Readonly<Record<"success" | "failure", CallbackOutcome>
 /** What no retry mends. */
 export const broken: ReportedOutcome = failure("broken", { permanent: true });
 
-/** What a verify says of an effect that did not happen. */
+/** What a verify reports of an effect that did not happen. */
 export const nothingThere: ReportedOutcome = failure("nothing-there", { noEffect: true });
 
 export const unknown = (code = "drover.unknown"): ReportedOutcome => ({
   kind: "unknown",
   code,
-  message: "nobody knows",
+  message: "the outcome is unknown",
 });
 
 export const again = (afterMs = 1_000): ReportedOutcome => ({ kind: "again", afterMs });

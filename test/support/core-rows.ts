@@ -1,6 +1,7 @@
 /**
  * What a store does around the rules, and no more, for the one run of core-world.ts: a claim turns
- * a ready row into a lease, a beat hears a cancel, an ended attempt is found again by its token.
+ * a ready row into a lease, a heartbeat delivers a cancel, an ended attempt is found again by its
+ * token.
  */
 
 import type { Decision, Rules } from "../../server/core/decide.ts";
@@ -43,7 +44,7 @@ export interface State {
   readonly plan: Plan;
   now: EpochMs;
   view: View;
-  /** Messages told so far. */
+  /** Messages received so far. */
   messages: number;
   ended: EndedAttempt[];
   readonly lastHeartbeats: Map<string, EpochMs>;
@@ -195,7 +196,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
   return held;
 }
 
-/** `moved`: with each beat comes progress. */
+/** `moved`: with each heartbeat comes progress. */
 export function sendHeartbeat(state: State, session: string, moved: boolean): void {
   state.lastHeartbeats.set(session, state.now);
   for (const step of state.view.steps.values()) {
@@ -266,18 +267,18 @@ export function nextTimer(state: State): { at: EpochMs; step: number | null } | 
     const moving = movingSide(step);
     if (!moving || moving.state.kind === "HELD") continue;
     timers.push({ at: moving.state.wakeAt, step: step.no });
-    // The silence of its session is watched beside its own times; what has heard that it should
+    // The silence of its session is watched beside its own times; what knows that it should
     // stop is waited for until its grace is over.
     if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "heard") {
       const { session, grantedAt, heartbeatMs } = moving.state;
-      const lastHeardAt = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
-      timers.push({ at: lastHeardAt + heartbeatMs, step: step.no });
+      const silentSince = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
+      timers.push({ at: silentSince + heartbeatMs, step: step.no });
     }
   }
   return timers.sort((a, b) => a.at - b.at)[0] ?? null;
 }
 
-/** What other runs have told it, in rows that no pass has applied yet. */
+/** Messages of other runs, in rows that no pass has applied yet. */
 export function messagesEvent(state: State, messages: readonly Message[]): RunEvent {
   const first = state.messages + 1;
   state.messages += messages.length;

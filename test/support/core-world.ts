@@ -1,5 +1,5 @@
 /**
- * One run in memory, with a clock that tests turn, agents that poll, and a supervisor that looks.
+ * One run in memory, with a clock that tests turn, agents that poll, and a supervisor that scans.
  *
  * Beside the rules it does what a store does (core-rows.ts). Each pass is checked against the laws
  * (core-laws.ts), so every test that moves a run here checks them too.
@@ -53,13 +53,13 @@ export const START: EpochMs = 1_000_000;
 /** A draw that leaves a backoff as it is, whatever its jitter. */
 export const MIDDLE = 0.5;
 
-/** What a step says beside its kind. */
+/** What a step sets beside its kind. */
 type GivenRules = Partial<Omit<StepRules, "id">>;
 type OtherWork = Exclude<StepWork, TaskWork>;
 export type TaskOptions = GivenRules & Partial<TaskWork>;
 export type StepOptions = TaskOptions | (GivenRules & OtherWork);
 
-/** A workflow of task steps; each performs the task of its own name unless it says otherwise. */
+/** A workflow of task steps; each performs the task of its own name unless it is set otherwise. */
 export function workflow(
   steps: Readonly<Record<string, StepOptions>>,
   more: { timeoutMs?: number } = {},
@@ -124,9 +124,9 @@ export interface World {
   /** Hands the ready task of a step to a session, if it is ready and may go there. */
   tryClaim(id: string | number, session?: string): Held | undefined;
   claim(id: string | number, session?: string): Held;
-  /** Every lease of the session has beaten, and hears if it is told to stop. */
+  /** A heartbeat with every lease of the session, each of which learns whether it is cancelled. */
   heartbeat(session?: string, progress?: boolean): void;
-  /** The session beats, and does not name the tasks that it holds. */
+  /** A heartbeat of the session that does not name the tasks that it holds. */
   heartbeatUnnamed(session?: string): void;
   /** One pass over these events; the answers are in their order. */
   pass(events: readonly RunEvent[], draw?: number): readonly Answer[];
@@ -142,21 +142,21 @@ export interface World {
   /** Answers the escalation of this number. */
   answer(n: number, answer: AnswerKind, payload?: string): Answer;
   cancel(undo: boolean): Answer;
-  /** Other runs have told it this, and no pass has applied it yet: the event that lets one. */
+  /** Other runs have sent these, and no pass has applied them yet: the event that lets one. */
   messagesEvent(...messages: readonly Message[]): RunEvent;
   pause(): Answer;
   resume(): Answer;
   /**
-   * The event of the step's moment as the supervisor sees it, due or not; null if nothing moves.
+   * The event of the step's timer as the supervisor sees it, due or not; null if nothing moves.
    */
   timerEventOf(id: string | number, facts?: TimerFacts): RunEvent | null;
   fire(id: string | number, facts?: TimerFacts): void;
   fireRun(): void;
-  /** Escalations as their rows say, by number. */
+  /** Escalations as in their rows, by number. */
   escalations(): readonly OpenEscalation[];
-  /** The earliest moment of the run and of its steps, and whose it is; null if there is none. */
+  /** The earliest timer of the run and of its steps, and whose it is; null if there is none. */
   nextTimer(): { readonly at: EpochMs; readonly step: number | null } | null;
-  /** Waits for the earliest moment, and lets it fire. */
+  /** Waits for the earliest timer, and lets it fire. */
   fireNext(facts?: TimerFacts): void;
   interventions(rule: Rule): readonly Intervention[];
   openEscalations(): readonly number[];
@@ -190,7 +190,7 @@ export function succeed(world: World, ...ids: readonly string[]): void {
   for (const id of ids) world.report(world.claim(id), success());
 }
 
-/** The last question that stands open. */
+/** The last question that is open. */
 export function lastQuestion(world: World): OpenEscalation & { readonly code: string } {
   const open = world.escalations().findLast(({ closedBy }) => closedBy === null);
   const asked = world.effects.findLast((one) => one.kind === "escalated" && one.n === open?.n);
@@ -249,8 +249,8 @@ function begunState(definition: Definition, evaluator: Evaluator, begins: Begins
 }
 
 /**
- * `evaluator`: what its expressions and schemas say; by default there are none. `begins`: what it
- * waits for before it begins, and what it keeps; nothing.
+ * `evaluator`: what its expressions and schemas evaluate to; by default there are none. `begins`:
+ * what it waits for before it begins, and what it keeps; nothing.
  */
 export function createWorld(
   definition: Definition,
@@ -266,7 +266,7 @@ export function createWorld(
   };
   const fire: World["fire"] = (id, facts) => {
     const event = timerEventOf(state, id, facts ?? {});
-    if (!event) throw new Error(`step ${id} has no moment`);
+    if (!event) throw new Error(`step ${id} has no timer`);
     one(event);
   };
   const fireRun = (): void => void one({ kind: "run-timer" });

@@ -1,5 +1,5 @@
 /**
- * The drover command within this process, for what it says and how it ends: a process of its own
+ * The drover command within this process, for what it prints and how it ends: a process of its own
  * takes a third of a second of CPU before it acts. What only a process has (signals, a terminal, a
  * pipe to read from, a start) is tested with drover-process.ts.
  */

@@ -48,7 +48,7 @@ export function pairOf(run: RunState["kind"], side: Side, state: StepState): str
   return `${run}: ${side} ${state}`;
 }
 
-/** The step, how the state comes to be, and what is said of it. */
+/** The step, how the state comes to be, and its explanation. */
 type Row = readonly [
   state: StepState,
   step: string,
@@ -115,7 +115,7 @@ const undoing = (needs: readonly string[], then: (made: World) => void = idle) =
     },
   );
 
-/** `b` fails for good while nobody knows whether `a` took effect. */
+/** `b` fails for good while it is unknown whether `a` took effect. */
 const verifying = (then: (made: World) => void = idle) =>
   world(
     { a: { ...verifiable, compensate: undoneBy("undo-a") }, b: {}, z: { always: true } },

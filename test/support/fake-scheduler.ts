@@ -1,6 +1,6 @@
 /**
- * A SchedulerService and an OperatorService that answer what a test tells them, over real HTTP on a
- * free port. What the test says nothing about is UNIMPLEMENTED.
+ * A SchedulerService and an OperatorService that answer what a test sets, over real HTTP on a
+ * free port. What the test does not set is UNIMPLEMENTED.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

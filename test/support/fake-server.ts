@@ -2,8 +2,8 @@
  * A Drover server without an engine: real gRPC on a real port, and every answer is given by the
  * test.
  *
- * Each method has an inbox. A test takes a call out of it with `next` and answers it, or says once
- * with `always` what is answered to each. A call that nobody answers stays parked.
+ * Each method has an inbox. A test takes a call out of it with `next` and answers it, or sets once
+ * with `always` what is answered to each. A call without an answer stays parked.
  */
 import {
   create,

@@ -9,7 +9,7 @@ import type { TestContext } from "vitest";
 import { endForLack } from "./required-tools.ts";
 
 export const goFolder = join(import.meta.dirname, "../../sdk/go");
-const why = "go is not on this machine: CONTRIBUTING.md says where it comes from";
+const why = "go is not on this machine: see CONTRIBUTING.md for where it comes from";
 const outputBytesMax = 16 * 1024 * 1024;
 
 /** What it wrote; rejects with all that it wrote if it fails. */

@@ -151,7 +151,7 @@ export interface PassOf {
   readonly slowAfterMs?: number | null;
 }
 
-/** A pass that was decided on the page as it stands, unless it says what it has seen. */
+/** A pass that was decided on the page as it is, unless it has another state before. */
 export function passOn(page: Page, of: PassOf): AppliedPass {
   const { steps = [], effects = [], endedAt = null, lane = LANE, slowAfterMs = null } = of;
   const run = page.head?.run ?? RUN;

@@ -17,7 +17,7 @@ function frame(type: number, flags: number, stream: number, body: Buffer): Buffe
   return Buffer.concat([head, body]);
 }
 
-/** A header whose name is in the static table, not to be kept. */
+/** A header whose name is in the static table, not to be stored. */
 function header(name: number, value: string): Buffer {
   const bytes = Buffer.from(value);
   const index = name < 15 ? [name] : [15, name - 15];

@@ -63,7 +63,7 @@ export async function needsJaeger(context: TestContext): Promise<void> {
   await buildJaeger();
 }
 
-/** Minutes, the first time. Rejects with what Go says if it cannot. */
+/** Minutes, the first time. Rejects with what Go prints if it cannot. */
 async function buildJaeger(): Promise<void> {
   mkdirSync(cacheFolder, { recursive: true });
   const asked = ["mod", "download", "-json", `github.com/jaegertracing/jaeger@${VERSION}`];

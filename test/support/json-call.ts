@@ -6,7 +6,7 @@ export interface JsonAnswer {
   readonly body: unknown;
 }
 
-/** What stands in JSON under these keys and places; undefined: nothing does. */
+/** The value in JSON under these keys and indexes; undefined: there is none. */
 export function at(json: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>

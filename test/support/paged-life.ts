@@ -1,6 +1,6 @@
 /**
  * The pages of a run of core-world.ts, as a store keeps them: each pass is applied to them, and
- * between two passes tasks are handed out and heard of.
+ * between two passes tasks are handed out and send heartbeats.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Effect } from "../../server/core/model/effect.ts";

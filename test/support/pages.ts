@@ -287,8 +287,8 @@ interface Asker {
 }
 
 /**
- * Changes pages of a run as if a pass had, but for derived rows; whoever has them cached reads
- * anew.
+ * Changes pages of a run as if a pass had, but for derived rows; a server that has them cached
+ * reads anew.
  */
 export async function editPages(
   db: Asker,
@@ -319,7 +319,7 @@ export interface PageEdit {
   readonly head?: (of: PageHead) => PageHead;
 }
 
-/** Its task was handed out at another moment, as its page and its row say. */
+/** Its task was handed out at another time, in its page and in its row. */
 export async function moveGrant(
   db: Asker,
   runId: string,
@@ -355,7 +355,7 @@ export async function moveRunMoment(db: Asker, runId: string): Promise<void> {
   });
 }
 
-/** The timers of its steps (of one of them) come at once, or at another moment. */
+/** The timers of its steps (of one of them) come at once, or at another time. */
 export async function moveTimers(
   db: Asker,
   runId: string,

@@ -10,7 +10,7 @@ export function plainEvaluator(definition: Definition): Evaluator {
   return { ...NO_EXPRESSIONS, itemCount: (no) => countOf(definition, no) };
 }
 
-/** `over` is a number, or a word for what cannot be evaluated. */
+/** `over` is a number, or a text for what cannot be evaluated. */
 function countOf({ steps }: Definition, no: number): Evaluated<number> {
   const step = steps[no];
   const count = step?.kind === "map" ? Number(step.over) : Number.NaN;

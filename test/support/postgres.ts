@@ -35,7 +35,7 @@ export async function createTestDatabase({
   const url = new URL(serverUrl);
   url.pathname = name;
   // Not `with (force)`: that is refused while a vacuum of the server's own, which is no connection
-  // of ours, looks at the database; without it the drop ends the vacuum itself.
+  // of ours, works on the database; without it the drop ends the vacuum itself.
   const drop = () =>
     onServer(serverUrl, async (client) => {
       await client.query(

@@ -1,5 +1,5 @@
 /**
- * What the parser of the text form makes of each example, beside what the text says: the Python SDK
+ * What the parser of the text form makes of each example, beside the parsed text: the Python SDK
  * holds its builder against it. `node test/support/python-definitions.ts` writes the file anew.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";

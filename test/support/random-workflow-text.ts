@@ -213,7 +213,7 @@ function plainTimeouts(timeouts: Timeouts | undefined) {
   };
 }
 
-/** In short where it can be said in short. */
+/** In the short form where there is one. */
 function plainKind({ kind }: StepDefinition): object {
   switch (kind.case) {
     case "task":

@@ -1,7 +1,7 @@
-// What becomes of a test whose tool a machine lacks: skipped, and said so, or failed.
+// What becomes of a test whose tool a machine lacks: skipped and reported, or failed.
 import type { TestContext } from "vitest";
 
-/** Whether the lack of a tool is a failure: DROVER_REQUIRE names it, or says `all`. */
+/** Whether the lack of a tool is a failure: DROVER_REQUIRE names it, or is `all`. */
 export function isRequired(
   tool: string,
   env: Readonly<Record<string, string | undefined>> = process.env,

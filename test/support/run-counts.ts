@@ -1,4 +1,4 @@
-// What the counters of runs have to say, by a scan of the runs themselves.
+// What the counters of runs have to be, by a scan of the runs themselves.
 import { minuteOf } from "../../server/store/activity.ts";
 import type { RunRecord } from "../../server/store/reads.ts";
 import type { Store } from "../../server/store/store.ts";

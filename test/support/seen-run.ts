@@ -1,4 +1,4 @@
-/** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
+/** A run of core-world.ts as a store returns it to a caller that asks why it is not moving. */
 
 import type {
   Liveness,

@@ -1,4 +1,4 @@
-/** Says at the end of a run which tests were skipped because this machine lacks something. */
+/** Prints at the end of a run which tests were skipped because this machine lacks something. */
 import type { Reporter } from "vitest/node";
 
 export const skippedForLack: Reporter = {

@@ -1,4 +1,4 @@
-// An agent as a process with one slot, whose handler ends when it is told to: for tests that kill
+// An agent as a process with one slot, whose handler ends when it is cancelled: for tests that kill
 // it at work, or while its poll is parked.
 import { once } from "node:events";
 import { createAgent } from "../../sdk/typescript/agent.ts";

@@ -1,4 +1,4 @@
-// A story of agents-examples as a user tells it: a process of its own, on a database of the test.
+// A story of agents-examples as a user runs it: a process of its own, on a database of the test.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ export interface StoryResult {
   readonly code: number | null;
   readonly output: string;
   readonly problems: readonly Problem[];
-  /** By key, as JSON has them: moments are texts. */
+  /** By key, as JSON has them: times are texts. */
   readonly runs: ReadonlyMap<string, RunDetails>;
   readonly facts: readonly Fact[];
 }
@@ -55,7 +55,7 @@ function readReport(file: string, output: string) {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
-    throw new Error(`the story was not told to its end:\n${output}`, { cause });
+    throw new Error(`the story did not run to its end:\n${output}`, { cause });
   }
 }
 

@@ -16,7 +16,7 @@ export interface TerminalProcess {
   /** The lines of the picture that was drawn last. */
   picture(): readonly string[];
   type(keys: string): void;
-  /** As a window that is drawn larger or smaller: the kernel tells the process. */
+  /** As a window that is drawn larger or smaller: the kernel notifies the process. */
   resize(size: Size): void;
 }
 

@@ -3,7 +3,7 @@
 // next, nor does a client notice. Prepared statements are made again where they are missing.
 //
 //   client  starting (its start goes through, and leaves a server connection behind) → idle
-//           ⇄ bound (from its first message until the server says that no transaction is open)
+//           ⇄ bound (from its first message until the server reports that no transaction is open)
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 

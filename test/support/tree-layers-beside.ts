@@ -1,4 +1,4 @@
-// Who may import whom in what stands beside the program: rows of the table in tree-layers.ts.
+// Who may import whom in what is beside the program: rows of the table in tree-layers.ts.
 import type { Layer } from "./tree-layers.ts";
 
 export const besideLayers: readonly Layer[] = [
@@ -101,7 +101,7 @@ export const besideLayers: readonly Layer[] = [
     of: ["spec/"],
     may: [],
     node: true,
-    instead: "a model stands beside the code that it mirrors, and needs Spin alone",
+    instead: "a model is beside the code that it mirrors, and needs Spin alone",
   },
   {
     of: ["deploy/"],

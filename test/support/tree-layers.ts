@@ -11,7 +11,7 @@ import { type Import, importsOf, type SourceFile } from "./tree.ts";
 import { besideLayers } from "./tree-layers-beside.ts";
 import { webLayers } from "./tree-layers-web.ts";
 
-/** One broken rule, as a line that says where, what, and what to do instead. */
+/** One broken rule, as a line with where, what, and what to do instead. */
 export type Finding = string;
 
 export interface Layer {
@@ -28,7 +28,7 @@ export interface Layer {
   readonly instead: string;
 }
 
-/** What stands in server/store itself; its folders are the stores that keep it. */
+/** What is in server/store itself; its folders are the stores that implement it. */
 const contract = ["server/store/*"];
 const tools = ["server/clock.ts", "server/duration-text.ts", "server/errors.ts", "server/uuid.ts"];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
@@ -88,7 +88,7 @@ export const layers: readonly Layer[] = [
     of: ["server/config.ts"],
     may: ["server/core/model/circuit.ts"],
     node: false,
-    instead: "settings are plain data: let whoever uses one import it from here",
+    instead: "settings are plain data: let each module that uses one import it from here",
   },
   {
     of: ["server/batching/batch-queue.ts"],
@@ -115,7 +115,7 @@ export const layers: readonly Layer[] = [
     ],
     types: ["pino"],
     node: true,
-    instead: "traces are told what was committed, and change nothing",
+    instead: "traces receive what was committed, and change nothing",
   },
   {
     of: ["server/telemetry/measures.ts", "server/telemetry/gauges.ts"],
@@ -127,7 +127,7 @@ export const layers: readonly Layer[] = [
       "server/supervisor/",
     ],
     node: false,
-    instead: "metrics are told what was committed, and change nothing",
+    instead: "metrics receive what was committed, and change nothing",
   },
   {
     of: ["server/telemetry/"],
@@ -144,7 +144,7 @@ export const layers: readonly Layer[] = [
       "@opentelemetry/sdk-trace",
     ],
     node: true,
-    instead: "telemetry is told what happens, and asks nobody",
+    instead: "telemetry receives what happens, and asks no other module",
   },
   {
     of: ["server/store/child-run.ts", "server/store/task-secret.ts"],
@@ -163,7 +163,7 @@ export const layers: readonly Layer[] = [
     may: ["server/core/", ...tools],
     node: false,
     instead:
-      "the contract of the store knows core alone: what is PostgreSQL's stands in store/postgres",
+      "the contract of the store knows core alone: what is PostgreSQL's is in store/postgres",
   },
   {
     of: ["server/store/postgres/"],
@@ -211,7 +211,7 @@ export const layers: readonly Layer[] = [
     of: ["server/integrations/webhooks/"],
     may: ["server/core/", "server/clock.ts", "server/supervisor/deliveries.ts"],
     node: true,
-    instead: "it sends what it is handed: what is told, and when, belongs to the supervisor",
+    instead: "it sends what it is handed: what is sent, and when, belongs to the supervisor",
   },
   {
     of: ["server/integrations/triggers/"],
@@ -225,7 +225,8 @@ export const layers: readonly Layer[] = [
     ],
     types: ["pino"],
     node: true,
-    instead: "a trigger asks the scheduler and nobody else: what the edge needs is trigger-work.ts",
+    instead:
+      "a trigger asks the scheduler and no other module: what the edge needs is trigger-work.ts",
   },
   {
     of: ["server/definition-text/"],
@@ -306,7 +307,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["sdk/typescript/"],
-    // `leven` finds the key that a mistyped one stands for.
+    // `leven` finds the key that a mistyped one means.
     may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api", "leven"],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",

@@ -1,6 +1,6 @@
 /**
- * What each package.json of the tree says, beside what its folder imports: each dependency is used,
- * each import of another package is declared. And each file is asked for by some other one.
+ * What each package.json of the tree declares, beside what its folder imports: each dependency is
+ * used, each import of another package is declared. And each file is asked for by some other one.
  */
 import { importsOf, isHandwritten, lineAt, type SourceFile, scan } from "./tree.ts";
 import type { Finding } from "./tree-layers.ts";

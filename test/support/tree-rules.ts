@@ -1,6 +1,6 @@
 /**
- * What every file keeps to, as functions from a file to the lines that break it. Each finding says
- * where, what, and what to do instead. Biome and the compiler see most files too; what stands here
+ * What every file keeps to, as functions from a file to the lines that break it. Each finding has
+ * where, what, and what to do instead. Biome and the compiler see most files too; what is here
  * as well is what a reviewer must be able to rely on when a tool's setting changes.
  */
 
@@ -26,7 +26,7 @@ const clocks = {
 const RETIRED =
   "flights?|flown|riders?|boarding|passengers?|landings?|ashore|pulses?|rosters?|intake|trials?|judges?|judged|ladders?|climbs?|dealt|mended|moments?|verdicts?|doubts?|deeds?|thaws?|stood|told|said|standings?|fired|fires?|beats?|deals?|strays?|nobody|somebody|whoever|hears?|stands?|mends?|awoken";
 
-/** Looked for in code, where comments and strings are blank. */
+/** Searched in code, where comments and strings are blank. */
 export const bans: readonly Ban[] = [
   {
     what: "has a word that the project gave up",
@@ -136,7 +136,7 @@ export function brokenBans(file: SourceFile): readonly Finding[] {
     );
 }
 
-/** Remarks to tools and to ourselves, which stand in comments. */
+/** Remarks to tools and to ourselves, which are in comments. */
 export function brokenRemarks(file: SourceFile): readonly Finding[] {
   if (!isHandwritten(file)) return [];
   const { withoutComments } = scan(file.text);
@@ -215,7 +215,7 @@ function longFunctions(file: SourceFile): readonly Finding[] {
           `${file.path}:${last.line + 1} is a function of ${counted} lines: give its parts names, at most ${functionLinesMax} each`,
         );
     } else if (last && last.indent === indent && !last.body) {
-      // The signature stood on several lines; here it ends, with a body or without.
+      // The signature was on several lines; here it ends, with a body or without.
       if (text.endsWith("{")) last.body = true;
       else open.pop();
     }
@@ -275,10 +275,10 @@ export function brokenTexts(file: SourceFile): readonly Finding[] {
   );
 }
 
-/** A statement of more lines needs a comment; a shorter one says by its name what it does. */
+/** A statement of more lines needs a comment; a shorter one is named after what it does. */
 export const bareStatementLinesMax = 4;
 
-/** Statements of a .sql file that nobody names, and longer ones that say nothing of themselves. */
+/** Statements of a .sql file that no code names, and longer ones without a comment. */
 export function brokenStatements(
   file: SourceFile,
   tree: readonly SourceFile[],

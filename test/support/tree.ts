@@ -49,7 +49,7 @@ export function isHandwritten({ path }: SourceFile): boolean {
 export interface Scan {
   /** The text with blanks in place of comments. */
   readonly withoutComments: string;
-  /** The text with blanks in place of comments and of what strings and expressions say. */
+  /** The text with blanks in place of comments and of the content of strings and expressions. */
   readonly code: string;
 }
 
@@ -57,7 +57,7 @@ type Part = "code" | "comment" | "quoted";
 
 const scans = new Map<string, Scan>();
 
-/** Every blank keeps its place, so lines and columns are those of the text. */
+/** Every blank keeps its position, so lines and columns are those of the text. */
 export function scan(text: string): Scan {
   const known = scans.get(text);
   if (known) return known;
@@ -133,7 +133,7 @@ function partsOf(text: string): readonly Part[] {
 }
 
 /**
- * Whether a slash begins a regular expression: it does not divide what stands before it, and does
+ * Whether a slash begins a regular expression: it does not divide what is before it, and does
  * not end an element of a page.
  */
 function beginsExpression(chars: readonly string[], at: number): boolean {

@@ -76,7 +76,7 @@ describe("a gate", () => {
     expect(lanesOf(admission, waiter("c"))).toEqual([1, 2]);
   });
 
-  it("lets one try once the rest is over, and names the lanes that may be looked at", () => {
+  it("lets one try once the cool-down is over, and names the lanes that may be polled", () => {
     const admission = createAdmission(clock);
     const circuits = [circuit(1, open(now + 10))];
     expect(admission.learn(snapshot({ circuits }))).toEqual(new Set());
@@ -102,7 +102,7 @@ describe("a gate", () => {
     expect((await granting(false)).map(({ ready }) => ready.step)).toEqual([1]);
   });
 
-  it("knows how long a lane stood still", () => {
+  it("knows how long a lane was blocked", () => {
     const admission = createAdmission(clock);
     expect(admission.hasSuspended()).toBe(false);
     admission.learn(snapshot({ outages: [{ lane: 1, from: now - 50, to: null }] }));
@@ -116,7 +116,7 @@ describe("ends", () => {
   const end = (lane: number, of: "good" | "bad" | "nothing", runId = "r1") =>
     ({ lane, agentId: "a", runId, end: of }) as const;
 
-  it("are told once, of lanes that are watched or have bad ones", () => {
+  it("are reported once, of lanes that are watched or have bad ones", () => {
     const ends = createOutcomeCounts(clock);
     ends.count([end(1, "good"), end(1, "bad"), end(1, "bad", "r2"), end(1, "nothing")]);
     ends.count([end(2, "good"), end(3, "good")]);

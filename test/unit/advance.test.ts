@@ -1,4 +1,4 @@
-/** The one door, over the memory store: who is told what of an event, whatever else is on board. */
+/** Passes over the memory store: what is published of an event, whatever else is in its batch. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import {
@@ -20,7 +20,7 @@ interface World {
   readonly store: EngineStore;
   readonly run: Scheduled;
   readonly errors: unknown[];
-  /** `transacts`: hears of each transaction once it has begun. */
+  /** `transacts`: called for each transaction once it has begun. */
   advanceWith(more: Partial<AdvanceOptions>): ReturnType<typeof createAdvance>;
 }
 
@@ -68,12 +68,12 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
       }),
     },
     publish: () => {
-      throw new Error("nobody listens");
+      throw new Error("the listener failed");
     },
   });
   expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
   expect(acts).toEqual(["delivered"]);
-  expect(errors.map(String)).toEqual(["Error: nobody listens"]);
+  expect(errors.map(String)).toEqual(["Error: the listener failed"]);
 });
 
 it("a run whose definition cannot be read fails alone, and no other run of its batch waits", async () => {
@@ -105,7 +105,7 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
   expect(batches).toBe(1);
 });
 
-it("work that was decided by what is no longer so is told of once, and hands over once", async () => {
+it("work that was decided on an outdated state is published once, and hands over once", async () => {
   const { store, run, advanceWith } = await world();
   const acts: string[] = [];
   const twice: EngineStore = {
@@ -125,7 +125,7 @@ it("work that was decided by what is no longer so is told of once, and hands ove
   const advance = advanceWith({
     store: twice,
     onOutdated: () => void acts.push("outdated"),
-    publish: () => void acts.push("told"),
+    publish: () => void acts.push("published"),
     handOver: {
       started: () => undefined,
       ended: () => undefined,
@@ -140,5 +140,5 @@ it("work that was decided by what is no longer so is told of once, and hands ove
     },
   });
   expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
-  expect(acts).toEqual(["outdated", "given up 1", "delivered 2", "told"]);
+  expect(acts).toEqual(["outdated", "given up 1", "delivered 2", "published"]);
 });

@@ -1,4 +1,4 @@
-/** The agentRegistry: which agents call this server, told at once and then seldom. */
+/** The agentRegistry: which agents call this server, reported at once and then seldom. */
 import { expect, test } from "vitest";
 import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
@@ -17,7 +17,7 @@ function world() {
   return { clock, agentRegistry, tell: sendSeen };
 }
 
-test("an agent that is new is told at once, with what it asked for", async () => {
+test("an agent that is new is reported at once, with what it asked for", async () => {
   const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   clock.now += 300;
@@ -37,7 +37,7 @@ test("an agent that is new is told at once, with what it asked for", async () =>
   expect(await sendSeen()).toEqual([]);
 });
 
-test("an agent that goes on calling is told again after twenty seconds", async () => {
+test("an agent that goes on calling is reported again after twenty seconds", async () => {
   const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   await sendSeen();
@@ -62,17 +62,17 @@ test("an agent whose poll is parked is there as long as that is", async () => {
   expect(await sendSeen()).toEqual([]);
 });
 
-test("a success is told with the next word of its agent", async () => {
+test("a success is reported with the next call of its agent", async () => {
   const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, null);
   await sendSeen();
   agentRegistry.succeeded(AGENT);
-  agentRegistry.succeeded({ ...AGENT, session: "nobody's" });
+  agentRegistry.succeeded({ ...AGENT, session: "unknown" });
   clock.now += 20_000;
   expect(await sendSeen()).toMatchObject([{ poll: null, succeededAgoMs: 20_000 }]);
 });
 
-test("an agent that was forgotten here says nothing of what it had asked for before", async () => {
+test("an agent that was forgotten here is reported without what it had asked for before", async () => {
   const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   await sendSeen();
@@ -90,7 +90,7 @@ test("what could not be handed on comes again", async () => {
   expect(await sendSeen()).toHaveLength(1);
 });
 
-test("an agent that others take for silent is told at once, if it has called since", async () => {
+test("an agent that others take for silent is reported at once, if it has called since", async () => {
   const { clock, agentRegistry, tell: sendSeen } = world();
   agentRegistry.parked(AGENT, 7, POLL);
   await sendSeen();
@@ -104,7 +104,7 @@ test("an agent that others take for silent is told at once, if it has called sin
   expect(await sendSeen()).toEqual([]);
 });
 
-test("a connection that went while a poll was parked is told once, unless its agent calls again", async () => {
+test("a connection that closed on a parked poll is reported once, unless its agent calls again", async () => {
   const { clock, agentRegistry } = world();
   const gone = async (): Promise<readonly SilentSession[]> => {
     const sent: SilentSession[] = [];
@@ -134,7 +134,7 @@ test("a connection that went while a poll was parked is told once, unless its ag
   expect(await gone()).toEqual([]);
 });
 
-test("many agents are told in turns", async () => {
+test("many agents are reported in turns", async () => {
   const { agentRegistry, tell: sendSeen } = world();
   for (let n = 0; n < 4_500; n++) agentRegistry.called({ ...AGENT, session: String(n) }, 7, POLL);
   expect([await sendSeen(), await sendSeen(), await sendSeen()].map((sent) => sent.length)).toEqual(

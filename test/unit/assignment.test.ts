@@ -7,7 +7,7 @@ import { assign, preferred, type Seen } from "../../server/supervisor/assignment
 
 const partitions = Array.from({ length: 256 }, (_, partition) => partition);
 
-/** Watches all regions, unless it is said. */
+/** Watches all regions, unless others are given. */
 const live = (node: string, more: Partial<LiveNode> = {}): LiveNode => ({
   node,
   regions: null,
@@ -35,7 +35,7 @@ describe("a node that is alone", () => {
     expect(assign(seen({ freeForMs: free(0) }))).toEqual({ take: partitions, handBack: [] });
   });
 
-  it("takes nothing that somebody holds, whoever is said to live", () => {
+  it("takes nothing that another node holds, whichever nodes are reported alive", () => {
     expect(assign(seen())).toEqual({ take: [], handBack: [] });
   });
 
@@ -103,7 +103,7 @@ describe("nodes that see the same", () => {
     );
   });
 
-  it("settle: what a node takes or keeps it never hands back while nobody comes or goes", () => {
+  it("settle: what a node takes or keeps it never hands back while no node comes or goes", () => {
     fc.assert(
       fc.property(nodeNames, (nodes) => {
         const liveNodes = nodes.map((node) => live(node));
@@ -119,7 +119,7 @@ describe("nodes that see the same", () => {
 });
 
 describe("a node that joins", () => {
-  it("is handed a few partitions in each look, and only its own", () => {
+  it("is handed a few partitions in each scan, and only its own", () => {
     const owned = new Set(partitions);
     const { handBack, take } = assign(
       seen({ liveNodes: [live("a"), live("b")], owned, movesMax: 16 }),
@@ -189,7 +189,7 @@ describe("a standby", () => {
     expect(assign(seen({ liveNodes, freeForMs: free(0) })).take).toEqual(partitions);
   });
 
-  it("takes at once what nobody else is there for, and after half a second what lies free", () => {
+  it("takes at once what no other node is there for, and after half a second what is free", () => {
     expect(assign(seen({ me: standby, liveNodes: [standby], freeForMs: free(0) })).take).toEqual(
       partitions,
     );
@@ -215,7 +215,7 @@ describe("a standby", () => {
   });
 });
 
-describe("whoever comes and goes", () => {
+describe("nodes that come and go", () => {
   const node = fc.record({
     node: fc.uuid(),
     regions: fc.option(fc.uniqueArray(fc.constantFrom(0, 1), { maxLength: 2 }), { nil: null }),
@@ -241,7 +241,7 @@ describe("whoever comes and goes", () => {
     );
   });
 
-  it("once all have looked often enough nobody hands anything back, and none was moved in vain", () => {
+  it("once all have scanned often enough no node hands anything back, and none was moved in vain", () => {
     fc.assert(
       fc.property(nodes, nodes, (before, after) => {
         const owner = new Map(settled(before, new Map()));
@@ -259,7 +259,7 @@ describe("whoever comes and goes", () => {
     );
   });
 
-  /** Who owns what when everybody has looked in turn until nothing changes. */
+  /** Who owns what when all nodes have scanned in turn until nothing changes. */
   function settled(
     liveNodes: readonly LiveNode[],
     owners: ReadonlyMap<number, string>,

@@ -115,7 +115,7 @@ test("a patient one is batched with those of its key alone, and its key keeps ot
   expect(names(next())).toBe("d0");
 });
 
-test("who comes while another of its key waits is batched with it, whoever it is of", () => {
+test("an item that comes while another of its key waits is batched with it, for any caller", () => {
   come("much", 1_000, { key: "x" });
   come("little", 1, { key: "x" });
   come("little", 1, { key: "y" });
@@ -123,7 +123,7 @@ test("who comes while another of its key waits is batched with it, whoever it is
   expect(names(batch)).toBe(Array.from({ length: 128 }, (_, at) => `much${at}`).join(" "));
   const other = next();
   expect(names(other)).toBe("little0");
-  // Nobody goes through those of a key that is out.
+  // No scan goes through those of a key that is out.
   expect([queue.pending(), queue.ready()]).toEqual([873, 0]);
   queue.finished(batch);
   expect(queue.ready()).toBe(873);

@@ -49,7 +49,7 @@ interface Options {
   readonly waitingMax?: number;
 }
 
-/** The key of an item is what stands before its slash. */
+/** The key of an item is what is before its slash. */
 function open(options: Options = {}) {
   const { bucket = ONE_TOKEN, outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 120 } = options;
   const serverClock: Clock = {
@@ -278,7 +278,7 @@ describe("items of one key", () => {
   });
 });
 
-describe("an item whose row somebody else holds", () => {
+describe("an item whose row another transaction holds", () => {
   it("is tried again with others three times, and then alone and patiently", async () => {
     const batcher = open();
     const ends = submitAll(batcher, ["x/1"]);
@@ -295,7 +295,7 @@ describe("an item whose row somebody else holds", () => {
     expect(ends.get("x/1")).toBe("x/1 done");
   });
 
-  it("takes others of its key along, and nobody else", async () => {
+  it("takes others of its key along, and no other item", async () => {
     const batcher = open({ outMax: 1 });
     submitAll(batcher, ["x/1"]);
     for (let miss = 0; miss < 3; miss++) {
@@ -310,7 +310,7 @@ describe("an item whose row somebody else holds", () => {
     expect(last().items).toEqual(["a"]);
   });
 
-  it("and that nobody answers for even then fails, and is not tried for ever", async () => {
+  it("and that is unanswered even then fails, and is not tried for ever", async () => {
     const batcher = open();
     const ends = submitAll(batcher, ["x/1"]);
     for (let batch = 0; batch < 20 && !ends.has("x/1"); batch++) {
@@ -332,7 +332,7 @@ describe("a batch that fails", () => {
     expect(ends.get("a")).toBe("a done");
   });
 
-  it("by what is held twice tells its caller to repeat", async () => {
+  it("by what is held twice asks its caller to repeat", async () => {
     const batcher = open();
     const call = batcher.submit("a");
     await last().fail(new Retryable());
@@ -397,7 +397,7 @@ describe("an item that a batch did not try", () => {
 });
 
 describe("the queue", () => {
-  it("is bounded: what comes beyond is refused with a moment to try again", async () => {
+  it("is bounded: what comes beyond is refused with a time to try again", async () => {
     const batcher = open({ waitingMax: 2 });
     submitAll(batcher, ["out", "a", "b"]);
     await expect(batcher.submit("c")).rejects.toMatchObject({

@@ -21,7 +21,7 @@ describe("a goal of the benchmarks", () => {
     expect(figureOf(goal({ at: ["rows.*.ms"], atLeast: 5 }), report)).toBe(3);
   });
 
-  it("says so where the report has no such figure", () => {
+  it("reports where the report has no such figure", () => {
     expect(figureOf(goal({ at: ["rows.9.ms"] }), report)).toBeNull();
     expect(figureOf(goal({ at: ["deep.a"] }), report)).toBeNull();
   });
@@ -34,7 +34,7 @@ describe("a goal of the benchmarks", () => {
     expect(isReached(goal({}), 1)).toBeNull();
   });
 
-  it("may say what is looked for beyond it", () => {
+  it("may name a better value that is aimed for", () => {
     expect(isFound(goal({ atMost: 5, lookFor: 3 }), 3)).toBe(true);
     expect(isFound(goal({ atMost: 5, lookFor: 3 }), 4)).toBe(false);
     expect(isFound(goal({ atLeast: 5, lookFor: 8 }), 8)).toBe(true);
@@ -42,7 +42,7 @@ describe("a goal of the benchmarks", () => {
     expect(isFound(goal({ atMost: 5 }), 1)).toBe(false);
   });
 
-  it("looks for what is better than what it asks for", () => {
+  it("aims for what is better than what it requires", () => {
     for (const one of GOALS) {
       if (one.lookFor === undefined) continue;
       expect([one.figure, isReached(one, one.lookFor)]).toEqual([one.figure, true]);
@@ -53,7 +53,7 @@ describe("a goal of the benchmarks", () => {
     }
   });
 
-  it("is told once", () => {
+  it("is listed once", () => {
     const figures = GOALS.map(({ report, figure }) => `${report}: ${figure}`);
     expect(new Set(figures).size).toBe(figures.length);
   });

@@ -1,4 +1,4 @@
-/** The look of each second that moves circuits: how soon the ends of several servers meet. */
+/** The check of each second that moves circuits: how soon the ends of several servers meet. */
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { createServerClock } from "../support/server-clock.ts";
 
 const ENDS = CIRCUIT_DEFAULTS.ends;
 
-test("a server where all goes well says so in the look that hears of bad ends elsewhere", async () => {
+test("a server where all goes well reports it in the check that learns of bad ends elsewhere", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
   const { id: namespaceId } = await store.createNamespace("default", "");

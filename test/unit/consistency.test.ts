@@ -27,7 +27,7 @@ function checkOf(owned: readonly Owned[] = MINE) {
   const [scans, rewrites]: [Scan[], (readonly RewriteItem[])[]] = [[], []];
   const lines: { event: string; run?: string; saw?: unknown }[] = [];
   const counted = { repaired: 0, failed: 0 };
-  /** What the store says; a test replaces it. */
+  /** What the store returns; a test replaces it. */
   const store = {
     scan: async (_: Scan): Promise<DifferingRuns> => NOTHING,
     rewrite: async (items: readonly RewriteItem[]): Promise<readonly RewrittenRun[]> =>
@@ -89,7 +89,7 @@ describe("a round", () => {
   it.each([
     ["took", async () => ({ runs: [], last: run("a") })],
     ["took to fail", () => Promise.reject(new Error("canceled"))],
-  ])("rests nine times as long as a scan %s", async (_what, end) => {
+  ])("waits nine times as long as a scan %s", async (_what, end) => {
     const { check, clock, store, scans } = checkOf();
     store.scan = async () => {
       clock.advance(2_000);

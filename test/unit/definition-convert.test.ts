@@ -99,7 +99,7 @@ const everything: Definition = {
       tolerate: 2,
       waves: { size: 3 },
     },
-    { id: "told", needs: [], task: "mail", always: true, effects: "once" },
+    { id: "notify", needs: [], task: "mail", always: true, effects: "once" },
   ],
 };
 
@@ -107,7 +107,7 @@ test("every field of a definition comes back from its message", () => {
   expect(definitionFrom(definitionMessage(everything))).toEqual(everything);
 });
 
-test("whatever a message says is the same after a way through the core", () => {
+test("any message is the same after a way through the core", () => {
   fc.assert(
     fc.property(definitions, (init) => {
       const definition = definitionFrom(create(WorkflowDefinitionSchema, init));

@@ -70,7 +70,7 @@ describe("the time from one try to the next", () => {
 });
 
 describe("a try", () => {
-  test("that was heard ends the delivery", () => {
+  test("that was received ends the delivery", () => {
     const tried = afterTry(delivery({ tries: 3 }), { kind: "delivered" }, 0);
     expect(tried).toMatchObject({ id: "d-1", triesBefore: 3, state: "delivered", error: null });
   });
@@ -131,7 +131,7 @@ function world({ due, plans, post }: World) {
 }
 
 describe("the sender", () => {
-  test("says in the log what it gives up, and why", async () => {
+  test("logs what it gives up, and why", async () => {
     const old = delivery({ createdAt: NOW - DAY_MS });
     const { deliveries, settled, lines } = world({ due: [old], post: async () => failed });
     expect(await deliveries.sendOnce()).toBe(1);
@@ -166,7 +166,7 @@ describe("the sender", () => {
     expect(out).toHaveLength(9);
   });
 
-  test("looks at its start, and then where something was announced, once a second", async () => {
+  test("scans at its start, and then where something was announced, once a second", async () => {
     const { deliveries, clock, polls } = world({ due: [] });
     const second = async () => {
       clock.advance(1_000);

@@ -1,4 +1,4 @@
-/** Reports and the poll that rides on them: whichever ends first, nobody fails unheard. */
+/** Reports and the poll that rides on them: whichever ends first, no failure goes unnoticed. */
 import { expect, it, onTestFinished } from "vitest";
 import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import { createDispatch } from "../../server/dispatch/dispatch.ts";
@@ -20,7 +20,7 @@ function unhandledRejections(): readonly unknown[] {
   return unhandled;
 }
 
-it("a carried poll that fails while its reports are under way ends nothing, and is heard after them", async () => {
+it("a carried poll that fails while its reports are under way ends nothing, and is noticed after them", async () => {
   const unhandled = unhandledRejections();
   const landing = Promise.withResolvers<Advanced>();
   const waiters = createWaiters();

@@ -7,7 +7,7 @@ import type { Query } from "../../server/store/postgres/transaction.ts";
 const NOW = 1_767_225_600_000;
 const ASKED = { limit: 10, since: null, aheadMs: 1_000, polledMs: 1_000 };
 
-/** A scan that finds nothing due, and that PostgreSQL has told this next wake-up. */
+/** A scan that finds nothing due, and to which PostgreSQL returned this next wake-up. */
 function scan(nextAt: number | null) {
   const query = (async () => [
     { run_id: null, wake_at: nextAt, now: NOW, outside: [] },

@@ -1,4 +1,4 @@
-/** What is known of lanes from the last look at them, for as long as a guess is worth it. */
+/** What is known of lanes from the last poll of them, for as long as a guess is worth it. */
 import { expect, it } from "vitest";
 import { createEmptyLanes } from "../../server/store/postgres/empty-lanes.ts";
 
@@ -11,7 +11,7 @@ function world() {
   return { lanes, pass };
 }
 
-it("lanes are empty for a second after a look that left nothing in any of them", () => {
+it("lanes are empty for a second after a poll that left nothing in any of them", () => {
   const { lanes, pass } = world();
   lanes.scanned(1, true);
   lanes.scanned(2, false);
@@ -25,7 +25,7 @@ it("lanes are empty for a second after a look that left nothing in any of them",
   expect([lanes.areEmpty([1]), lanes.areOpen([1, 2])]).toEqual([false, false]);
 });
 
-it("a lane in which tasks were left is open and not empty, for as long as its look counts", () => {
+it("a lane in which tasks were left is open and not empty, for as long as its poll counts", () => {
   const { lanes, pass } = world();
   lanes.scanned(1, true);
   pass(600);

@@ -11,7 +11,7 @@ import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
 
-/** How many rows rest in memory, of the 1,000 that fail. */
+/** How many rows back off in memory, of the 1,000 that fail. */
 const RESTING_MAX = 100;
 const BAD = 1_000;
 const NOW = 1_000_000;
@@ -107,7 +107,7 @@ describe.each([
   ["one after the other", apart],
   ["all at the same time", atOnce],
   ["just now", withinScan],
-])("ten times as many rows fail as rest in memory, which came due %s", (_, wakeAtOf) => {
+])("ten times as many rows fail as back off in memory, which came due %s", (_, wakeAtOf) => {
   it("tries each of them, and then so many a second at most", async () => {
     const { clock, timers, bad, triesOf, triesSince } = superviseBad(wakeAtOf);
     timers.start();
@@ -117,7 +117,7 @@ describe.each([
     expect(triesSince(60_000)).toBeLessThanOrEqual(600 * 200);
     expect(triesSince(60_000)).toBeGreaterThan(0);
     expect(timers.failedRows()).toBeLessThanOrEqual(RESTING_MAX);
-    // None is tried again with every look, and none is forgotten.
+    // None is tried again with every scan, and none is forgotten.
     const tries = [...bad].map(triesOf);
     expect(Math.max(...tries)).toBeLessThan(30);
     expect(Math.min(...tries)).toBeGreaterThan(1);
@@ -138,7 +138,7 @@ describe.each([
     await timers.stop();
   });
 
-  it("finds what has stood among them for long", async () => {
+  it("finds what has been among them for long", async () => {
     const { clock, timers, add, triesOf } = superviseBad(wakeAtOf);
     add("good 0", wakeAtOf(BAD - 1));
     timers.start();
@@ -165,7 +165,7 @@ describe.each([
   });
 });
 
-it("tells of each row that fails beyond those in memory", async () => {
+it("reports each row that fails beyond those in memory", async () => {
   const { clock, timers, isBackingOff } = superviseBad(apart);
   timers.start();
   await clock.advance(60_000);

@@ -1,4 +1,4 @@
-/** How heartbeats are gathered when many agents beat together, each with many tasks. */
+/** How heartbeats are batched when many agents send them together, each with many tasks. */
 import { expect, it } from "vitest";
 import { createHeartbeats } from "../../server/dispatch/heartbeats.ts";
 import type { HeartbeatsStored, SessionHeartbeat } from "../../server/store/heartbeats.ts";
@@ -25,7 +25,7 @@ function heartbeatOf(no: number, reports: number): SessionHeartbeat {
   };
 }
 
-/** A store that answers a gathering when the test says so. */
+/** A store that answers a batch when the test lets it. */
 function world() {
   const out: { readonly sent: readonly SessionHeartbeat[]; readonly answer: () => void }[] = [];
   const clock = createServerClock();

@@ -17,7 +17,7 @@ function run(place: number, done: number): SeenRun {
   };
 }
 
-/** What became of an agent that ends its task from one look to the next, and takes another. */
+/** What became of an agent that ends its task from one poll to the next, and takes another. */
 async function killed(knownAt: (polls: number) => number) {
   let done = 0;
   let polls = 0;

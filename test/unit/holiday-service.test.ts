@@ -69,7 +69,7 @@ async function firstLineOf(child: ChildProcess): Promise<string> {
   throw new Error(`the service ended before it was ready: ${await textOf(child.stderr)}`);
 }
 
-/** A service that is ready, without faults unless flags say otherwise. */
+/** A service that is ready, without faults unless flags set them. */
 async function startService(...flags: string[]) {
   const child = launch("--kind", "hotel", "--ledger", ledgerPath, "--calm", ...flags);
   const ready: { url: string } = JSON.parse(await firstLineOf(child));
@@ -236,7 +236,7 @@ describe("a fault", () => {
     expect(ledgerOnDisk()).toEqual([]);
   });
 
-  test("that says busy tells when to come back, and has no effect", async () => {
+  test("that answers busy has the time to come back, and has no effect", async () => {
     const { client } = await startService(...only({ busy: 1 }));
     const result = await client.book("k1", ada, never);
     expect(result).toMatchObject({ kind: "busy", retryAfterMs: 1000 });
@@ -283,7 +283,7 @@ describe("the dealing of faults", () => {
     expect(deal("flight:7", 200)).not.toEqual(deal("hotel:7", 200));
   });
 
-  test("gives each fault about as often as its table says", () => {
+  test("gives each fault about as often as its table sets", () => {
     const faults = createFaults(flakyWorld, createSeededRandom("any"));
     const requests = 20_000;
     const counts = new Map<string, number>();
@@ -371,7 +371,7 @@ describe("the end of a service", () => {
     expect(await held).toMatchObject({ kind: "unknown", why: "broken" });
   });
 
-  test("is known to its callers: where nobody listens, nothing can have been booked", async () => {
+  test("is known to its callers: where no server listens, nothing can have been booked", async () => {
     const { child, client } = await startService();
     await end(child, "SIGTERM");
     expect(await client.book("k1", ada, never)).toMatchObject({ kind: "busy" });

@@ -47,7 +47,7 @@ test("a walk that is too long for one round goes on in the next, and then begins
   expect(asked[250]).toMatchObject({ after: null });
 });
 
-test("definitions are looked at in pages, and the next round goes on behind the last", async () => {
+test("definitions are checked in pages, and the next round goes on behind the last", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
   const asked: number[] = [];
@@ -68,7 +68,7 @@ test("definitions are looked at in pages, and the next round goes on behind the 
   expect(asked[30]).toBe(0);
 });
 
-test("a part that fails holds up no other, and is said once a minute", async () => {
+test("a part that fails holds up no other, and is logged once a minute", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
   await store.namespaces.setRetention(1, 3_600_000);

@@ -11,7 +11,7 @@ test("what is nested as deep as allowed passes, and one more does not", () => {
   expect(createDepthMeter(100)(nested(101))).toBe(true);
 });
 
-test("brackets within text are no nesting, nor is what stands side by side", () => {
+test("brackets within text are no nesting, nor is what is side by side", () => {
   expect(createDepthMeter(1)(bytes('["[[[", "\\"[[[", "\\\\"]'))).toBe(false);
   expect(createDepthMeter(2)(bytes("[[],[],[],{}]"))).toBe(false);
 });

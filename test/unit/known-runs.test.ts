@@ -1,4 +1,4 @@
-/** What tasks carry of their runs, kept in memory: never more than there is room for. */
+/** What tasks carry of their runs, cached in memory: never more than there is room for. */
 import { expect, it } from "vitest";
 import { createKnownRuns, type KnownRun } from "../../server/dispatch/known-runs.ts";
 
@@ -8,7 +8,7 @@ function run(inputBytes = 2): KnownRun {
   return { definitionId: 1, version: 1, labels: {}, input, trace: null };
 }
 
-it("what is kept is what was said first, without anything beside it", () => {
+it("what is cached is what was set first, without anything beside it", () => {
   const runs = createKnownRuns();
   const more = { ...run(), step: 4, lastDetails: null };
   runs.keep("a", more);
@@ -23,7 +23,7 @@ it("the oldest goes when ten thousand have come after it", () => {
   expect([runs.of("run-0"), runs.of("run-1")]).toEqual([null, run()]);
 });
 
-it("inputs take 16 MiB at the most, and a large one is not kept at all", () => {
+it("inputs take 16 MiB at the most, and a large one is not cached at all", () => {
   const runs = createKnownRuns();
   runs.keep("large", run(20_000));
   expect(runs.of("large")).toBeNull();
@@ -31,7 +31,7 @@ it("inputs take 16 MiB at the most, and a large one is not kept at all", () => {
   expect([runs.of("run-0"), runs.of("run-1099")]).toEqual([null, run(16_000)]);
 });
 
-it("what has ended is not kept, and its room is free again", () => {
+it("what has ended is not cached, and its room is free again", () => {
   const runs = createKnownRuns();
   for (let n = 0; n < 1_000; n++) {
     runs.keep(`run-${n}`, run(16_000));

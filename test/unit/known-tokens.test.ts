@@ -81,7 +81,7 @@ test("what is older than two seconds serves once more, and is read again beside 
   expect(known.find(GOOD)).toMatchObject({ revoked: true });
 });
 
-test(`nobody is served by what is older than ${TRUSTED_MS} ms, also while the store is away`, async () => {
+test(`no call is served by what is older than ${TRUSTED_MS} ms, also while the store is away`, async () => {
   await known.find(GOOD);
   stored = [{ ...token, revoked: true }];
   now += TRUSTED_MS + 1;
@@ -125,7 +125,7 @@ test("guesses are asked for in batches, one at a time, and never drive out who i
   expect(before).toBeGreaterThan(3);
 });
 
-test("that it was shown is noted when the store says so", async () => {
+test("that it was presented is noted when the store asks for it", async () => {
   stored = [{ ...token, useUnnoted: true }];
   await known.find(GOOD);
   expect(noted).toEqual([token.id]);

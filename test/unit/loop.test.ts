@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLoop } from "../../server/loop.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
-test("of failures in a row the first is told, and then one a minute", async () => {
+test("of failures in a row the first is reported, and then one a minute", async () => {
   const clock = createServerClock();
   const errors: unknown[] = [];
   let fails = true;

@@ -52,7 +52,7 @@ it("what many sessions name while a question is under way is asked in one statem
   expect(back).toEqual([["run", "undelivered"]]);
 });
 
-it("a question that fails, and a lease that cannot be given back, fail nobody's call", async () => {
+it("a query that fails, and a lease that cannot be given back, fail no call", async () => {
   const away = new Error("the database is away");
   const asking = world({ undelivered: () => Promise.reject(away) });
   await asking.lostPolls.giveBack({ session: "a", polls: [1] });

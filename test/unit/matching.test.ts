@@ -80,7 +80,7 @@ function mayTake(one: Taker, ready: ReadyRow): boolean {
 }
 
 describe("a match", () => {
-  it("gives no row twice, nobody more than its places, and only what may be taken", () => {
+  it("gives no row twice, no poll more than its places, and only what may be taken", () => {
     fc.assert(
       fc.property(sketches, takers, (of, all) => {
         const rows = rowsOf(of);
@@ -98,7 +98,7 @@ describe("a match", () => {
     );
   });
 
-  it("leaves nobody with a free place beside a row that it may take", () => {
+  it("leaves no poll with a free place beside a row that it may take", () => {
     fc.assert(
       fc.property(sketches, takers, (of, all) => {
         const rows = rowsOf(of);
@@ -165,7 +165,7 @@ describe("a match", () => {
     expect(matches.map(({ row: { lane } }) => lane)).toEqual([1, 0]);
   });
 
-  it("passes over what is kept for others, and takes what stands behind it", () => {
+  it("passes over what is reserved for others, and takes what is behind it", () => {
     const avoid = { session: "a", until: NOW + 1 };
     const rows = rowsOf([{ lane: 0, avoid }, { lane: 0 }]);
     const [a, b] = [taker("a", [0]), taker("b", [0])];

@@ -1,5 +1,5 @@
-// Nodes that come and go, over a store in memory: partitions that nobody has are taken at once, and
-// those that only belong elsewhere move a few at a time.
+// Nodes that come and go, over a store in memory: partitions without an owner are taken at once,
+// and those that only belong elsewhere move a few at a time.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemRandom } from "../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
@@ -46,7 +46,7 @@ async function join(): Promise<Ownership> {
   return node;
 }
 
-/** Every node looks once, one after the other. */
+/** Every node scans once, one after the other. */
 async function scan(): Promise<void> {
   clock.advance(SCAN_MS);
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
@@ -55,7 +55,7 @@ async function scan(): Promise<void> {
 const owned = (): number[] => nodes.map((node) => node.owned().length);
 const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
 
-/** Partitions that the others have given up for the last node, look by look, until all is even. */
+/** Partitions that the others have given up for the last node, scan by scan, until all is even. */
 async function movesTo(joined: Ownership): Promise<readonly number[]> {
   const moves: number[] = [];
   for (let still = 0; still < 10; ) {
@@ -79,7 +79,7 @@ describe("a node that joins", () => {
       const even = ALL / n;
       expect(joined.owned().length).toBeGreaterThan(even / 2);
       expect(sum(owned())).toBe(ALL);
-      // Nodes that noticed it in one look may be in step with each other, but not for long.
+      // Nodes that noticed it in one scan may be in step with each other, but not for long.
       for (let from = 0; from + 10 <= moves.length; from++)
         expect(sum(moves.slice(from, from + 10))).toBeLessThanOrEqual(5 * 4 + n);
     },

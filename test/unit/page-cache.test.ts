@@ -12,7 +12,7 @@ const ended = encodePage({
 });
 const page = (version: number, encoded = open) => ({ version, encoded, wakeAt: null });
 
-it("a page is known by its version until the next is kept", () => {
+it("a page is known by its version until the next is stored", () => {
   const cache = createPageCache();
   expect(cache.known("a")).toBeNull();
   cache.keep("a", page(1));

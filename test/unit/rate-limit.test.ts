@@ -1,4 +1,4 @@
-/** What a namespace may begin is judged in memory, by the last look and what has begun since. */
+/** What a namespace may begin is decided in memory, by the last query and what has begun since. */
 import { expect, test } from "vitest";
 import { createRateLimit } from "../../server/scheduler/rate-limit.ts";
 import { type NamespaceUse, NO_LIMITS } from "../../server/store/namespaces.ts";
@@ -25,7 +25,7 @@ function limiterOf(...samples: readonly Partial<NamespaceUse>[]) {
   return { rateLimit, clock, enter };
 }
 
-test("a namespace without limits begins what is asked for, and nobody is asked", async () => {
+test("a namespace without limits begins what is asked for, without a query", async () => {
   const { rateLimit, enter } = limiterOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
   expect(enter(2)).toEqual(["in", "in"]);
   await rateLimit.refresh();
@@ -34,7 +34,7 @@ test("a namespace without limits begins what is asked for, and nobody is asked",
   expect(rateLimit.payloadBytesMax("other")).toBeNull();
 });
 
-test("open runs are those of the last look and what has begun here since", async () => {
+test("open runs are those of the last query and what has begun here since", async () => {
   const limits = { ...NO_LIMITS, openRunsMax: 3 };
   const { rateLimit, enter } = limiterOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
   await rateLimit.refresh();
@@ -50,7 +50,7 @@ test("open runs are those of the last look and what has begun here since", async
   expect(refused?.retryAfterMs).toBe(5_000);
 });
 
-test("runs per second come from a bucket that fills with time, across looks", async () => {
+test("runs per second come from a bucket that fills with time, across queries", async () => {
   const limits = { ...NO_LIMITS, rate: { perSecond: 2, burst: 2 } };
   const { rateLimit, clock, enter } = limiterOf({ limits });
   await rateLimit.refresh();

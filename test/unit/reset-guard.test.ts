@@ -13,7 +13,7 @@ function world() {
   const warn = (_fields: object, text: string) => void warned.push(text);
   const log = { info: warn, warn, error: warn };
   const guard = createResetGuard(clock, log);
-  /** A connection of an address, which opens streams that end as is said. */
+  /** A connection of an address, which opens streams that end as given. */
   const session = (remoteAddress: string) => {
     const one = {
       destroyed: false,
@@ -61,7 +61,7 @@ test("calls that were answered, or cancelled once their request had arrived, are
   expect(one.isClosed()).toBe(false);
 });
 
-test("streams of one read are counted before any event is heard", () => {
+test("streams of one read are counted before any event is received", () => {
   const { session } = world();
   const one = session("10.0.0.1");
   one.streams(128, { once: () => undefined });

@@ -10,11 +10,11 @@ const methods = [SchedulerService, OperatorService, AgentService].flatMap((one) 
 const callsOf = (role: Role) =>
   [...PERMISSIONS].filter(([, { roles }]) => roles.includes(role)).map(([name]) => name);
 
-test("every RPC of the contract stands in it, and nothing else", () => {
+test("every RPC of the contract is in it, and nothing else", () => {
   expect([...PERMISSIONS.keys()].sort()).toEqual(methods.map(fullNameOf).sort());
 });
 
-test("an RPC that names no namespace says what else it is about", () => {
+test("an RPC that names no namespace has its subject in the table", () => {
   for (const method of methods) {
     const names = method.input.fields.some(({ localName }) => localName === "namespace");
     const scope = PERMISSIONS.get(fullNameOf(method))?.scope;

@@ -64,7 +64,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
   });
   expect(await store.definition(detail?.run.definitionId ?? 0)).toMatchObject({ steps: [{}] });
   const [lane] = await store.lanesOfQueues(namespace.id, ["default"]);
-  const ready = await store.transact({ name: "look" }, (tx) =>
+  const ready = await store.transact({ name: "read" }, (tx) =>
     tx.lockReady([{ lane: lane?.lane ?? 0, limit: 10 }]),
   );
   expect(ready.rows).toMatchObject([{ runId }]);

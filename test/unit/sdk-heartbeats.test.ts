@@ -11,7 +11,7 @@ const HEARTBEAT_EVERY_MS = 5_000;
 const nothing = () => undefined;
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-it("no task that comes or goes makes it look at all others", async () => {
+it("no task that comes or goes makes it read all others", async () => {
   const clock = createManualClock();
   const calls: number[] = [];
   const heartbeats = createHeartbeats({
@@ -35,7 +35,7 @@ it("no task that comes or goes makes it look at all others", async () => {
   expect(reads).toBeLessThan(1_000);
 });
 
-it("what a moment was set for may have gone: the next one that is due counts", async () => {
+it("what a timer was set for may be gone: the next one that is due counts", async () => {
   const clock = createManualClock();
   let sent = 0;
   const heartbeats = createHeartbeats({

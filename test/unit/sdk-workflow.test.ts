@@ -1,4 +1,4 @@
-/** A workflow as an object says all that the contract can hold, in the words of the text form. */
+/** A workflow as an object has all that the contract can hold, in the keys of the text form. */
 import { Effects, OnFailure, OnPickup, RunIf } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { expect, test } from "vitest";
 import { toDefinition } from "../../sdk/typescript/definition.ts";
@@ -17,7 +17,7 @@ function definitionOf(...steps: (Partial<StepSettings> & StepKindSpec)[]) {
 
 const map = { over: 3, task: "t" };
 
-test("an object and a text that say the same become the same definition", () => {
+test("an object and a text of the same content become the same definition", () => {
   const then = "fail";
   const text = `
 workflow: order
@@ -116,12 +116,12 @@ test.each<readonly [string, MapSpec]>([
       waves: { size: 2, gate: { task: "look", input: [1] } },
     },
   ],
-])("a map that says %s is the same in an object", (part, of) => {
+])("a map with %s is the same in an object", (part, of) => {
   const text = `{ workflow: w, steps: [{ id: a, map: { over: "3", task: t, ${part} } }] }`;
   expect(definitionOf({ map: of })).toEqual(parseWorkflowText(text).definition);
 });
 
-test("a map that says a number and a share is refused, as in a text", () => {
+test("a map with a number and a share is refused, as in a text", () => {
   const both: object = { ...map, tolerate: 1, toleratePercent: 5 };
   expect(() => definitionOf({ map: both as MapSpec })).toThrow(
     "A map has tolerate and toleratePercent; leave one of them.",
@@ -159,7 +159,7 @@ test("a step of two kinds is refused at once", () => {
   expect(() => definitionOf(both)).toThrow('The step "a" is a task and a wait; leave one of them.');
 });
 
-test("a word that is none of an enum's is refused with those that are", () => {
+test("a name that is none of an enum's is refused with those that are", () => {
   const unknown: string = "compensat";
   const onFailure = unknown as "compensate";
   expect(() => definitionOf({ task: "t", onFailure })).toThrow(

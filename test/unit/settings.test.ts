@@ -13,7 +13,7 @@ import {
   supervisorConfig,
 } from "../../server/config.ts";
 
-test("what is left out has its default, and nobody can change what was set", () => {
+test("what is left out has its default, and what was set cannot be changed", () => {
   const config = supervisorConfig({ slowFactor: 3 });
   expect(config).toEqual({ ...SUPERVISOR_DEFAULTS, slowFactor: 3 });
   expect(Object.isFrozen(config) && Object.isFrozen(SUPERVISOR_DEFAULTS)).toBe(true);
@@ -64,13 +64,13 @@ test("who polled is not forgotten while his lane counts as polled", () => {
   expect(supervisorConfig({ ...given, polledMs: 60_000 })).toMatchObject({ polledMs: 60_000 });
 });
 
-test("a node is not lost by one slow look", () => {
+test("a node is not lost by one slow scan", () => {
   const given = { ownerLostMs: 3_000, ownerPollMs: 1_001 };
   expect(() => supervisorConfig(given)).toThrow("--owner-lost is 3000 ms and --owner-poll 1001 ms");
   expect(supervisorConfig({ ...given, ownerPollMs: 1_000 })).toMatchObject({ ownerPollMs: 1_000 });
 });
 
-test("a gap that every two looks exceed is refused: silence would never count", () => {
+test("a gap that every two scans exceed is refused: silence would never count", () => {
   expect(() => supervisorConfig({ gapMs: 1_000 })).toThrow("--watch-gap is 1000 ms");
 });
 
@@ -124,7 +124,7 @@ function words(ms: number): string {
   return `${ms / size} ${unit}`;
 }
 
-test("how many may call is told in whole numbers within bounds, and what is left out stays so", () => {
+test("how many may call is set in whole numbers within bounds, and what is left out stays so", () => {
   expect(edgeConfig({})).toEqual({});
   expect(edgeConfig({ waitingCallsMax: 40_000 })).toEqual({ waitingCallsMax: 40_000 });
   expect(() => edgeConfig({ waitingCallsMax: 1.5, connectionsMax: 2 })).toThrow(

@@ -22,7 +22,7 @@ describe("a statement", () => {
     );
   });
 
-  it("has a number where its text has the word of a code", () => {
+  it("has a number where its text has the name of a code", () => {
     expect(statement("settle_deliveries").text).toContain("d.state = 0");
   });
 });

@@ -1,4 +1,4 @@
-/** How parts of a process hear of each other. */
+/** How parts of a process notify each other. */
 import { expect, it } from "vitest";
 import { createSubject } from "../../server/background/subject.ts";
 

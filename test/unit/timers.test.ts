@@ -85,7 +85,7 @@ describe("the supervisor's loop", () => {
     await clock.advance(1_000);
     // It may not be settled yet.
     expect(begins.at(-1)).toBe(1_000);
-    // A moment before that, which somebody has set.
+    // A time before that, which another server has set.
     timers.announce(80_000);
     await clock.advance(100);
     expect(begins.slice(3)).toEqual([80_000]);
@@ -93,7 +93,7 @@ describe("the supervisor's loop", () => {
     expect(begins.slice(4)).toEqual([93_000]);
   });
 
-  it("begins where it began while there is more than a look takes", async () => {
+  it("begins where it began while there is more than a scan takes", async () => {
     const more = { ...NOTHING, now: 100_000, nextAt: 100_000 };
     const { clock, timers, begins } = timersOver([
       async () => more,
@@ -135,7 +135,7 @@ describe("the supervisor's loop", () => {
     expect(begins.filter((since) => since === null)).toHaveLength(2);
   });
 
-  it("tells what else waits for the owner of its partitions", async () => {
+  it("reports what else waits for the owner of its partitions", async () => {
     const { timers, outside } = timersOver([
       async () => ({ ...NOTHING, outside: ["inbox", "triggers"] }),
       async () => NOTHING,
@@ -185,7 +185,7 @@ describe("the supervisor's loop", () => {
     await timers.stop();
   });
 
-  it("lets a row that fails rest alone, twice as long each time, and finds it again", async () => {
+  it("lets a row that fails back off alone, twice as long each time, and finds it again", async () => {
     const at = (now: number, due: DueRow[] = []) => ({ ...NOTHING, now, due });
     const { clock, timers, scans, begins, without, submitted } = timersOver(
       [
@@ -204,9 +204,9 @@ describe("the supervisor's loop", () => {
     await clock.advance(2_600);
     expect(submitted.map(({ runId }) => runId)).toEqual(["bad", "good", "bad"]);
     expect(scans).toEqual([0, 1_000, 2_000, 3_000]);
-    // It rests for 1 s, and then for 2 s.
+    // It backs off for 1 s, and then for 2 s.
     expect(without).toEqual([[], [], ["bad"], []]);
-    // Once its rest is over, the scan begins again where it is due.
+    // Once its backoff is over, the scan begins again where it is due.
     expect(begins[3]).toBe(1_000);
     await timers.stop();
   });
@@ -257,7 +257,7 @@ describe("the supervisor's loop", () => {
     await timers.stop();
   });
 
-  it("lets no row rest because the store is away", async () => {
+  it("lets no row back off because the store is away", async () => {
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
     const { clock, timers } = timersOver(
       [async () => ({ ...NOTHING, due: [backoff("one")] })],

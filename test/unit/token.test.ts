@@ -26,7 +26,7 @@ const tokens: fc.Arbitrary<TaskToken> = fc.record({
 });
 
 describe("a task token", () => {
-  it("says all that it was made of", () => {
+  it("has all that it was made of", () => {
     fc.assert(
       fc.property(tokens, (token) => {
         expect(parseTaskToken(formatTaskToken(token))).toEqual(token);
@@ -135,7 +135,7 @@ describe("a callback token", () => {
     );
   });
 
-  it("says all of the task but its secret, of which it has the digest", () => {
+  it("has all of the task but its secret, of which it has the digest", () => {
     fc.assert(
       fc.property(tokens, ({ secret, ...fields }) => {
         const secretDigest = createHash("sha256").update(Buffer.from(secret, "hex")).digest("hex");

@@ -1,16 +1,16 @@
-/** The agents of the transfer story are killed as often as it says, however busy the machine is. */
+/** The agents of the transfer story are killed as often as it asks, however busy the machine is. */
 import { expect, test } from "vitest";
 import type { Fact } from "../../agents-examples/stage/books.ts";
 import { killAgents } from "../../agents-examples/transfer/killer.ts";
 
 const fact: Fact = { service: "bank", did: "debited", ref: "transfer-01", key: "k", what: {} };
 
-/** Of the thirty facts of the story; its end is heard of later than the last one. */
+/** Of the thirty facts of the story; its end is learned later than the last one. */
 const FACTS = 30;
 const FACTS_BETWEEN_POLLS = 7;
 const POLLS_UNTIL_OVER = 7;
 
-test("five agents are killed although the bank does much between two looks", async () => {
+test("five agents are killed although the bank does much between two polls", async () => {
   const signal = new AbortController().signal;
   for (const seed of [1, 2, 3, 4, 5]) {
     const facts: Fact[] = [];

@@ -1,4 +1,4 @@
-/** A call of a trigger is by whom it says, or it is not: over any body, secret and time. */
+/** A call of a trigger is by its alleged caller, or it is not: over any body, secret and time. */
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

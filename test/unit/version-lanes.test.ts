@@ -1,4 +1,4 @@
-/** Lanes for agents of one version: who asks for which, and where pinned tasks stand. */
+/** Lanes for agents of one version: which polls ask for them, and where pinned tasks are. */
 import { describe, expect, it } from "vitest";
 import { createLanes, createVersionLanes, refreshLanes } from "../../server/dispatch/lanes.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
@@ -81,14 +81,14 @@ describe("a poll", () => {
 });
 
 describe("what is known of version lanes", () => {
-  it("tells once which of them are new", async () => {
+  it("reports once which of them are new", async () => {
     const { versions } = await known();
     versions.learn({ pins: [], lanes: LANES.slice(0, 1) });
     expect(versions.learn(PINNED)).toEqual([12, 21, 22]);
     expect(versions.learn(PINNED)).toEqual([]);
   });
 
-  it("tells where tasks stand that are pinned", async () => {
+  it("reports where tasks are that are pinned", async () => {
     const { versions } = await known();
     const to = (base: number, definitionId: number, workflow = "w") =>
       versions.pinnedTo(base, { workflow, definitionId });

@@ -34,7 +34,7 @@ it("of thousands that wait no more are asked than can take what a claim gives", 
   expect(sessions(found)).toEqual(Array.from({ length: 251 }, (_, n) => `s${n}`));
 });
 
-it("those of each lane are asked, whoever waits for another one before them", () => {
+it("those of each lane are asked, whichever wait for another one before them", () => {
   const waiters = createWaiters();
   park(waiters, "a", [LANE]);
   park(waiters, "b", [LANE]);
@@ -44,7 +44,7 @@ it("those of each lane are asked, whoever waits for another one before them", ()
   expect(sessions(found)).toEqual(["a", "b", "c", "d"]);
 });
 
-it("who may take nothing, or nothing of the lane, keeps nobody from being asked", () => {
+it("a waiter that may take nothing, or nothing of the lane, keeps none from being asked", () => {
   const waiters = createWaiters();
   const admit = (waiter: Waiter) => {
     const { session } = waiter.agent;
@@ -90,7 +90,7 @@ it("a carried poll is asked by the batch of its reports, and by no other", () =>
   expect([asked(2), asked(null), waiters.carriedBy(2)]).toEqual([0, 0, []]);
 });
 
-it("lanes were asked for, though nobody waits there any more when they are looked at", () => {
+it("lanes were asked for, though no waiter is there any more when they are polled", () => {
   const waiters = createWaiters();
   waiters.serve(park(waiters, "served at once", [LANE]), { tasks: [], grantedAtMs: 0 });
   park(waiters, "waits", [OTHER]);
@@ -98,7 +98,7 @@ it("lanes were asked for, though nobody waits there any more when they are looke
   expect(waiters.lanesAskedFor()).toEqual([OTHER]);
 });
 
-it("a lane is asked for once, however many polls come at the same moment, and again if that failed", async () => {
+it("a lane is asked for once, however many polls come at the same time, and again if that failed", async () => {
   let asked = 0;
   const answers = [Promise.reject(new Error("away")), Promise.resolve([LANE])];
   const store = {

@@ -17,7 +17,7 @@ it("has none of a lane until something of it was claimed", () => {
   expect(watermarks.asked()).toEqual([{ ...row, from: 0n }]);
 });
 
-it("moves to what was seen, and looks from the beginning once a minute", () => {
+it("moves to what was seen, and scans from the beginning once a minute", () => {
   const clock = createManualClock();
   const watermarks = createWatermarks(clock);
   watermarks.used([row]);

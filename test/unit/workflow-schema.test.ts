@@ -98,7 +98,7 @@ describe("the schema refuses, where it is", () => {
       step("task: t\n    compensate: { task: u, wen: x }"),
       "/steps/0/compensate/wen",
     ],
-    ["an unknown word", step("task: t\n    effects: twice"), "/steps/0/effects"],
+    ["an unknown value", step("task: t\n    effects: twice"), "/steps/0/effects"],
     [
       "a duration without unit",
       step("task: t\n    timeouts: { attempt: 30 }"),

@@ -1,4 +1,4 @@
-// The text form of a workflow: what can be written, and how every mistake is named with its place.
+// The text form of a workflow: what can be written, and how mistakes are reported by position.
 import { create, equals, toJson } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
@@ -71,7 +71,7 @@ const messages = (text: string) =>
 const step = (lines: string) => `workflow: w\nsteps:\n  - id: a\n    ${lines}`;
 
 describe("what can be written", () => {
-  test("every part of a workflow, in the words of its message", () => {
+  test("every part of a workflow, in the names of its message", () => {
     expect(toJson(WorkflowDefinitionSchema, parseWorkflowText(holiday).definition)).toEqual({
       workflow: "book-holiday",
       timeout: "5400s",
@@ -159,7 +159,7 @@ describe("what can be written", () => {
 
   test.each([
     ["a date stays the text that it is", "2026-01-31", '"2026-01-31"'],
-    ["and so does a word that older YAML took for false", "no", '"no"'],
+    ["and so does a text that older YAML took for false", "no", '"no"'],
     ["a whole number keeps all its digits", "12345678901234567890", "12345678901234567890"],
     ["null is a value", "null", "null"],
     ["keys keep their order", "{ b: 1, 2b: 2, a: 3 }", '{"b":1,"2b":2,"a":3}'],
@@ -181,7 +181,7 @@ describe("what can be written", () => {
     expect(timeout && durationMs(timeout)).toBe(ms);
   });
 
-  test("whatever a definition says, its text gives the same message", () => {
+  test("whatever a definition holds, its text gives the same message", () => {
     fc.assert(
       fc.property(definitions, styles, (init, style) => {
         const definition = create(WorkflowDefinitionSchema, init);
@@ -195,7 +195,7 @@ describe("what can be written", () => {
   });
 });
 
-describe("a place for each path", () => {
+describe("a position for each path", () => {
   const { locate } = parseWorkflowText(holiday);
   test.each([
     ["workflow", 1, 11],
@@ -209,7 +209,7 @@ describe("a place for each path", () => {
     expect(locate(path)).toEqual({ line, column });
   });
 
-  test("what stands within an input has its own, and what only the message has that of its holder", () => {
+  test("what is within an input has its own, and what only the message has that of its holder", () => {
     expect(locate("steps[0].input.seats[1]")).toEqual({ line: 7, column: 38 });
     expect(locate("steps[1].fallback[0].input.chain")).toEqual({ line: 19, column: 34 });
     const parsed = parseWorkflowText(people);
@@ -230,7 +230,7 @@ describe("a place for each path", () => {
   });
 });
 
-describe("mistakes are named with their place and what would be right", () => {
+describe("mistakes are reported with their position and what would be right", () => {
   test.each([
     [
       "a misspelt key of a step",
@@ -248,7 +248,7 @@ describe("mistakes are named with their place and what would be right", () => {
       'steps[0].compensate.retry[0].tries: unknown key "tries" in retrypolicy: write one of on, attempts, initial, factor, max, jitter (line 5, column 38)',
     ],
     [
-      "an unknown word",
+      "an unknown value",
       step("task: t\n    effects: idempotant"),
       'steps[0].effects: "idempotant" is not known here: did you mean "idempotent"? (line 5, column 14)',
     ],
@@ -258,7 +258,7 @@ describe("mistakes are named with their place and what would be right", () => {
       'workflow: "12" must be text: put it in quotes, as "12" (line 1, column 11)',
     ],
     [
-      "a word where a list is needed",
+      "a text where a list is needed",
       step("task: t\n    needs: b"),
       "steps[0].needs: this must be a list, as [b] (line 5, column 12)",
     ],
@@ -298,7 +298,7 @@ describe("mistakes are named with their place and what would be right", () => {
       "steps[0].signal.name: name is missing: add `name: ...` (line 4, column 13)",
     ],
     [
-      "a wait that says two things",
+      "a wait with two conditions",
       step("wait: { for: 1m, until: 2026-03-01T08:00:00Z }"),
       "steps[0].wait: write one of for and until, not both (line 4, column 11)",
     ],
@@ -313,12 +313,12 @@ describe("mistakes are named with their place and what would be right", () => {
       'steps[0].approval.aprovers: unknown key "aprovers" in an approval: did you mean "approvers"? (line 4, column 17)',
     ],
     [
-      "a misspelt word of a signal",
+      "a misspelt key of a signal",
       step("signal: { name: paid, on_expiry: escalte }"),
       'steps[0].signal.on_expiry: "escalte" is not known here: did you mean "escalate"? (line 4, column 38)',
     ],
     [
-      "a word where true or false is needed",
+      "a text where true or false is needed",
       step("task: t\n    always: yes"),
       'steps[0].always: "yes" must be true or false (line 5, column 13)',
     ],
@@ -358,7 +358,7 @@ describe("mistakes are named with their place and what would be right", () => {
       "steps[0].input.a: the tag tag:yaml.org,2002:binary is not read: write plain text, numbers, lists and maps (line 5, column 26)",
     ],
     [
-      "what JSON cannot say",
+      "what JSON cannot hold",
       step("task: t\n    input: [.nan]"),
       'steps[0].input[0]: ".nan" cannot be written in JSON: write it as text, in quotes (line 5, column 13)',
     ],

@@ -1,4 +1,4 @@
-/** What an overview counts: exactly what a scan of the runs says, each run once. */
+/** What an overview counts: exactly what a scan of the runs counts, each run once. */
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { MINUTE_MS, minuteOf, OPEN_RUNS_COUNTED_MAX } from "../../../server/store/activity.ts";
@@ -27,7 +27,7 @@ const FIRST_MINUTE = 0;
 const RUNS_MAX = 1_000;
 const ANY_RUN = { parent: null, states: [], workflow: null, labels: {}, createdBefore: null };
 
-/** Before and after housekeeping has added the counts up, they are what a scan says. */
+/** Before and after housekeeping has added the counts up, they are what a scan counts. */
 export async function expectCounted(store: Store, namespaceId: number): Promise<void> {
   const runs = await store.lists.runs(namespaceId, {
     filter: { ...ANY_RUN, createdAfter: null },
@@ -165,7 +165,7 @@ export function describeActivity(opened: Opened<Store>): void {
     expect(counted).toMatchObject({ openRuns: new Map([["RUNNING", many]]), allCounted: true });
   });
 
-  test("interventions are counted by their rule, from a moment on", async () => {
+  test("interventions are counted by their rule, from a time on", async () => {
     const { store } = opened();
     const run = await begin();
     await pass(store, run, silence(await claimOne(store, run)), LATE);
@@ -176,7 +176,7 @@ export function describeActivity(opened: Opened<Store>): void {
     expect((await store.operators.countInterventions(await newNamespace(store), 0)).size).toBe(0);
   });
 
-  test("counts are kept for a day, or for as long as housekeeping is told", async () => {
+  test("counts are stored for a day, or as long as housekeeping is set to", async () => {
     const { store } = opened();
     const { namespaceId } = await begin();
     const old = await begin({ namespaceId, agoMs: 86_400_000 + 2 * MINUTE_MS });

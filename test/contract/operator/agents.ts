@@ -99,7 +99,7 @@ export function describeAgents(opened: Opened<Store>): void {
     expect(await agents(namespaceId, { session: second.session })).toEqual([second]);
   });
 
-  test("what an agent holds is told, with what it said of it", async () => {
+  test("what an agent holds is listed, with what it reported of it", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: { task: "book", queue: "travel" }, b: {} }), {
       workflow: "holiday",
@@ -154,7 +154,7 @@ export function describeAgents(opened: Opened<Store>): void {
     expect(left.map(({ agentId }) => agentId)).toEqual(["busy", "fresh"]);
   });
 
-  test("what is old is forgotten in batches, each of which says whether there may be more", async () => {
+  test("what is old is forgotten in batches, each of which reports whether there may be more", async () => {
     const { store } = opened();
     const { namespaceId } = await schedule(store, workflow({ a: {} }));
     const old = Array.from({ length: 5 }, (_, n) => seen(namespaceId, `${n}`, { agoMs: 601_000 }));
@@ -174,7 +174,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     const steps = { a: { task: "book", queue: "q" }, b: { task: "undo", queue: "q" } };
     return schedule(opened().store, workflow(steps), more);
   };
-  test("of a task it is told that whoever asks for it is cordoned, by its id or its version", async () => {
+  test("a task is listed with whether all its agents are cordoned, by id or by version", async () => {
     const { store } = opened();
     const { namespaceId, ref } = await inOneQueue();
     const cordoned = async () => [...(await store.reads.runLiveness(ref.runId)).cordoned];
@@ -205,7 +205,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     return first;
   };
 
-  test("a queue tells since when its oldest task waits, also behind a pause", async () => {
+  test("a queue is listed with the wait of its oldest task, also behind a pause", async () => {
     const { store } = opened();
     const old = await inOneQueue({ agoMs: 60_000 });
     const { namespaceId } = old;
@@ -218,7 +218,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     expect((await activityOf(young))?.oldestAt).toBeGreaterThan(oldest);
   });
 
-  test("queues are looked at in the order of their names as asked, known or not", async () => {
+  test("queues are listed in the order of the query, known or not", async () => {
     const { store } = opened();
     const run = await inOneQueue();
     const activities = await store.operators.queueActivity(run.namespaceId, ["z", "q"]);
@@ -252,7 +252,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     ]);
   });
 
-  test("a queue tells of each of its tasks what waits and what agents have", async () => {
+  test("a queue is listed with what waits and what agents have of each task", async () => {
     const { store } = opened();
     const run = await inOneQueue();
     const [book = 0] = run.lanes;
@@ -261,6 +261,6 @@ export function describeQueueActivity(opened: Opened<Store>): void {
       { task: "book", ready: 0, leased: 1, oldestAt: null },
       { task: "undo", ready: 1, leased: 0, oldestAt: expect.any(Number) },
     ]);
-    expect(await store.operators.queueTasks(run.namespaceId, "nobody-s")).toEqual([]);
+    expect(await store.operators.queueTasks(run.namespaceId, "unknown")).toEqual([]);
   });
 }

@@ -19,7 +19,7 @@ export function describeCatalogueLists(opened: Opened<Store>): void {
     const made = await store.createNamespace(b, region);
     await store.createNamespace(a);
     expect(await store.createNamespace(b, "default")).toEqual(made);
-    const listed = await store.lists.namespaces({ names: [b, a, "nobody"], after: null }, 10);
+    const listed = await store.lists.namespaces({ names: [b, a, "unknown"], after: null }, 10);
     expect(listed).toMatchObject([
       { name: a, region: "default" },
       { id: made.id, name: b, region },

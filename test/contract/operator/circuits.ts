@@ -44,7 +44,7 @@ export function describeCircuitLists(opened: Opened<Store>): void {
     ]);
   });
 
-  test("cordons of agents and versions are listed by namespace, with the first word", async () => {
+  test("cordons of agents and versions are listed by namespace, with the first reason", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const other = await newNamespace(store);

@@ -34,7 +34,7 @@ export function describeDeliveryLists(opened: Opened<Store>): void {
     const namespaceId = await hook(["run-ended"]);
     await passAs(store(), await begin(namespaceId), { run: ENDED });
     const [delivery] = await due(namespaceId);
-    if (!delivery) throw new Error("nothing was told");
+    if (!delivery) throw new Error("no delivery is due");
     const failed = {
       id: delivery.id,
       triesBefore: 0,

@@ -50,7 +50,7 @@ export function describeEscalationLists(opened: Opened<Store>): void {
     expect(found[2]).toMatchObject({ runId: older.ref.runId, closedBy: "a late report" });
   });
 
-  test("those that stand open are listed alone", async () => {
+  test("those that are open are listed alone", async () => {
     const { store } = opened();
     const { namespaceId } = await makeRuns(store);
     const found = await store.lists.escalations(namespaceId, { ...all, openOnly: true });

@@ -26,7 +26,7 @@ export function describeHandOvers(opened: Opened<Store>): void {
     await session.takeOver([partition]);
   }
 
-  test("a partition tells who had it from when to when, and how each came to it, newest first", async () => {
+  test("a partition lists its owners with their times, and how each got it, newest first", async () => {
     const one = await join("here:1");
     const two = await join("there:2");
     const partition = nextPartition();
@@ -54,7 +54,7 @@ export function describeHandOvers(opened: Opened<Store>): void {
     await two.leave();
   });
 
-  test("one that was taken from an owner who was gone says so, and when it was taken from him", async () => {
+  test("one that was taken from a lost owner is listed so, with the time", async () => {
     const gone = await join("here:1");
     const next = await join("there:2");
     const partition = nextPartition();
@@ -74,7 +74,7 @@ export function describeHandOvers(opened: Opened<Store>): void {
     await next.leave();
   });
 
-  test("of each partition the last ones are kept", async () => {
+  test("of each partition the last ones are stored", async () => {
     const session = await join("here:1");
     const partition = nextPartition();
     const other = nextPartition();

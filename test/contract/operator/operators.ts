@@ -1,4 +1,4 @@
-/** What operators look at: agents, queues in full, partitions, supervisors, interventions. */
+/** What operators list: agents, queues in full, partitions, supervisors, interventions. */
 
 import { describe, expect, test } from "vitest";
 import type { InterventionPage } from "../../../server/store/operators.ts";
@@ -33,7 +33,7 @@ const INTERVENTIONS: InterventionPage = {
   limit: 100,
 };
 
-/** The engine's, and everything that operators look at. */
+/** The engine's, and everything that operators list. */
 const OPERATOR_READERS: LaneReaders<Store> = {
   async pollingState(store, run) {
     const { namespaceId } = run;
@@ -99,7 +99,7 @@ function describeWatchers(opened: Opened<Store>): void {
     expect(await used()).toMatchObject({ region, used: true, watched: false });
   });
 
-  test("a partition tells who took it, when, and how often it has changed hands", async () => {
+  test("a partition is listed with who took it, when, and how often its owner changed", async () => {
     const { store } = opened();
     const partition = 200;
     const before = await one(partition);
@@ -129,7 +129,7 @@ function describeWatchers(opened: Opened<Store>): void {
     expect(left.map((of) => of.node)).not.toContain(node);
   });
 
-  test("a partition is as late as the oldest moment that nobody has acted upon", async () => {
+  test("a partition is as late as its oldest timer that is overdue", async () => {
     const { store } = opened();
     const partition = ownPartition();
     expect((await one(partition)).overdueAt).toBeNull();
@@ -192,7 +192,7 @@ function describeInterventions(opened: Opened<Store>): void {
     expect(await list(namespaceId, { from: second ?? 0 })).toEqual(all.slice(0, 2));
   });
 
-  test("interventions come of some rules alone, and those of one moment each once", async () => {
+  test("interventions come of some rules alone, and those of one time each once", async () => {
     const { store } = opened();
     const partition = ownPartition();
     const steps = Object.fromEntries(["a", "b", "c"].map((id) => [id, { task: id }]));
@@ -236,7 +236,7 @@ function describeAttention(opened: Opened<Store>): void {
     });
   });
 
-  test("tasks that nobody asks for are told, unless something holds them", async () => {
+  test("tasks that no agent asks for are listed, unless something holds them", async () => {
     const { store } = opened();
     const steps = { a: { task: "t", queue: "y" }, b: { task: "s", queue: "x" }, c: { queue: "z" } };
     const run = await schedule(store, workflow(steps), { workflow: "w" });
@@ -289,7 +289,7 @@ function describeAttention(opened: Opened<Store>): void {
     expect(await store.operators.now()).toEqual(expect.any(Number));
   });
 
-  test("what stands open is counted over all namespaces, and what is paused does not wait", async () => {
+  test("what is open is counted over all namespaces, and what is paused does not wait", async () => {
     const { store } = opened();
     const { gauges } = store.operators;
     const before = await gauges();
@@ -298,10 +298,10 @@ function describeAttention(opened: Opened<Store>): void {
     await pass(store, asking, report(await claimOne(store, asking), permanent));
     const [waits, paused] = [
       await schedule(store, workflow({ a: {}, b: {} }), { agoMs: 86_400_000 }),
-      await schedule(store, workflow({ a: { queue: "rests" } }), { agoMs: 90_000_000 }),
+      await schedule(store, workflow({ a: { queue: "paused" } }), { agoMs: 90_000_000 }),
     ];
     const { namespaceId } = paused;
-    await store.queues.pause({ namespaceId, queue: "rests" }, "");
+    await store.queues.pause({ namespaceId, queue: "paused" }, "");
     const [lane = 0] = waits.lanes;
     const setting = { forced: "open", by: "eve", why: "mending" } as const;
     await store.circuits.setOverride({ lane, agentId: "" }, setting);

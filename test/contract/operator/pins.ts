@@ -11,7 +11,7 @@ const WINDOW_MS = 60_000;
 export function describePinLists(opened: Opened<Store>): void {
   const { pin, unpin, versionOf } = pinning(opened);
 
-  test("a queue shows what it keeps for a version beside the rest, while there is something", async () => {
+  test("a queue lists what it keeps for a version beside the rest, while there is something", async () => {
     const { store } = opened();
     const run = await schedule(store, ONE);
     const { namespaceId } = run;
@@ -30,7 +30,7 @@ export function describePinLists(opened: Opened<Store>): void {
     expect(await tasks()).toEqual([["a", null, 1]]);
   });
 
-  test("what a person says of a circuit is listed once, of all the versions of agents", async () => {
+  test("a person's setting of a circuit is listed once, for all versions of agents", async () => {
     const { store } = opened();
     const run = await schedule(store, ONE);
     const { namespaceId } = run;

@@ -33,10 +33,10 @@ export function describeQueueLists(opened: Opened<Store>): void {
       (await store.lists.queues(namespaceId, { ...ALL, ...page })).map(({ name }) => name);
     expect(await names({ limit: 2 })).toEqual(["a", "b-queue"]);
     expect(await names({ after: "b-queue" })).toEqual(["c"]);
-    expect(await names({ names: ["c", "nobody-named-it"] })).toEqual(["c", "nobody-named-it"]);
+    expect(await names({ names: ["c", "never-named"] })).toEqual(["c", "never-named"]);
   });
 
-  test("the pause of a namespace and of a workflow is said, with the first reason, until it goes on", async () => {
+  test("the pause of a namespace and of a workflow is listed, with the first reason, until it ends", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const { namespaceId } = run;

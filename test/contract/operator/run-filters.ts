@@ -1,4 +1,4 @@
-/** Filters of runs that go together: the lists by each alone say what the list by two holds. */
+/** Filters of runs that go together: the lists by each alone give what the list by two holds. */
 
 import { beforeAll, expect, test } from "vitest";
 import type { RunFilter, RunPage } from "../../../server/store/lists.ts";

@@ -92,7 +92,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect(await list({}, { labels: { half: "" } })).toEqual([]);
   });
 
-  test("runs are listed from a moment on, and up to before another", async () => {
+  test("runs are listed from a time on, and up to before another", async () => {
     const { createdAt } = made();
     const [, one = null, , three = null] = createdAt;
     expect(await list({}, { createdAfter: one })).toEqual([1, 2, 3, 4, 5]);
@@ -112,7 +112,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect(await store.lists.runs(await newNamespace(store), page)).toEqual([]);
   });
 
-  test("runs are counted by filter, up to a bound, with the moment of the look", async () => {
+  test("runs are counted by filter, up to a bound, with the time of the query", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     for (const team of ["red", "red", "blue"])
@@ -132,7 +132,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect((await store.lists.countRuns(namespaceId, all, 2)).count).toBe(2);
   });
 
-  test("what runs are runs of is said once for each, by name and version, up to a bound", async () => {
+  test("the workflows of runs are listed once each, by name and version, up to a bound", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const seen: RunDefinition[] = [];
@@ -181,7 +181,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect(await store.lists.countRuns(parent.namespaceId, filter, 10)).toMatchObject({ count: 1 });
   });
 
-  test("a child that began after a moment is listed from there on, though its parent had begun", async () => {
+  test("a child that began after a time is listed from there on, though its parent had begun", async () => {
     const { store } = opened();
     const parent = await beginAs(store, [], { agoMs: 60_000 });
     const { namespaceId } = parent;

@@ -1,5 +1,5 @@
 /**
- * API tokens: kept by the digest of their secret, found by it with what a call is evaluated by,
+ * API tokens: stored by the digest of their secret, found by it with what a call is evaluated by,
  * listed by id, and revoked once.
  */
 import { expect, test } from "vitest";
@@ -43,7 +43,7 @@ export function describeTokens(opened: Opened<Store>): void {
     expect(record).not.toHaveProperty("digest");
   });
 
-  test("it says for how long it is still good, by the clock of the store", async () => {
+  test("it has the time for which it is still good, by the clock of the store", async () => {
     const { token, record } = await make({ validMs: 60_000 });
     expect(record.expiresAt).toBe(record.madeAt + 60_000);
     const [found] = await store().tokens.find([token.digest]);

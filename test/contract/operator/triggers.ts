@@ -71,7 +71,7 @@ export function describeTriggerLists(opened: Opened<Store>): void {
     expect(await store().lists.refusals(namespaceId, null, 1)).toHaveLength(1);
   });
 
-  test("of one trigger so many refusals are kept, the last ones", async () => {
+  test("of one trigger so many refusals are stored, the last ones", async () => {
     const namespaceId = await newNamespace(store());
     await put(namespaceId, inbound("push"), SECRET);
     const refusal = { namespaceId, trigger: "push", reason: "X", runId: null, count: 1 };

@@ -176,7 +176,9 @@ export const LATER: Readonly<Record<number, Race>> = {
   41: {
     trap: "Keys that are unique within a range alone",
     tests: {
-      "contract/history.ts": ["repeated alarms about one ready row are told apart by their number"],
+      "contract/history.ts": [
+        "repeated alarms about one ready row are distinguished by their number",
+      ],
       "contract/namespaces.ts": [
         "a run whose time is over goes with all that is of it, and its key stays",
       ],
@@ -189,7 +191,7 @@ export const LATER: Readonly<Record<number, Race>> = {
         "stores nothing, not even the key of the call, and says who holds the slot",
       ],
       "contract/schedules.ts": [
-        "fires of a deleted schedule are forgotten in small batches, and it after them",
+        "occurrences of a deleted schedule are forgotten in small batches, and it after them",
       ],
     },
   },

@@ -78,7 +78,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "unit/core/compensation.test.ts": [
-        "an attempt that was lost before the verdict has settled too",
+        "an attempt that was lost before the stop has settled too",
       ],
     },
   },
@@ -156,7 +156,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 3,
     tests: {
       "contract/due.ts": ["a ready row knows whether its lane is polled"],
-      "contract/queues.ts": ["what waits in a paused queue is held: nobody is said to be missing"],
+      "contract/queues.ts": ["what waits in a paused queue is held: no agent is reported missing"],
       "integration/control-plane/pickup-questions.test.ts": [
         "is asked about once, though many of its tasks are due in one batch",
         "is asked about once, though two servers find its tasks at the same time",
@@ -190,7 +190,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     tests: {
       "contract/namespaces.ts": [
         "an open run stays, however old, and so does one of another namespace",
-        "a run that somebody still asks about stays: a person, its parent, a trigger, a hook",
+        "a run that is still needed stays: by a person, its parent, a trigger, a hook",
         "a run whose time is over goes with all that is of it, and its key stays",
       ],
       "integration/control-plane/retention.test.ts": [

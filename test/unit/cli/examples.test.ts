@@ -21,7 +21,7 @@ afterAll(() => {
 
 type Verb = readonly [name: string, command: Command];
 
-/** What acts, by the words that lead to it; `complete` is for scripts. */
+/** Commands that act, by their path; `complete` is for scripts. */
 function verbsOf(command: Command, name = ""): readonly Verb[] {
   const under = command.commands
     .filter((child) => child.name() !== "complete")
@@ -32,7 +32,7 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
 
 const names = verbsOf(await createProgram("0", () => {})).map(([name]) => name);
 
-/** As a shell would split it, from the word drover on, up to a pipe. */
+/** As a shell would split it, from the command drover on, up to a pipe. */
 function argumentsOf(example: string): readonly string[] {
   const own = /(?:^|[\s(])drover (.*)$/.exec(example)?.[1] ?? "";
   const parts = own.match(/'[^']*'|"[^"]*"|[^\s'"]+/g) ?? [];

@@ -1,4 +1,4 @@
-/** The reference of the command line says what the program takes. */
+/** The reference of the command line has what the program takes. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { cliPage } from "../../../docs/cli-page.ts";

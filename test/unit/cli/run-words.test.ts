@@ -1,4 +1,4 @@
-/** Runs and steps in words, as every verb of the command line says them. */
+/** Runs and steps in words, as every verb of the command line prints them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
@@ -95,7 +95,7 @@ test.each([
     "its gate is being checked, 20 of 40 items ended, 1 failed",
   ],
   ["a signal that came", { state: StepState.SUCCEEDED, waitingOn: WaitingOn.SIGNAL }, ""],
-])("how %s is told", (_name, init, words) => {
+])("how %s is printed", (_name, init, words) => {
   expect(mannerWords(aStep(init)).join(", ")).toBe(words);
 });
 
@@ -120,7 +120,7 @@ describe("a person is needed", () => {
     expect(needsPerson(aRun({ state }), [aStep(step)])).toBe(needed);
   });
 
-  test("which is told once, when it begins", () => {
+  test("which is printed once, when it begins", () => {
     const stuck = { id: "hotel", state: StepState.ESCALATED };
     const first = aState({ state: RunState.RUNNING }, stuck, { id: "car", state: StepState.READY });
     const later = aState({ state: RunState.RUNNING }, stuck, {
@@ -154,7 +154,7 @@ test("each change of how a step is tried or waits is a line", () => {
   ]);
 });
 
-test("the tree says what a step waits for, and when a lookup is tried again", () => {
+test("the tree has what a step waits for, and when a lookup is tried again", () => {
   const state = aState(
     { state: RunState.RUNNING },
     { id: "pay", state: StepState.VERIFYING, verifies: 2, nextTime: at("12:00:09") },

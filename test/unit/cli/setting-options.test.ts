@@ -49,7 +49,7 @@ test.each(Object.entries(CIRCUIT_SETTINGS))("%s is an option and a variable", (n
   expect(circuitsOf(parsed())).toEqual({ ...CIRCUIT_DEFAULTS, [name]: value });
 });
 
-test("one that is out of its bounds is a mistake of usage, told with what it may be", () => {
+test("one that is out of its bounds is a mistake of usage, reported with its bounds", () => {
   const why = "--circuit-window is 5000: give 10000 to 3600000";
   expect(() => circuitsOf(parsed("--circuit-window", "5s"))).toThrow(why);
   expect(() => circuitsOf(parsed("--circuit-share", "101"))).toThrow("--circuit-share is 101");

@@ -1,4 +1,4 @@
-/** Where traces go, as the command line and OpenTelemetry's environment say it. */
+/** Where traces go, as the command line and OpenTelemetry's environment set it. */
 import { expect, test } from "vitest";
 import { traceOf } from "../../../cli/trace-options.ts";
 
@@ -34,7 +34,7 @@ test("the share is the option's, else the sampler's of the environment", () => {
   expect(traceOf({ trace }, { OTEL_TRACES_SAMPLER: "always_off" })?.ratio).toBe(0);
 });
 
-test("an environment that switches OpenTelemetry off is obeyed; an option says more", () => {
+test("an environment that switches OpenTelemetry off is obeyed; an option overrides it", () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_SDK_DISABLED: "true" };
   expect(traceOf({}, env)).toBeUndefined();
   expect(traceOf({}, { ...env, OTEL_SDK_DISABLED: "", OTEL_TRACES_EXPORTER: "none" })).toBe(

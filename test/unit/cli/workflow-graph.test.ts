@@ -1,4 +1,4 @@
-// A workflow drawn: what stands in its graph, and that each language of drawings takes it.
+// A workflow drawn: what is in its graph, and that each language of drawings takes it.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   RunSchema,
@@ -68,7 +68,7 @@ function node(of: WorkflowGraph, id: string): GraphNode {
   return found;
 }
 
-/** As they stand in the node. */
+/** As they are in the node. */
 const lines = (id: string) => node(graph, id).marks.map(({ label, text }) => `${label} ${text}`);
 
 function drawn(...steps: readonly MessageInitShape<typeof StepSchema>[]): DrawnRun {
@@ -80,7 +80,7 @@ function drawn(...steps: readonly MessageInitShape<typeof StepSchema>[]): DrawnR
 }
 
 describe("a definition as a graph", () => {
-  test("each step says what it does", () => {
+  test("each step has what it does", () => {
     expect(graph.title).toBe("everything v3");
     expect(graph.nodes.map(({ id, kind, does }) => [id, kind, does])).toEqual([
       ["flight", "task", "task book-flight"],
@@ -94,7 +94,7 @@ describe("a definition as a graph", () => {
     ]);
   });
 
-  test("queue, verify, fallbacks and what nobody takes are marked", () => {
+  test("queue, verify, fallbacks and what no agent takes are marked", () => {
     expect(lines("flight")).toEqual([
       "queue travel",
       "verify find-flight",
@@ -124,7 +124,7 @@ describe("a definition as a graph", () => {
     expect(lines("tell")).toEqual(["always last, in any case"]);
   });
 
-  test("what undoes a step stands beside it", () => {
+  test("what undoes a step is beside it", () => {
     expect(node(graph, "flight").undo).toEqual({
       does: "undo cancel-flight, also if only attempted",
       status: null,
@@ -145,7 +145,7 @@ describe("a definition as a graph", () => {
     ]);
   });
 
-  test("the legend tells of what occurs, and of nothing else", () => {
+  test("the legend explains what occurs, and nothing else", () => {
     const entries = legendOf(
       workflowGraph(definitionOf("{workflow: w, steps: [{id: a, wait: 1s}]}"), 0, null),
     );
@@ -153,7 +153,7 @@ describe("a definition as a graph", () => {
     expect(legendOf(graph)).toHaveLength(6 + 3);
   });
 
-  test("of more needs than can be told apart those that follow from others are left out", () => {
+  test("of more needs than can be distinguished those that follow from others are left out", () => {
     const steps = Array.from({ length: 60 }, (_, no) => ({
       id: `s${no}`,
       task: "t",
@@ -180,7 +180,7 @@ describe("a run as a graph", () => {
   ];
   const run = workflowGraph(definitionOf(everything), 3, drawn(...steps));
 
-  test("each step stands where it stands, with a look that a legend explains", () => {
+  test("each step has its state, with a style that a legend explains", () => {
     expect(run.subtitle).toBe("run r1 COMPENSATING");
     expect(node(run, "flight").status).toMatchObject({ word: "SUCCEEDED", look: "well" });
     expect(node(run, "flight").undo?.status).toMatchObject({
@@ -197,7 +197,7 @@ describe("a run as a graph", () => {
     expect(legendOf(run).map(({ text }) => text)).toContain("failed");
   });
 
-  test("agent and attempts of an undo are told of the undo, not of what it undoes", () => {
+  test("agent and attempts of an undo are drawn with the undo, not with what it undoes", () => {
     const [flight] = steps;
     const undone = drawn({ ...flight, attempt: 2, agentId: "flights-1" });
     const { status, undo } = node(workflowGraph(definitionOf(everything), 3, undone), "flight");
@@ -207,13 +207,13 @@ describe("a run as a graph", () => {
       expect(graphText(runGraph(undone), format)).toContain("attempt 2, flights-1");
   });
 
-  test("the word of each state stands in each drawing", () => {
+  test("the name of each state is in each drawing", () => {
     for (const format of graphFormats)
       for (const word of ["SUCCEEDED", "compensating", "BLOCKED", "FAILED"])
         expect(graphText(run, format)).toContain(word);
   });
 
-  test("without its definition it is drawn from what its steps tell", () => {
+  test("without its definition it is drawn from its steps", () => {
     const bare = runGraph(drawn(...steps));
     expect(bare.edges).toEqual([{ from: "flight", to: "agree", kind: "needs" }]);
     expect(node(bare, "flight").undo?.status?.word).toBe("compensating");
@@ -226,7 +226,7 @@ describe("drawings", () => {
     expect(graphText(again, format)).toBe(graphText(graph, format));
   });
 
-  test("an SVG has every step with all that is said of it, and its colours by night", () => {
+  test("an SVG has every step with all of its text, and its colours by night", () => {
     const svg = graphText(graph, "svg");
     expect(svg.match(/<g class="node (?:task|wait|signal|approval|run|map)"/g)?.length).toBe(8 + 6);
     expect(svg).toContain("&lt;b&gt;&amp;");
@@ -241,7 +241,7 @@ describe("drawings", () => {
     );
   });
 
-  test("Graphviz takes the DOT, whatever stands in it", async () => {
+  test("Graphviz takes the DOT, whatever is in it", async () => {
     const graphviz = await Graphviz.load();
     const hostile = runGraph(
       drawn(

@@ -1,6 +1,6 @@
 /**
  * An attempt that goes on without its agent: *again* asks to be asked again, *deferred* hands the
- * outcome over to whoever holds the callback token. No slot is held, and no attempt is counted.
+ * outcome over to the holder of the callback token. No slot is held, and no attempt is counted.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -28,7 +28,7 @@ const compensate = { task: "undo" };
 const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find" } };
 
 describe("asked again", () => {
-  test("a step waits as long as its agent said, and no attempt is counted", () => {
+  test("a step waits as long as its agent asked, and no attempt is counted", () => {
     const world = createWorld(workflow({ a: {} }));
     world.report(world.claim("a"), again(7_000));
     expect(world.step("a")).toMatchObject({
@@ -40,7 +40,7 @@ describe("asked again", () => {
     expect(world.step("a").forward).toMatchObject({ kind: "READY", attempt: 1, fence: 2 });
   });
 
-  test("a step may say so any number of times: it uses up no try", () => {
+  test("a step may defer any number of times: it uses up no try", () => {
     const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));
     for (let time = 0; time < 20; time++) {
       world.report(world.claim("a"), again());
@@ -140,7 +140,7 @@ describe("deferred", () => {
     expect(world.step("b").forward.kind).toBe("READY");
   });
 
-  test("a step is tried again where the callback says that it failed, and the try counts", () => {
+  test("a step is tried again where the callback reports a failure, and the try counts", () => {
     const { world, held } = waiting();
     world.callback(held, calledBack.failure);
     expect(world.step("a")).toMatchObject({
@@ -190,7 +190,7 @@ describe("deferred", () => {
     expect(unnamed.world.step("a").forward.kind).toBe("FAILED");
   });
 
-  test("a missing callback is verified at once, or asks a person, as the step's effects say", () => {
+  test("a missing callback is verified at once, or asks a person, as the step's effects require", () => {
     const { world } = waiting(verifiable);
     world.fireNext();
     expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "verify" });
@@ -227,7 +227,7 @@ describe("deferred", () => {
     expect(world.step("a").lost).toBe(0);
   });
 
-  test("an undo cannot be: nobody holds a callback token of it, so it is unknown", () => {
+  test("an undo cannot be: it has no callback token, so its outcome is unknown", () => {
     const world = createWorld(workflow({ a: { compensate }, b: { needs: ["a"] } }));
     succeed(world, "a");
     world.cancel(true);

@@ -158,7 +158,7 @@ describe("after the pivot", () => {
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 
-  test("a failure does what it says where that undoes nothing", () => {
+  test("a failure follows on_failure where that undoes nothing", () => {
     const world = pivoted({ onFailure: "continue" });
     world.report(world.claim("ship"), broken);
     expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1 });
@@ -167,7 +167,7 @@ describe("after the pivot", () => {
     expect(left.run()).toMatchObject({ state: { kind: "FAILED" }, undone: 0 });
   });
 
-  test("a cancel that undoes is refused, and says what ends the run", () => {
+  test("a cancel that undoes is refused, and its message names what ends the run", () => {
     const world = pivoted();
     const answer = world.cancel(true);
     expect(answer).toMatchObject({ kind: "refused", run: "RUNNING" });
@@ -189,7 +189,7 @@ describe("after the pivot", () => {
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 
-  test("what was decided before it stands: a run that stops is undone, its pivot too", () => {
+  test("what was decided before it remains: a run that stops is undone, its pivot too", () => {
     const world = createWorld(
       workflow({ pay: { pivot: true, compensate }, other: {}, last: { needs: ["pay"] } }),
     );

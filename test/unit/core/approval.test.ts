@@ -30,7 +30,7 @@ test("an approval waits a week by default", () => {
 });
 
 describe("an approver", () => {
-  test("approves: the step has succeeded, and its output says who, with what they filled in", () => {
+  test("approves: the step has succeeded, and its output names who, with what they filled in", () => {
     const world = asked();
     expect(world.decide("a", "ada", true, { form: '{"limit":5}' })).toEqual({ kind: "done" });
     expect(kindOf(world, "a")).toBe("SUCCEEDED");
@@ -47,7 +47,7 @@ describe("an approver", () => {
     );
   });
 
-  test("rejects: the step has failed for good, whatever others said", () => {
+  test("rejects: the step has failed for good, whatever others decided", () => {
     const world = asked({ need: 2 });
     world.decide("a", "ada", true);
     world.decide("a", "bob", false);
@@ -68,7 +68,7 @@ describe("an approver", () => {
     });
   });
 
-  test("has to come from another person than the one who started the run, where the step says so", () => {
+  test("has to come from another person than the one who started the run, where the step requires it", () => {
     const world = asked({ notRequester: true });
     expect(world.decide("a", "ada", true, { requester: "ada" })).toMatchObject({
       kind: "refused",
@@ -97,7 +97,7 @@ describe("an approver", () => {
     expect(world.decide("a", "bob", false)).toEqual({ kind: "done" });
   });
 
-  test("who says the same again is heard once; who changes their mind is refused", () => {
+  test("an approver who repeats a decision counts once; one who changes it is refused", () => {
     const world = asked({ need: 2 });
     world.decide("a", "ada", true);
     expect(world.decide("a", "ada", true)).toEqual({ kind: "repeated" });
@@ -108,7 +108,7 @@ describe("an approver", () => {
     expect(kindOf(world, "a")).toBe("WAITING");
   });
 
-  test("who repeats a word after the approval is over gets the same answer", () => {
+  test("an approver who repeats a decision after the approval is over gets the same answer", () => {
     const world = asked();
     world.decide("a", "ada", true);
     expect(world.decide("a", "ada", true)).toEqual({ kind: "repeated" });
@@ -125,7 +125,7 @@ test("an approval that needs several waits for so many", () => {
   expect(kindOf(world, "a")).toBe("SUCCEEDED");
 });
 
-test("several words of one pass count in their order", () => {
+test("several decisions of one pass count in their order", () => {
   const world = asked({ need: 2 });
   const decision = (approver: string, approved: boolean) =>
     ({
@@ -153,7 +153,7 @@ describe("an approval whose time has passed", () => {
     ["escalate", "ESCALATED"],
     ["reject", "FAILED"],
     ["approve", "SUCCEEDED"],
-  ] as const)("does what it says: %s", (onExpiry, becomes) => {
+  ] as const)("follows on_expiry: %s", (onExpiry, becomes) => {
     const world = asked({ withinMs: 5_000, onExpiry });
     world.fireNext();
     expect(kindOf(world, "a")).toBe(becomes);
@@ -189,7 +189,7 @@ test("a rejection undoes what was done, like any failure", () => {
   expect(world.step("z").undo.kind).toBe("READY");
 });
 
-test("a word on a step that is no approval, or that is not there, answers no question", () => {
+test("a decision on a step that is no approval, or that is not there, answers no question", () => {
   const world = createWorld(workflow({ a: {} }));
   expect(world.decide("a", "ada", true)).toEqual({ kind: "no-such-question" });
   const nowhere = { roles: [], comment: "", form: null, requester: null };
@@ -198,7 +198,7 @@ test("a word on a step that is no approval, or that is not there, answers no que
   ).toEqual([{ kind: "no-such-question" }]);
 });
 
-test("a word before the approval is reached is refused", () => {
+test("a decision before the approval is reached is refused", () => {
   const world = createWorld(
     workflow({ z: {}, a: { kind: "approval", approvers: [], needs: ["z"] } }),
   );

@@ -1,11 +1,11 @@
-/** An attempt runs past its time: its agent is told to stop, and has a little while to do so. */
+/** An attempt runs past its time: it is cancelled, and its agent has a little while to stop. */
 import { expect, test } from "vitest";
 import { cancelled, success } from "../../support/core-outcomes.ts";
 import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const timeouts = { attemptMs: 20_000, heartbeatMs: 30_000, cancelMs: 10_000 };
 
-/** A step whose agent beats, and whose attempt has just run past its time. */
+/** A step whose agent sends heartbeats, and whose attempt has just run past its time. */
 function overrun(): { world: World; held: ReturnType<World["claim"]> } {
   const world = createWorld(workflow({ a: { timeouts } }));
   const held = world.claim("a");
@@ -15,7 +15,7 @@ function overrun(): { world: World; held: ReturnType<World["claim"]> } {
   return { world, held };
 }
 
-test("an attempt past its time is told to stop, and keeps its lease until it has heard", () => {
+test("an attempt past its time is cancelled, and keeps its lease until its agent knows", () => {
   const { world } = overrun();
   expect(world.step("a").forward).toMatchObject({
     kind: "LEASED",
@@ -25,13 +25,13 @@ test("an attempt past its time is told to stop, and keeps its lease until it has
   expect(world.interventions("attempt")).toMatchObject([{ n: 0, dueAt: world.now() }]);
 });
 
-test("it is told once, however often its moment fires", () => {
+test("it is cancelled once, however often its timer fires", () => {
   const { world } = overrun();
   world.fire("a");
   expect(world.effects.filter((effect) => effect.kind === "cancel-asked")).toHaveLength(1);
 });
 
-test("from the beat that told it to stop the lease is as long as the grace, and no beat extends it", () => {
+test("from the heartbeat that cancels it the lease lasts the grace, and no heartbeat extends it", () => {
   const { world } = overrun();
   world.heartbeat();
   const by = world.now() + 10_000;
@@ -66,7 +66,7 @@ test("when the grace is over the attempt is unknown, counts, and is tried again"
   );
 });
 
-test("an agent that never hears it ends by its silence, as timed out and not as lost", () => {
+test("an agent that never learns it ends by its silence, as timed out and not as lost", () => {
   const { world } = overrun();
   world.fireNext();
   expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, attempt: 1, lost: 0 });
@@ -101,7 +101,7 @@ test("nor can it keep a run from stopping", () => {
   expect(world.run().state.kind).toBe("CANCELLED");
 });
 
-test("but what nobody could have heard does not count against it", () => {
+test("but time in which no server could receive heartbeats does not count against it", () => {
   const { world } = overrun();
   world.advance(30_000);
   world.heartbeatUnnamed();
@@ -109,7 +109,7 @@ test("but what nobody could have heard does not count against it", () => {
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: world.now() + 20_000 });
 });
 
-test("an agent that stops when told to has timed out", () => {
+test("an agent that stops when cancelled has timed out", () => {
   const { world, held } = overrun();
   world.heartbeat();
   world.report(held, cancelled());
@@ -126,7 +126,7 @@ test("an agent that stops without having had any effect leaves nothing to undo",
   expect(world.step("a").strategies).toMatchObject([{ effectStatus: "NONE" }]);
 });
 
-test("a success after it was told to stop still counts", () => {
+test("a success after it was cancelled still counts", () => {
   const { world, held } = overrun();
   world.heartbeat();
   world.advance(5_000);
@@ -156,7 +156,7 @@ test("an agent that stops without a request is an unknown outcome that counts", 
   });
 });
 
-test("an undo that runs past its time is told to stop, and tried again", () => {
+test("an undo that runs past its time is cancelled, and tried again", () => {
   const compensate = { task: "undo-a", timeouts };
   const world = createWorld(workflow({ a: { compensate }, b: { needs: ["a"] } }));
   world.report(world.claim("a"), success());

@@ -34,12 +34,12 @@ describe("a step that failed half-way", () => {
     expect(failed(finished).run().state.kind).toBe("FAILED");
   });
 
-  test("is not undone where its agent says that nothing of it exists", () => {
+  test("is not undone where its agent reports that nothing of it exists", () => {
     const world = failed(attempted, failure("full", { permanent: true, noEffect: true }));
     expect(world.run().state.kind).toBe("FAILED");
   });
 
-  test("is undone also where another step gives the verdict", () => {
+  test("is undone also where another step stops the run", () => {
     const world = createWorld(workflow({ a: attempted, b: {} }));
     world.report(world.claim("a"), failure("busy"));
     world.report(world.claim("b"), broken);

@@ -30,7 +30,7 @@ describe("before the agent's own answer", () => {
     expect(world.step("b").forward.kind).toBe("READY");
   });
 
-  test("the agent that then defers is told that this was heard", () => {
+  test("the agent that then defers is answered that it was received", () => {
     const world = createWorld(workflow({ a: {}, b: {} }));
     const held = world.claim("a");
     world.callback(held, calledBack.success);
@@ -38,7 +38,7 @@ describe("before the agent's own answer", () => {
     expect(world.step("a").forward.kind).toBe("SUCCEEDED");
   });
 
-  test("the agent that then defers is told so too where the callback said that it failed", () => {
+  test("the agent that then defers is answered so too where the callback reported a failure", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a");
     world.callback(held, calledBack.failure);
@@ -49,7 +49,7 @@ describe("before the agent's own answer", () => {
     expect(world.report(held, deferred)).toEqual({ kind: "repeated" });
   });
 
-  test("the agent that says something else comes too late", () => {
+  test("the agent that reports something else comes too late", () => {
     const world = createWorld(workflow({ a: {}, b: {} }));
     const held = world.claim("a");
     world.callback(held, calledBack.success);
@@ -140,14 +140,14 @@ describe("a callback", () => {
     expect(world.run()).toEqual(before);
   });
 
-  test("that says something else after it was heard is refused", () => {
+  test("that reports something else after it was received is refused", () => {
     const world = createWorld(workflow({ a: {}, b: {} }));
     const held = world.claim("a");
     world.callback(held, calledBack.success);
     expect(world.callback(held, permanent)).toEqual({ kind: "over", outcome: "success" });
   });
 
-  test("may succeed after it has said that it failed for now", () => {
+  test("may succeed after it has reported a failure for now", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a");
     world.report(held, deferred);
@@ -157,7 +157,7 @@ describe("a callback", () => {
     expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
   });
 
-  test("of an attempt that was replaced changes nothing, and is kept as evidence", () => {
+  test("of an attempt that was replaced changes nothing, and is stored as evidence", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a", "s1");
     world.report(held, deferred);
@@ -209,7 +209,7 @@ describe("a callback", () => {
   });
 });
 
-describe("a failure says how its own attempt ended", () => {
+describe("a failure has how its own attempt ended", () => {
   const gone = failure("gone", { permanent: true });
 
   test("of a step that may run once, so that no person has to be asked", () => {
@@ -220,7 +220,7 @@ describe("a failure says how its own attempt ended", () => {
       kind: "failure",
       class: "permanent",
       code: "gone",
-      message: "it said gone",
+      message: "it failed with gone",
       retryAfterMs: null,
       noEffect: false,
     });

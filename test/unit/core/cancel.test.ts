@@ -44,17 +44,20 @@ function poisoned(): World {
 }
 
 describe("a RUNNING run", () => {
-  test.each([UNDO, LEAVE])("hands out nothing new, and tells what is leased (undo: %s)", (undo) => {
-    const { world } = underWay();
-    expect(world.cancel(undo)).toEqual({ kind: "done" });
-    expect(world.run().state).toMatchObject({
-      kind: "STOPPING",
-      stopReason: { reason: BY_USER, undo },
-    });
-    expect(world.step("b").forward).toMatchObject({ cancel: { kind: "asked", cause: "run" } });
-    expect(world.step("c").forward.kind).toBe("CANCELLED");
-    expect(world.step("d").forward.kind).toBe("BLOCKED");
-  });
+  test.each([UNDO, LEAVE])(
+    "hands out nothing new, and cancels what is leased (undo: %s)",
+    (undo) => {
+      const { world } = underWay();
+      expect(world.cancel(undo)).toEqual({ kind: "done" });
+      expect(world.run().state).toMatchObject({
+        kind: "STOPPING",
+        stopReason: { reason: BY_USER, undo },
+      });
+      expect(world.step("b").forward).toMatchObject({ cancel: { kind: "asked", cause: "run" } });
+      expect(world.step("c").forward.kind).toBe("CANCELLED");
+      expect(world.step("d").forward.kind).toBe("BLOCKED");
+    },
+  );
 
   test("undoes all that was done, also what succeeded after the cancel", () => {
     const { world, held } = underWay();
@@ -69,7 +72,7 @@ describe("a RUNNING run", () => {
     });
   });
 
-  test("leaves all that was done, if told to", () => {
+  test("leaves all that was done, if asked to", () => {
     const { world, held } = underWay();
     world.cancel(LEAVE);
     world.report(held, success());
@@ -88,7 +91,7 @@ describe("a RUNNING run", () => {
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: BY_USER });
   });
 
-  test("undoes a step whose agent stopped without saying that nothing came of it", () => {
+  test("undoes a step whose agent stopped without reporting that it had no effect", () => {
     const world = createWorld(workflow({ a: { compensate } }));
     const held = world.claim("a");
     world.cancel(UNDO);
@@ -106,7 +109,7 @@ describe("a RUNNING run", () => {
     expect(world.run().state.kind).toBe("CANCELLED");
   });
 
-  test("ends when an agent that was told does not stop, after its grace", () => {
+  test("ends when an agent that was cancelled does not stop, after its grace", () => {
     const { world } = underWay();
     world.cancel(LEAVE);
     world.heartbeat();
@@ -162,14 +165,14 @@ describe("an ESCALATED run", () => {
     expect(world.run().state).toEqual({ kind: "COMPENSATED", reason: BY_USER });
   });
 
-  test("that waits for a poisoned step ends as it is, if told to leave things", () => {
+  test("that waits for a poisoned step ends as it is, if asked to leave things", () => {
     const world = poisoned();
     world.cancel(LEAVE);
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: BY_USER });
     expect(world.openEscalations()).toEqual([]);
   });
 
-  test("whose undoing failed refuses to be undone, and says what ends it", () => {
+  test("whose undoing failed refuses to be undone, with a message that names what ends it", () => {
     const world = undoFailed();
     const answer = world.cancel(UNDO);
     expect(answer).toMatchObject({ kind: "refused", run: "ESCALATED" });
@@ -188,7 +191,7 @@ describe("an ESCALATED run", () => {
     expect(world.run()).toEqual(before);
   });
 
-  test("whose undoing failed ends as it is, if told to leave things", () => {
+  test("whose undoing failed ends as it is, if asked to leave things", () => {
     const world = undoFailed();
     expect(world.cancel(LEAVE)).toEqual({ kind: "done" });
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: BY_USER });

@@ -139,7 +139,7 @@ describe("a run step", () => {
     expect(forward(world).kind).toBe("SUCCEEDED");
   });
 
-  test("fails where the child has more to say than one output can hold, and is an effect", () => {
+  test("fails where the child's output is larger than one may be, and is an effect", () => {
     const world = withChild({ compensate });
     const json = JSON.stringify("x".repeat(262_144));
     end(world, DONE, { output: { kind: "json", json } });
@@ -164,7 +164,7 @@ describe("a run step", () => {
     ]);
   });
 
-  test("hears of a child that it waits for no more, and stays as it is", () => {
+  test("receives the end of a child that it waits for no more, and stays as it is", () => {
     const retry = [{ on: ["drover.child-failed"], attempts: 2, initialMs: 1, jitter: 0 }];
     const world = withChild({ retry });
     const first = ended(world, FAILED);
@@ -188,7 +188,7 @@ describe("a run step", () => {
 });
 
 describe("the total time of a run step", () => {
-  test("is over: the child is told to stop and to undo, and with its end the step fails", () => {
+  test("is over: the child is cancelled and undone, and with its end the step fails", () => {
     const world = withChild({ timeouts: { totalMs: HOUR } }, DAY);
     world.advance(HOUR);
     world.fire("a");
@@ -208,7 +208,7 @@ describe("the total time of a run step", () => {
     expect(forward(world).kind).toBe("SUCCEEDED");
   });
 
-  test("stands still while the run is paused", () => {
+  test("is suspended while the run is paused", () => {
     const world = withChild({ timeouts: { totalMs: HOUR } }, DAY);
     world.pause();
     world.advance(HOUR);
@@ -221,7 +221,7 @@ describe("the total time of a run step", () => {
     expect(sentToChild(world).at(-1)).toEqual({ kind: "cancel", undo: true });
   });
 
-  test("a child that was told to stop is told again, as long as it has not ended", () => {
+  test("a child that was cancelled is cancelled again, as long as it has not ended", () => {
     const world = withChild({ timeouts: { totalMs: HOUR } }, DAY);
     world.fireNext();
     world.fireNext();
@@ -308,7 +308,7 @@ describe("a child", () => {
     expect(forward(world, "x").kind).toBe("READY");
   });
 
-  test("begins also by its moment, if nobody has looked for it", () => {
+  test("begins also by its timer, if no message has started it", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent });
     world.fireRun();
     expect(world.run().state.kind).toBe("RUNNING");
@@ -322,14 +322,14 @@ describe("a child", () => {
     expect(forward(world, "x").kind).toBe("READY");
   });
 
-  test("that is cancelled before it began has never started, and says so", () => {
+  test("that is cancelled before it began has never started, and is recorded so", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent });
     world.pass([world.messagesEvent({ kind: "cancel", undo: true })]);
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "NEVER_STARTED" });
     expect(toParent(world)).toEqual([CHILD_ENDED]);
   });
 
-  test("tells its parent when it ends, once, and however it ends", () => {
+  test("messages its parent when it ends, once, and however it ends", () => {
     const world = createWorld(workflow({ x: {} }), undefined, { parent });
     world.pass([{ kind: "messages" }]);
     expect(toParent(world)).toEqual([]);

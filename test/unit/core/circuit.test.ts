@@ -54,7 +54,7 @@ describe("the circuit of an agent", () => {
 
   it.for<[string, readonly Tally[]]>([
     ["19 ends", [tally("a", 0, 19), tally("b", 50, 0)]],
-    ["nobody to compare with", [tally("a", 0, 50), tally("b", 4, 0)]],
+    ["no other agent to compare with", [tally("a", 0, 50), tally("b", 4, 0)]],
     ["others that are hardly better", [tally("a", 0, 50), tally("b", 5, 5)]],
   ])("does not open for %s", ([, tallies]) => {
     expect(nextLaneState(tallies, S).agents).toEqual([]);
@@ -86,14 +86,14 @@ describe("a circuit", () => {
     expect(moved(trying, probeEnded("good"), 31_000)).toEqual(CLOSED);
   });
 
-  it("lets the next task try at once when the probe says nothing", () => {
+  it("lets the next task try at once when the probe has no result", () => {
     const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "tried" }, 30_000);
     const state = moved(trying, probeEnded("nothing"), 31_000);
     expect(flowOf(state, null, 31_000)).toBe("one");
     expect(state).toMatchObject({ cooldowns: 1 });
   });
 
-  it("does as a person says, whatever its state", () => {
+  it("does as a person sets it, whatever its state", () => {
     const open = moved(CLOSED, { kind: "tripped" }, 0);
     expect(flowOf(open, "closed", 0)).toBe("all");
     expect(flowOf(CLOSED, "open", 0)).toBe("nothing");
@@ -102,7 +102,7 @@ describe("a circuit", () => {
 });
 
 describe("an end", () => {
-  it("is bad when nobody can say or a later try may do better; a refusal is an answer", () => {
+  it("is bad when it is unknown or a later try may do better; a refusal is an answer", () => {
     const of = (kind: Parameters<typeof endKindOf>[0]["kind"], transient = false) =>
       endKindOf({ kind, transient });
     expect(of("failure", true)).toBe("bad");

@@ -86,7 +86,7 @@ describe("what is undone", () => {
     expect(world.step("a")).toMatchObject({ forward: { kind: "FAILED" }, undo: { kind: "READY" } });
   });
 
-  test("is not a step whose agent says that nothing of it exists", () => {
+  test("is not a step whose agent reports that nothing of it exists", () => {
     const world = createWorld(workflow({ a: { compensate } }));
     world.report(world.claim("a"), unknown());
     world.fireNext();
@@ -112,7 +112,7 @@ describe("what is undone", () => {
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
   });
 
-  test("is a branch that succeeds while it is told to stop", () => {
+  test("is a branch that succeeds while it is being cancelled", () => {
     const world = createWorld(workflow({ a: { compensate }, b: {} }));
     const held = world.claim("a");
     world.report(world.claim("b"), broken);
@@ -155,7 +155,7 @@ describe("before the first undo", () => {
     expect(world.interventions("settle")).toMatchObject([{ dueAt: settleUntil }]);
   });
 
-  test("an attempt that was lost before the verdict has settled too", () => {
+  test("an attempt that was lost before the stop has settled too", () => {
     const world = createWorld(workflow({ a: { compensate }, b: {} }));
     world.claim("a");
     world.advance(30_000);
@@ -211,7 +211,7 @@ describe("an undo", () => {
       expect.objectContaining({
         kind: "escalated",
         reason: "undo-failed",
-        message: '"a" could not be undone after 1 try: broken: it said broken',
+        message: '"a" could not be undone after 1 try: broken: it failed with broken',
       }),
     );
   });

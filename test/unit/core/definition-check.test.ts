@@ -10,7 +10,7 @@ test("a definition whose needs all exist and form no circle has no problem", () 
   ).toEqual([]);
 });
 
-test("a need may name a step that stands further down", () => {
+test("a need may name a step that is further down", () => {
   expect(definitionProblems(workflow({ a: { needs: ["b"] }, b: {} }))).toEqual([]);
 });
 
@@ -28,7 +28,7 @@ test("an unknown need that resembles no step gets the list of steps", () => {
   expect(problem?.message).toContain("the steps are hotel, car");
 });
 
-test("a step id that is taken says by which step", () => {
+test("a step id that is taken is reported with the other step", () => {
   const definition = workflow({ a: {}, b: {} });
   const twice = { ...definition, steps: definition.steps.map((step) => ({ ...step, id: "a" })) };
   expect(definitionProblems(twice)).toEqual([
@@ -39,13 +39,13 @@ test("a step id that is taken says by which step", () => {
   ]);
 });
 
-test("a step that needs itself is told to let go", () => {
+test("a step that needs itself is refused", () => {
   expect(definitionProblems(workflow({ a: { needs: ["a"] } }))).toEqual([
     { path: "steps[0].needs[0]", message: 'step "a" needs itself: remove it' },
   ]);
 });
 
-test("a need that is named twice is named with its second place", () => {
+test("a need that is named twice is reported at its second position", () => {
   expect(definitionProblems(workflow({ a: {}, b: { needs: ["a", "a"] } }))).toMatchObject([
     { path: "steps[1].needs[1]" },
   ]);
@@ -67,7 +67,7 @@ test("a circle is shown step by step, without those that only wait behind it", (
   });
 });
 
-test("every problem is told at once, in the order of the steps", () => {
+test("every problem is reported at once, in the order of the steps", () => {
   const paths = definitionProblems(
     workflow({ a: { needs: ["x1"] }, b: { needs: ["b", "nothing"] } }),
   ).map(({ path }) => path);

@@ -1,4 +1,4 @@
-// What `workflow check` says about a valid definition [G19].
+// What `workflow check` prints about a valid definition [G19].
 import { expect, test } from "vitest";
 import type { StepRules, StepWork } from "../../../server/core/definition/definition.ts";
 import { definitionNotes } from "../../../server/core/definition/definition-check.ts";

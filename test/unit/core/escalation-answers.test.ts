@@ -54,7 +54,7 @@ function undoFailed(): World {
   return world;
 }
 
-/** Nobody knows whether a took effect, nothing undoes it, and the run stops to be undone. */
+/** It is unknown whether a took effect, nothing undoes it, and the run stops to be undone. */
 function stoppingWithUnknown(): World {
   const world = createWorld(workflow({ z: { compensate }, a: { effects: "once" }, y: {} }));
   succeed(world, "z");
@@ -64,7 +64,7 @@ function stoppingWithUnknown(): World {
   return world;
 }
 
-/** A run that stood still in this stage. */
+/** A run that was suspended in this stage. */
 function suspendedIn(kind: Stage["kind"]): RunState {
   const stopReason = { reason: "STEP_FAILED", undo: true } as const;
   const stages: Readonly<Record<Stage["kind"], Stage>> = {
@@ -126,7 +126,7 @@ describe("the answers that are allowed", () => {
     }
   });
 
-  test("about a doubled effect is only that somebody has seen it", () => {
+  test("about a doubled effect is only that a person has seen it", () => {
     const ended = { kind: "FAILED", reason: "STEP_FAILED" } as const;
     for (const state of [suspendedIn("RUNNING"), ended])
       expect(answersNow("doubled", { ...task, state })).toEqual(["acknowledge"]);
@@ -141,7 +141,7 @@ describe("the answers that are allowed", () => {
   test.each<readonly [string, () => World]>([
     ["a step forward", asked],
     ["a failed undo", undoFailed],
-    ["an effect in doubt while the run stops", stoppingWithUnknown],
+    ["an unknown effect while the run stops", stoppingWithUnknown],
   ])("are the ones that are taken: %s", (_what, make) => {
     for (const kind of ALL) {
       const world = make();
@@ -177,7 +177,7 @@ describe("about a step forward", () => {
     expect(world.openEscalations()).toEqual([]);
   });
 
-  test("retry of a step in doubt runs it again, without another verify", () => {
+  test("retry of a step with an unknown outcome runs it again, without another verify", () => {
     const world = createWorld(
       workflow({
         a: {
@@ -223,7 +223,7 @@ describe("about a step forward", () => {
     expect(kindOf(world, "b")).toBe("READY");
   });
 
-  test("succeed: the person's word is its output, and what waited for it begins", () => {
+  test("succeed: the person's answer is its output, and what waited for it begins", () => {
     const world = asked();
     const { n } = lastQuestion(world);
     answer(world, "succeed", '{"seat":"12A"}');
@@ -277,7 +277,7 @@ describe("about a step forward", () => {
   });
 });
 
-describe("about an effect in doubt while the run stops", () => {
+describe("about an unknown effect while the run stops", () => {
   test("succeed: it is there, and as nothing undoes it, it stays", () => {
     const world = stoppingWithUnknown();
     expect(answer(world, "succeed")).toEqual({ kind: "done" });

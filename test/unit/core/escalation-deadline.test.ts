@@ -1,4 +1,4 @@
-/** An escalation that nobody answers: people are reminded, and its deadline answers in the end. */
+/** An escalation without an answer: people are reminded, and its deadline answers in the end. */
 import { describe, expect, test } from "vitest";
 import type { EscalationDefinition } from "../../../server/core/definition/definition.ts";
 import { broken } from "../../support/core-outcomes.ts";
@@ -10,7 +10,7 @@ function asking(escalation: EscalationDefinition = {}, more = {}) {
   const world = createWorld(workflow({ a: { onFailure: "escalate", escalation, ...more }, b: {} }));
   world.report(world.claim("a"), broken);
   const asked = lastQuestion(world);
-  /** The moment of the question, so long after it was asked. */
+  /** The timer of the question, so long after it was asked. */
   const later = (ms: number) => {
     world.advance(Math.max(0, askedAt + ms - world.now()));
     return world.pass([{ kind: "escalation-timer", n: asked.n }]);
@@ -21,14 +21,14 @@ function asking(escalation: EscalationDefinition = {}, more = {}) {
 }
 
 describe("a reminder", () => {
-  test("comes every hour, unless the step says otherwise", () => {
+  test("comes every hour, unless the step sets it otherwise", () => {
     const { asked, askedAt } = asking();
     expect(asked).toMatchObject({ wakeAt: askedAt + HOUR, deadlineAt: null });
     const other = asking({ remindMs: 2 * HOUR });
     expect(other.asked.wakeAt).toBe(other.askedAt + 2 * HOUR);
   });
 
-  test("is told, and the next one follows", () => {
+  test("is sent, and the next one follows", () => {
     const { world, later, askedAt, reminders } = asking();
     const before = world.run().version;
     later(HOUR);
@@ -54,12 +54,12 @@ describe("a reminder", () => {
 describe("a deadline", () => {
   const skip = { deadlineMs: HOUR / 2, answer: "skip" } as const;
 
-  test("is the moment of the question when it comes before the reminder", () => {
+  test("is the time of the question when it comes before the reminder", () => {
     const { asked, askedAt } = asking(skip);
     expect(asked).toMatchObject({ wakeAt: askedAt + HOUR / 2, deadlineAt: askedAt + HOUR / 2 });
   });
 
-  test("answers as a person would, and says so", () => {
+  test("answers as a person would, and is recorded as the deadline", () => {
     const { world, later } = asking(skip);
     expect(later(HOUR / 2)).toEqual([{ kind: "done" }]);
     expect(world.step("a").forward.kind).toBe("SKIPPED");
@@ -77,7 +77,7 @@ describe("a deadline", () => {
   test.each([
     ["retry", "READY", "RUNNING"],
     ["fail", "FAILED", "FAILED"],
-  ] as const)("that says %s leaves the step %s and the run %s", (answer, step, run) => {
+  ] as const)("that answers %s leaves the step %s and the run %s", (answer, step, run) => {
     const { world, later } = asking({ deadlineMs: HOUR, answer });
     world.report(world.claim("b"), { kind: "success", output: null });
     later(HOUR);
@@ -100,7 +100,7 @@ describe("a deadline", () => {
     expect(lastQuestion(world).wakeAt).toBe(askedAt + 90 * 60_000);
   });
 
-  test("whose answer is not allowed as things stand is tried again with each reminder", () => {
+  test("whose answer is not allowed at the time is tried again with each reminder", () => {
     const world = createWorld(
       workflow({ a: { compensate: { task: "undo" }, escalation: skip }, b: { needs: ["a"] } }),
     );

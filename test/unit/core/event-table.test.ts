@@ -218,11 +218,11 @@ function ended(end: (world: World) => void): Played {
   return { world, held };
 }
 
-/** It is to start later: whatever is said about a task of it is about none. */
+/** It is to start later: an event about a task of it is about none. */
 function pending(): Played {
   const definition = workflow({ approval, signal });
   const world = createWorld(definition, undefined, { startAt: START + 60_000 });
-  const stale = { secret: "nobody's", session: "s9", grantedAt: world.now() };
+  const stale = { secret: "unknown", session: "s9", grantedAt: world.now() };
   return { world, held: { step: 0, task: "perform", fence: 1, attempt: 1, ...stale } };
 }
 
@@ -315,7 +315,7 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
   },
 };
 
-/** The moment of the step, when it has come; null: it stands still. */
+/** The timer of the step, when its time has come; null: it has none. */
 function timerEventOf({ world, moves }: Played, id: "leased" | "ready" | "due"): RunEvent | null {
   const moving = moves ? movingSide(world.step(id))?.state : undefined;
   if (!moving || moving.kind === "HELD") return null;

@@ -72,7 +72,7 @@ describe("every state that is not final is explained", () => {
       // A PENDING run has no steps to explain.
       ends(RUN_EDGES).difference(new Set([...final, "PENDING"])),
     );
-    // What an UNDOING step waits for is said of its undo side.
+    // What an UNDOING step waits for is explained on its undo side.
     const forward = new Set([...final, "UNDOING"]);
     expect(all("forward")).toEqual(ends(FORWARD_EDGES).difference(forward));
     expect(all("undo")).toEqual(ends(UNDO_EDGES).difference(new Set(["NONE", "DONE"])));
@@ -205,7 +205,7 @@ describe("a task behind an open circuit", () => {
     expect(sentence).toContain("20 of 20 tasks failed; one task probes the service");
   });
 
-  test("or for whoever has opened it by hand", () => {
+  test("or for the person who has opened it by hand", () => {
     const override = { by: "ada", why: "the bank moves" };
     const { sentence } = waiting(open({ until: null, override }));
     expect(sentence).toContain("is open: ada opened it (the bank moves)");
@@ -252,7 +252,7 @@ describe("a task in its queue", () => {
     }
   });
 
-  test("tells how often it was alarmed, and still since when it waits", () => {
+  test("has how often it was alarmed, and still since when it waits", () => {
     const world = createWorld(workflow({ a: {} }));
     world.fireNext();
     world.fireNext();
@@ -260,7 +260,7 @@ describe("a task in its queue", () => {
   });
 });
 
-test("a task with an agent tells its last beat, and how far it came since when", () => {
+test("a task with an agent has its last heartbeat, and its progress with its time", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a");
   world.advance(5_000);
@@ -295,14 +295,14 @@ describe("a question whose deadline answers", () => {
     ["skip", "skip", "it is skipped"],
     ["compensate", "undo", "what was done begins to be undone"],
     ["fail", "fail", "it fails"],
-  ] as const)("says when, and what follows: %s", (answer, what, text) => {
+  ] as const)("has when, and what follows: %s", (answer, what, text) => {
     const world = asking(answer);
     const wait = waitOf(world, "a");
     expect(wait.next).toEqual({ what, at: START + deadline });
     expect(stepSentence(world.plan, wait, world.now())).toContain(text);
   });
 
-  test("says nothing of one that has passed, or whose answer is not taken as things stand", () => {
+  test("leaves out one that has passed, or whose answer is not allowed at the time", () => {
     const over = asking("skip");
     over.advance(deadline);
     expect(waitOf(over, "a").next).toBeNull();
@@ -317,7 +317,7 @@ describe("a question whose deadline answers", () => {
 });
 
 describe("what was tried", () => {
-  test("is told with the last end, whose it was and when", () => {
+  test("is explained with the last end, whose it was and when", () => {
     const world = createWorld(workflow({ a: { fallback: [{ queue: "other" }] } }));
     world.advance(10);
     world.report(world.claim("a"), failure("busy"));
@@ -334,7 +334,7 @@ describe("what was tried", () => {
     });
   });
 
-  test("counts what was lost in a row, and is told of the fallback that is tried", () => {
+  test("counts what was lost in a row, and names the fallback that is tried", () => {
     const world = createWorld(workflow({ a: { fallback: [{ queue: "other" }] } }));
     world.report(world.claim("a"), broken);
     lose(world, "a");
@@ -376,7 +376,7 @@ describe("the run", () => {
     expect(run).toMatchObject({ waitsFor: { kind: "person", reason: "step-failed" }, next: null });
   });
 
-  test("says what can be said to it, by its state", () => {
+  test("lists the commands that it accepts, by its state", () => {
     const override = (world: World) =>
       explained(world).run.actions.map((action) =>
         action.kind === "cancel" ? `cancel ${action.undo.join(" or ")}` : action.kind,
@@ -440,7 +440,7 @@ describe("a run that no supervisor watches", () => {
   const unwatched = { region: "eu", whole: true };
   const start = { kind: "start-supervisor", region: "eu" };
 
-  test("says so, and the command that starts one, instead of what happens next", () => {
+  test("is named, with the command that starts one, instead of what happens next", () => {
     const world = createWorld(workflow({ a: { kind: "wait", forMs: 2_000 } }));
     world.advance(5_200);
     const explanation = explained(world, { ...NO_SIGNS, unwatched });
@@ -455,7 +455,7 @@ describe("a run that no supervisor watches", () => {
     );
   });
 
-  test("says nothing of it once it has ended, or where nothing comes by itself", () => {
+  test("leaves it out once the run has ended, or where nothing comes by itself", () => {
     const world = createWorld(workflow({ a: {} }));
     world.cancel(false);
     expect(explained(world, { ...NO_SIGNS, unwatched }).run.actions).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * Rung 2 of the ladder: another queue, task or input. Each way is a strategy with retries, a key
- * and an effect of its own; one whose effect is in doubt is verified before it is left.
+ * and an effect of its own; one whose effect is unknown is verified before it is left.
  */
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../server/core/model/effect.ts";
@@ -125,7 +125,7 @@ describe("a step falls back", () => {
 });
 
 describe("the effect of a strategy", () => {
-  test("is its own: the success of one says nothing of another", () => {
+  test("is its own: the success of one proves nothing about another", () => {
     const world = threeWays({ retry: [{ attempts: 1 }] });
     world.report(world.claim("a"), unknown());
     succeed(world, "a");
@@ -155,7 +155,7 @@ describe("the effect of a strategy", () => {
     expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
   });
 
-  test("is not undone where its agent said that nothing of it exists", () => {
+  test("is not undone where its agent reported that nothing of it exists", () => {
     const world = threeWays({ compensate });
     world.report(world.claim("a"), failure("full", { permanent: true, noEffect: true }));
     succeed(world, "a");
@@ -169,7 +169,7 @@ describe("the effect of a strategy", () => {
   });
 });
 
-describe("a strategy whose effect is in doubt", () => {
+describe("a strategy whose effect is unknown", () => {
   function withUnknownOutcome(): World {
     const world = threeWays({ ...verifiable, retry: [] });
     world.report(world.claim("a"), unknown());
@@ -256,7 +256,7 @@ describe("a late success of a strategy that was left", () => {
     ]);
   });
 
-  test("is told apart from a late success of the strategy itself, though none of it counted", () => {
+  test("is distinguished from a late success of the strategy itself, though none of it counted", () => {
     const world = threeWays({ ...verifiable, compensate });
     world.report(world.claim("a"), broken);
     const held = world.claim("a");
@@ -270,7 +270,7 @@ describe("a late success of a strategy that was left", () => {
     ]);
   });
 
-  test("is told apart so where a person let the strategy be tried again", () => {
+  test("is distinguished so where a person let the strategy be tried again", () => {
     const world = threeWays();
     world.report(world.claim("a"), broken);
     const held = poison(world, "a");
@@ -295,7 +295,7 @@ test("a late failure of a strategy that was left lets the next go on", () => {
   expect(world.step("a")).toMatchObject({ forward: { kind: "READY" }, attempt: 0, tries: [] });
 });
 
-test("a late report on the undo of one strategy says nothing of the next", () => {
+test("a late report on the undo of one strategy proves nothing about the next", () => {
   const world = threeWays({ compensate, retry: [{ attempts: 1 }] });
   world.report(world.claim("a"), unknown());
   const held = poison(world, "a");

@@ -32,7 +32,7 @@ test("a step that may run only once asks a person when its task is forgotten", (
   expect(world.step("a").forward.kind).toBe("ESCALATED");
 });
 
-test("what was told to stop and is forgotten then ends as what it was told to stop for", () => {
+test("what was cancelled and is forgotten then ends by the cause of its cancel", () => {
   const world = createWorld(workflow({ a: { timeouts: { attemptMs: 1_000 } } }));
   const held = world.claim("a");
   world.advance(1_000);

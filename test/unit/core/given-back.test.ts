@@ -45,7 +45,7 @@ test("a task that never arrived is given back once", () => {
   expect(world.interventions("delivery")).toHaveLength(1);
 });
 
-test("a lost poll says nothing about a later hand-out of the task", () => {
+test("a lost poll proves nothing about a later hand-out of the task", () => {
   const world = createWorld(workflow({ a: {} }));
   const first = world.claim("a");
   world.undelivered(first);
@@ -138,7 +138,7 @@ function neverArrives(world: World, times: number): readonly number[] {
   });
 }
 
-test("a task that never arrives rests for longer and longer, and then a person is asked", () => {
+test("a task that never arrives backs off for longer and longer, and then a person is asked", () => {
   const world = createWorld(workflow({ a: {}, b: {} }));
   const seconds = neverArrives(world, 9).map((ms) => ms / 1_000);
   expect(seconds).toEqual([0, 0, 1, 2, 4, 8, 16, 32, 60]);
@@ -157,7 +157,7 @@ test("a task that has arrived begins a new row", () => {
   expect(neverArrives(world, 3)).toEqual([0, 0, 1_000]);
 });
 
-test("an answer that had no room for a task says nothing about it", () => {
+test("an answer that had no room for a task proves nothing about it", () => {
   const world = createWorld(workflow({ a: {} }));
   for (let times = 0; times < 20; times++) {
     const { step, fence, secret } = world.claim("a");
@@ -166,7 +166,7 @@ test("an answer that had no room for a task says nothing about it", () => {
   expect(world.step("a").forward).toMatchObject({ kind: "READY", fence: 21 });
 });
 
-test("an undo and a verify that never arrive rest, and then a person is asked", () => {
+test("an undo and a verify that never arrive back off, and then a person is asked", () => {
   const undone = createWorld(workflow({ a: { compensate: { task: "undo-a" } }, b: {} }));
   undone.report(undone.claim("a"), success());
   undone.report(undone.claim("b"), failure("broken", { permanent: true }));

@@ -17,7 +17,7 @@ import {
 
 type End = "ok" | "skipped" | "failed";
 
-/** A world in which `when` is a word: "no" is false, "broken" fails, all else is true. */
+/** A world in which `when` is a name: "no" is false, "broken" fails, all else is true. */
 function worldOf(steps: Readonly<Record<string, StepOptions>>): World {
   const definition = workflow(steps);
   return createWorld(definition, {
@@ -83,7 +83,7 @@ describe("a step whose needs have ended", () => {
     expect(kindOf(joinAfter(["ok", "failed"], {}), "join")).toBe("READY");
   });
 
-  test("is not looked at before the last of them, whatever the first says", () => {
+  test("is not evaluated before the last of them, whatever the first ended as", () => {
     const world = worldOf({
       left: { when: "no" },
       right: {},
@@ -102,7 +102,7 @@ describe("a step without needs", () => {
     expect(world.run()).toMatchObject({ state: { kind: "RUNNING" }, stepsLeft: 1 });
   });
 
-  test("runs whatever its run_if says", () => {
+  test("runs whatever its run_if is", () => {
     for (const runIf of ["all_ok", "any_ok"] as const)
       expect(kindOf(worldOf({ a: { runIf } }), "a")).toBe("READY");
   });
@@ -159,7 +159,7 @@ describe("SKIPPED", () => {
 });
 
 describe("a `when` that fails", () => {
-  test("is nobody's transient fault: a person is asked, and other steps go on", () => {
+  test("is no transient fault: a person is asked, and other steps go on", () => {
     const world = worldOf({ a: { when: "broken" }, b: {} });
     expect(kindOf(world, "a")).toBe("ESCALATED");
     expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
@@ -179,7 +179,7 @@ describe("a `when` that fails", () => {
     expect(lastQuestion(world)).toMatchObject({ n: n + 1, code: "drover.expression" });
   });
 
-  test("does not stand in the way of an input that a person gives", () => {
+  test("does not prevent an input that a person gives", () => {
     const world = worldOf({ a: { when: "broken" } });
     world.answer(lastQuestion(world).n, "retry-changed", "{}");
     expect(kindOf(world, "a")).toBe("READY");

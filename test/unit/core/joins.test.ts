@@ -62,7 +62,7 @@ test("the run is COMPLETED with its last step", () => {
   });
 });
 
-test("the version of a run grows by one with each pass that somebody can see", () => {
+test("the version of a run grows by one with each pass that a reader can see", () => {
   const world = createWorld(workflow({ a: {} }));
   expect(world.run().version).toBe(1);
   const held = world.claim("a");

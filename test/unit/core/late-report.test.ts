@@ -127,7 +127,7 @@ describe("a report of the current attempt", () => {
 });
 
 describe("after another hand-out", () => {
-  test("a report is answered lease lost, kept as evidence, and changes nothing", () => {
+  test("a report is answered lease lost, stored as evidence, and changes nothing", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = lose(world, "s1");
     world.claim("a", "s2");
@@ -166,7 +166,7 @@ describe("a step or run that is final", () => {
     expect(world.interventions("late-effect")).toMatchObject([{ step: 0, fence: 1 }]);
   });
 
-  test("is not moved by a late failure, of which nobody need know", () => {
+  test("is not moved by a late failure, which no one needs to know of", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = lose(world, "s1");
     world.report(world.claim("a", "s2"), success());
@@ -226,7 +226,7 @@ describe("an attempt that its agent ended", () => {
     expect(world.report(held, broken)).toEqual({ kind: "over", outcome: "success" });
   });
 
-  test("is not settled by another word that settles nothing", () => {
+  test("is not settled by another report that settles nothing", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a");
     world.report(held, unknown());

@@ -109,7 +109,7 @@ describe("a strategy that may have an effect is undone before the next one begin
     expect(hotel(world)).toMatchObject(UNDOING);
   });
 
-  test("where nobody picks up what an earlier attempt may have done", () => {
+  test("where no agent picks up what an earlier attempt may have done", () => {
     const world = holiday({
       compensate,
       onPickup: "fallback",
@@ -146,7 +146,7 @@ describe("a strategy that may have an effect is undone before the next one begin
 describe("a strategy is left at once", () => {
   test.each([
     [
-      "where its agent says that nothing is there",
+      "where its agent reports that nothing is there",
       { compensate: attempted },
       failure("full", { permanent: true, noEffect: true }),
     ],
@@ -258,7 +258,7 @@ describe("a late report of the strategy that is undone", () => {
     return { world, held };
   }
 
-  test("a success makes the undo needless while nobody has it", () => {
+  test("a success makes the undo needless while no agent has it", () => {
     const { world, held } = undoing();
     expect(world.report(held, success())).toEqual({ kind: "done" });
     expect(hotel(world)).toMatchObject({ forward: { kind: "SUCCEEDED" }, undo: { kind: "NONE" } });
@@ -275,7 +275,7 @@ describe("a late report of the strategy that is undone", () => {
   });
 });
 
-test("a late report that it did take effect, though its agent had said otherwise, is undone", () => {
+test("a late report that it did take effect, though its agent had reported otherwise, is undone", () => {
   const outputProblem: Evaluator["outputProblem"] = () => "it is no room";
   const world = holiday({ compensate }, { ...NO_EXPRESSIONS, outputProblem });
   const held = world.claim("hotel");
@@ -325,7 +325,7 @@ describe("an undo that cannot be done", () => {
     expectNextWay(world);
   });
 
-  test("is tried again where the person says retry", () => {
+  test("is tried again where the person answers retry", () => {
     const world = givenUp();
     world.answer(lastQuestion(world).n, "retry");
     expect(hotel(world)).toMatchObject(UNDOING);
@@ -333,13 +333,13 @@ describe("an undo that cannot be done", () => {
     expectOneBooking(world);
   });
 
-  test("is done where the person says so", () => {
+  test("is done where the person answers so", () => {
     const world = givenUp();
     world.answer(lastQuestion(world).n, "succeed");
     expectNextWay(world);
   });
 
-  test("fails the step where the person says so: undone with the run, or left", () => {
+  test("fails the step where the person answers so: undone with the run, or left", () => {
     const undone = givenUp();
     undone.answer(lastQuestion(undone).n, "compensate");
     expect(hotel(undone)).toMatchObject({ forward: { kind: "FAILED" }, undo: { kind: "READY" } });
@@ -374,7 +374,7 @@ describe("a run that stops while a strategy is undone", () => {
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
   });
 
-  test("leaves it as it is where the cancel says so", () => {
+  test("leaves it as it is where the cancel asks for that", () => {
     const world = reported({ compensate }, unknown());
     world.cancel(false);
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });

@@ -33,14 +33,14 @@ describe("tasks per second", () => {
     expect([0, 499, 500, 1_000, 2_500, 60_000].map(at)).toEqual([0, 0, 1, 2, 5, 5]);
   });
 
-  test("the moment of the next task is known", () => {
+  test("the time of the next task is known", () => {
     const empty = use({ rate }, 0, 0.5);
     expect(opensAt(empty, NOW)).toBe(NOW + 250);
     expect(room(empty, NOW + 249)).toBe(0);
     expect(room(empty, NOW + 250)).toBe(1);
   });
 
-  test("with no place free the end of a task makes room, whatever the bucket holds", () => {
+  test("with no permit free the end of a task makes room, whatever the bucket holds", () => {
     expect(opensAt(use({ rate, leasesMax: 1 }, 1, 0), NOW)).toBeNull();
   });
 
@@ -90,7 +90,7 @@ test("whatever is taken, the limits hold", () => {
   );
 });
 
-test("at the moment that was told there is room, and at none before it", () => {
+test("at the time that was returned there is room, and at none before it", () => {
   fc.assert(
     fc.property(uses, (of) => {
       const at = opensAt(of, NOW);

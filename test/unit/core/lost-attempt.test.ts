@@ -61,7 +61,7 @@ test("a heartbeat puts the end of the lease off, and moves nothing of it", () =>
   expect(world.step("a").forward.kind).toBe("READY");
 });
 
-test("a lease is looked at by itself at the end of its attempt, whatever its session does", () => {
+test("a lease is checked by itself at the end of its attempt, whatever its session does", () => {
   const world = createWorld(workflow({ a: { timeouts: { attemptMs: 70_000 } } }));
   const { grantedAt } = world.claim("a");
   world.advance(52_500);
@@ -125,7 +125,7 @@ test("a run in which a step waits for a person is RUNNING while another can move
   expect(world.run().state.kind).toBe("ESCALATED");
 });
 
-test("the moment of a lease that is over does nothing", () => {
+test("the timer of a lease that is over does nothing", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a", "s1");
   const stale = world.timerEventOf("a");

@@ -191,7 +191,7 @@ describe("waves", () => {
     expect(world.step("m").forward).toMatchObject({ kind: "WAITING", on: "items" });
   });
 
-  test("tell with the end of a pause what it was, and what follows", () => {
+  test("are explained with the end of a pause and what follows", () => {
     const gate = { task: "check" };
     for (const [waves, did] of [
       [{ size: 1, pauseMs: 5_000 }, "the next wave begins"],
@@ -262,7 +262,7 @@ describe("a gate", () => {
     expect(ready(world)).toEqual(["m[2]"]);
   });
 
-  test("that a person says has succeeded lets the next wave begin, and ends nothing", () => {
+  test("that a person answers has succeeded lets the next wave begin, and ends nothing", () => {
     const world = askedGate("2");
     expect(world.step("m").forward.kind).toBe("ESCALATED");
     expect(world.answer(1, "succeed")).toEqual({ kind: "done" });
@@ -294,7 +294,7 @@ describe("a late report of a gate", () => {
     waves: { size: 2, gate: { task: "check", retry: [{ attempts: 1, initialMs: 100 }] } },
   } as const;
 
-  /** Behind a pivot: the first gate is lost, and a person says that it has succeeded. */
+  /** Behind a pivot: the first gate is lost, and a person answers that it has succeeded. */
   function passedGate(): { world: World; lost: Held } {
     const world = createWorld(
       workflow({ p: { pivot: true }, m: { ...MAP, ...GATED, needs: ["p"] } }),
@@ -317,7 +317,7 @@ describe("a late report of a gate", () => {
     ]);
   });
 
-  test("says nothing about the next one", () => {
+  test("has no effect on the next one", () => {
     const world = mapWorld({ ...GATED, over: "3", waves: { size: 1, gate: { task: "check" } } });
     succeed(world, "m[0]");
     const lost = world.claim("m");
@@ -331,7 +331,7 @@ describe("a late report of a gate", () => {
     expect(world.step("m").forward.kind).toBe("LEASED");
   });
 
-  test("is heard while the gate is asked again", () => {
+  test("is applied while the gate is asked again", () => {
     const world = mapWorld(GATED);
     succeed(world, "m[0]", "m[1]");
     const lost = world.claim("m");
@@ -422,7 +422,7 @@ describe("undoing", () => {
 });
 
 describe("a cancel", () => {
-  test("tells every item that an agent holds to stop, and starts no other", () => {
+  test("cancels every item that an agent holds, and starts no other", () => {
     const world = mapWorld({ concurrency: 2 });
     const held = world.claim("m[0]");
     world.cancel(true);

@@ -1,4 +1,4 @@
-/** What other runs tell a run is applied in its order, and each message once. */
+/** Messages of other runs are applied in their order, and each once. */
 import { describe, expect, test } from "vitest";
 import type { Message } from "../../../server/core/model/message.ts";
 import { success } from "../../support/core-outcomes.ts";
@@ -21,8 +21,8 @@ function underWay(): World {
   return world;
 }
 
-describe("a run that is told by another one", () => {
-  test("to cancel stops as if a person had said so, undoing or leaving what was done", () => {
+describe("a run with a message of another one", () => {
+  test("to cancel stops as if a person had cancelled it, undoing or leaving what was done", () => {
     for (const undo of [true, false]) {
       const world = underWay();
       expect(receive(world, { kind: "cancel", undo })).toEqual({ kind: "done" });

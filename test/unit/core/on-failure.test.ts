@@ -1,4 +1,4 @@
-/** Rung 3 of the ladder: a step has failed for good, and its `on_failure` says what follows. */
+/** Recovery 3: a step has failed for good, and its `on_failure` decides what follows. */
 import { describe, expect, test } from "vitest";
 import type { OnFailure } from "../../../server/core/definition/definition.ts";
 import { broken, success } from "../../support/core-outcomes.ts";
@@ -68,12 +68,12 @@ describe("continue", () => {
     expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1 });
   });
 
-  test("tells expressions of what follows that it failed, how, and with no output", () => {
+  test("gives expressions of what follows that it failed, how, and with no output", () => {
     const world = failed("continue");
     expect(world.facts()?.steps.get(1)).toEqual({
       status: "FAILED",
       output: null,
-      error: { code: "broken", message: "it said broken" },
+      error: { code: "broken", message: "it failed with broken" },
     });
   });
 
@@ -86,7 +86,7 @@ describe("continue", () => {
     });
   });
 
-  test("does not keep a later failure of another step from its verdict", () => {
+  test("does not keep a later failure of another step from stopping the run", () => {
     const world = failed("continue");
     world.report(world.claim("b"), broken);
     expect(world.step("z").undo.kind).toBe("READY");
@@ -101,7 +101,7 @@ test("escalate: a person is asked, and nothing is undone before the answer", () 
   expect(world.step("z").undo.kind).toBe("NONE");
 });
 
-test("the first verdict stands, whatever fails afterwards", () => {
+test("the first stop reason remains, whatever fails afterwards", () => {
   const world = createWorld(
     workflow({ z: { compensate }, a: { onFailure: "fail" }, b: { onFailure: "compensate" } }),
   );

@@ -1,4 +1,4 @@
-/** Nobody polls for a ready task: an alarm, and what `on_pickup` says besides. */
+/** No agent polls for a ready task: an alarm, and what `on_pickup` asks for besides. */
 import { expect, test } from "vitest";
 import { again, nothingThere, success } from "../../support/core-outcomes.ts";
 import {
@@ -26,7 +26,7 @@ test("alarm, the default, leaves the task where it is", () => {
   expect(world.openEscalations()).toEqual([]);
 });
 
-test("escalate asks a person, who starts an agent and says retry", () => {
+test("escalate asks a person, who starts an agent and answers retry", () => {
   const world = unpicked({ onPickup: "escalate" });
   expect(world.step("a").forward.kind).toBe("ESCALATED");
   const { n, reason } = lastQuestion(world);
@@ -38,7 +38,7 @@ test("escalate asks a person, who starts an agent and says retry", () => {
   expect(world.run().state.kind).toBe("COMPLETED");
 });
 
-test("a task that is for agents of one version says of which", () => {
+test("a task that is for agents of one version names it", () => {
   const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
   world.fireNext({ polled: false, agentVersion: "2.1" });
   expect(world.interventions("pickup")).toMatchObject([
@@ -50,7 +50,7 @@ test("a task that is for agents of one version says of which", () => {
   });
 });
 
-test("escalate asks nobody twice about a lane: the task stays in its queue, and is looked at again", () => {
+test("escalate asks once about a lane: the task stays in its queue, and is checked again", () => {
   const world = createWorld(workflow({ a: { timeouts, onPickup: "escalate" } }));
   world.fireNext({ polled: false, asked: true });
   expect(world.openEscalations()).toEqual([]);
@@ -62,7 +62,7 @@ test("escalate asks nobody twice about a lane: the task stays in its queue, and 
   expect(world.interventions("pickup")).toMatchObject([
     { did: expect.stringContaining("a person has been asked about another task there") },
   ]);
-  // Nobody has started an agent, and the question about the lane is closed.
+  // No agent was started, and the question about the lane is closed.
   world.fireNext({ polled: false });
   expect(world.step("a").forward.kind).toBe("ESCALATED");
 });
@@ -81,7 +81,7 @@ test("fallback goes on with the next strategy, and alarms when there is none", (
   ]);
 });
 
-test("fallback leaves no strategy whose effect is in doubt before that is verified", () => {
+test("fallback leaves no strategy whose effect is unknown before that is verified", () => {
   const world = createWorld(
     workflow({
       a: {
@@ -119,7 +119,7 @@ test.each(["alarm", "escalate", "fallback"] as const)(
   },
 );
 
-test("an undo and a verify are alarmed, whatever the step says", () => {
+test("an undo and a verify are alarmed, whatever the step sets", () => {
   const world = createWorld(
     workflow({ a: { onPickup: "escalate", compensate }, b: { needs: ["a"] } }),
   );

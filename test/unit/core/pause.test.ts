@@ -1,6 +1,6 @@
 /**
- * A person pauses a run: nothing new is handed out, and its own times stand still. The outside
- * world does not pause: what it says counts, and what that makes ready is held until the resume.
+ * A person pauses a run: nothing new is handed out, and its own times are suspended. The outside
+ * world does not pause: its reports count, and what that makes ready is held until the resume.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -88,7 +88,7 @@ describe("while a run is paused, what is made ready is held", () => {
     expect(world.step("a")).toMatchObject({ forward: { kind: "HELD", task: "perform" }, lost: 1 });
   });
 
-  test("by a backoff that is over: its moment is not lost", () => {
+  test("by a backoff that is over: its timer is not lost", () => {
     const world = createWorld(workflow({ a: {} }));
     world.report(world.claim("a"), failure("busy"));
     world.pause();
@@ -118,7 +118,7 @@ describe("while a run is paused, what is made ready is held", () => {
     for (const id of ["afterT", "afterS", "afterP"]) expect(kindOf(world, id)).toBe("READY");
   });
 
-  test("by a callback that says it failed, when its backoff is over", () => {
+  test("by a callback that reports a failure, when its backoff is over", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = world.claim("a");
     world.report(held, deferred);
@@ -164,7 +164,7 @@ describe("while a run is paused, what has its own time goes on", () => {
     expect(kindOf(world, "a")).toBe("SKIPPED");
   });
 
-  test("the time of an attempt: its agent is told to stop", () => {
+  test("the time of an attempt: it is cancelled", () => {
     const world = createWorld(workflow({ a: { timeouts: { attemptMs: 20_000 } } }));
     world.claim("a");
     world.pause();
@@ -194,8 +194,8 @@ describe("while a run is paused, what has its own time goes on", () => {
   });
 });
 
-describe("what stands still", () => {
-  test("is the run's deadline: the rest of it is set again at the resume", () => {
+describe("what is suspended", () => {
+  test("is the run's deadline: what is left of it is set again at the resume", () => {
     const { world } = paused();
     expect(world.run().state).toMatchObject({ kind: "PAUSED", leftMs: 100_000, since: START });
     world.advance(1_000_000);
@@ -261,7 +261,7 @@ describe("what stands still", () => {
 });
 
 describe("a step that fails for good while its run is paused", () => {
-  test("keeps its verdict until the resume", () => {
+  test("keeps its stop reason until the resume", () => {
     const { world, held } = paused();
     world.report(held, broken);
     expect(world.run().state).toMatchObject({
@@ -283,7 +283,7 @@ describe("a step that fails for good while its run is paused", () => {
     expect(world.run().state).toMatchObject({ stopReason: { undo: false } });
   });
 
-  test("asks a person at once where its on_failure says so", () => {
+  test("asks a person at once where its on_failure requires it", () => {
     const world = createWorld(workflow({ a: { onFailure: "escalate" }, b: {} }));
     const held = world.claim("a");
     world.pause();
@@ -292,7 +292,7 @@ describe("a step that fails for good while its run is paused", () => {
     expect(world.run().state.kind).toBe("PAUSED");
   });
 
-  test("leaves the verdict to a cancel that comes first", () => {
+  test("leaves the stop reason to a cancel that comes first", () => {
     const { world, held } = paused();
     world.report(held, broken);
     world.cancel(false);

@@ -27,7 +27,7 @@ describe("a run that is to start later", () => {
     expect(world.tryClaim("a")).toBeUndefined();
   });
 
-  test("begins at its moment and not before, and its time counts from then", () => {
+  test("begins at its start time and not before, and its timeout counts from then", () => {
     const world = pending();
     world.fireRun();
     expect(world.run().state.kind).toBe("PENDING");
@@ -40,7 +40,7 @@ describe("a run that is to start later", () => {
     expect(world.run().state).toEqual({ kind: "COMPLETED", reason: "DONE" });
   });
 
-  test("begins at once where its moment has passed", () => {
+  test("begins at once where its start time has passed", () => {
     const world = createWorld(workflow({ a: {} }), evaluatorOf(workflow({ a: {} })), {
       startAt: START - 1,
     });
@@ -70,7 +70,7 @@ describe("a cancel of a run that has not begun", () => {
     expect(world.cancel(undo)).toEqual({ kind: "done" });
   });
 
-  test("leaves nothing that its moment could begin", () => {
+  test("leaves nothing that its timer could begin", () => {
     const world = pending();
     world.cancel(true);
     world.advance(60_000);

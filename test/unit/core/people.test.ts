@@ -1,4 +1,4 @@
-/** What a person says to a run that stands still, and what then goes on. */
+/** What a person answers a suspended run, and what then goes on. */
 import { describe, expect, test } from "vitest";
 import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import { again, broken, nothingThere, released, success } from "../../support/core-outcomes.ts";
@@ -23,7 +23,7 @@ describe("a person who is quicker than a lost attempt settles", () => {
   const settleMs = 30_000;
 
   test.each(["retry", "retry-changed"] as const)(
-    "says %s: a step that is not idempotent waits for the rest of the time",
+    "answers %s: a step that is not idempotent waits for the rest of the time",
     (answer) => {
       const world = createWorld(workflow({ a: { effects: "once", timeouts: { settleMs } } }));
       lose(world, "a");
@@ -41,7 +41,7 @@ describe("a person who is quicker than a lost attempt settles", () => {
     },
   );
 
-  test("says retry when all has settled: it is ready at once", () => {
+  test("answers retry when all has settled: it is ready at once", () => {
     const world = createWorld(workflow({ a: { effects: "once", timeouts: { settleMs } } }));
     lose(world, "a");
     world.advance(settleMs);
@@ -50,7 +50,7 @@ describe("a person who is quicker than a lost attempt settles", () => {
   });
 });
 
-describe("a paused run that has its verdict", () => {
+describe("a paused run that has its stop reason", () => {
   test("begins nothing behind a step that succeeds", () => {
     const world = createWorld(
       workflow({ a: {}, b: { needs: ["a"] }, c: { retry: [{ attempts: 1 }] } }),
@@ -71,7 +71,7 @@ describe("a paused run that has its verdict", () => {
 });
 
 describe("a person who changes the input of a fallback that never ran", () => {
-  test("gives it to the strategy that takes the place of the one without a task", () => {
+  test("gives it to the strategy that replaces the one without a task", () => {
     const evaluator = {
       ...NO_EXPRESSIONS,
       input: (_step: number, planned: number) =>

@@ -94,11 +94,11 @@ describe("a run that has ended", () => {
 
   test("without a slot of the key changes nothing", () => {
     const permits = asked(["a", "b"]);
-    expect(leave(permits, "nobody")).toEqual({ permits, granted: [] });
+    expect(leave(permits, "unknown")).toEqual({ permits, granted: [] });
   });
 });
 
-test("whoever comes and goes, no more hold a slot than the limit says, and none is left idle", () => {
+test("whichever runs come and go, no more hold a permit than the limit, and none is left idle", () => {
   const acts = fc.array(
     fc.record({
       leaves: fc.boolean(),

@@ -1,4 +1,4 @@
-/** Nobody takes a ready task: a backlog if its lane is polled, else an alarm. */
+/** No agent takes a ready task: a backlog if its lane is polled, else an alarm. */
 import { expect, test } from "vitest";
 import { failure, success } from "../../support/core-outcomes.ts";
 import { createWorld, workflow } from "../../support/core-world.ts";
@@ -15,21 +15,21 @@ test("a task that no agent polls for raises an alarm, with what a person can do"
   expect(world.step("a").forward).toMatchObject({ kind: "READY", alarms: 1 });
 });
 
-test("the alarm is repeated after each further pickup time, and each is told apart", () => {
+test("the alarm is repeated after each further pickup time, each with its own number", () => {
   const world = createWorld(workflow({ a: {} }));
   for (let time = 0; time < 3; time++) world.fireNext({ polled: false });
   expect(world.interventions("pickup").map(({ n }) => n)).toEqual([0, 1, 2]);
   expect(world.step("a").forward).toMatchObject({ alarms: 3, wakeAt: world.now() + PICKUP_MS });
 });
 
-test("a task whose lane is polled is a backlog: looked at again later, and no alarm", () => {
+test("a task whose lane is polled is a backlog: checked again later, and no alarm", () => {
   const world = createWorld(workflow({ a: {} }));
   world.fireNext({ polled: true });
   expect(world.interventions("pickup")).toEqual([]);
   expect(world.step("a").forward).toMatchObject({ alarms: 0, wakeAt: world.now() + PICKUP_MS });
 });
 
-test("before its pickup time is over nothing is said", () => {
+test("before its pickup time is over nothing is recorded", () => {
   const world = createWorld(workflow({ a: {} }));
   world.advance(PICKUP_MS - 1);
   world.fire("a", { polled: false });

@@ -49,7 +49,7 @@ const stateOf = (forward: Forward, run: RunState = running, always = false) =>
   publicStep(step(forward), run, always).state;
 
 describe("a step that moves", () => {
-  test("is shown as what it does", () => {
+  test("is displayed as what it does", () => {
     expect(stateOf({ kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: 1 })).toBe(
       "BACKOFF",
     );
@@ -68,7 +68,7 @@ describe("a step that moves", () => {
   });
 });
 
-test("who looks for steps by what is shown of them finds each where it is stored", () => {
+test("a query for steps by their public state finds each where it is stored", () => {
   const wakeAt = 1;
   const tasks = ["perform", "verify"] as const;
   const forwards: readonly Forward[] = [
@@ -132,7 +132,7 @@ describe("a step that has not begun", () => {
   });
 });
 
-test("the undo of a step is ACTIVE while it moves, and shown beside the forward state", () => {
+test("the undo of a step is ACTIVE while it moves, and displayed beside the forward state", () => {
   const undoOf = (undo: Undo) => publicStep(step({ kind: "SUCCEEDED" }, undo), running, false);
   expect(undoOf({ kind: "HELD", task: "compensate" })).toEqual({
     state: "SUCCEEDED",

@@ -14,7 +14,7 @@ function waitOf(world: World, id = "a"): number {
   return forward.wakeAt - world.now();
 }
 
-/** Fails the step until it is not tried again; tells the waits between the tries. */
+/** Fails the step until it is not tried again; returns the waits between the tries. */
 function waitsUntilFailed(world: World, code: string): number[] {
   const waits: number[] = [];
   for (;;) {

@@ -5,7 +5,7 @@ import type { ReusedStep } from "../../../server/core/recovery/reuse.ts";
 import { stepsToReuse } from "../../../server/core/recovery/reuse.ts";
 import { broken, success, unknown } from "../../support/core-outcomes.ts";
 import { createWorld, START, undoneBy, workflow } from "../../support/core-world.ts";
-import { reusedOf } from "../../support/kept-steps.ts";
+import { reusedOf } from "../../support/reused-steps.ts";
 
 const undone = { compensate: undoneBy("undo") };
 /** a, then b and c side by side, then d. */
@@ -73,7 +73,7 @@ test("a re-run from a step does it again, with all that comes after it", () => {
   expect(numbers(reusedOf(old, { kind: "failed" }))).toEqual([0, 1, 2, 3]);
 });
 
-test("what is kept is undone with the rest, under fences that go on from those of the old run", () => {
+test("what is reused is undone with the rest, under fences that go on from those of the old run", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
   const world = createWorld(diamond, undefined, { kept: reused });
   world.report(world.claim("b"), broken);
@@ -84,7 +84,7 @@ test("what is kept is undone with the rest, under fences that go on from those o
   expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
 });
 
-test("of a kept step that had no undo before, all that its strategies left is undone, last first", () => {
+test("of a reused step that had no undo before, all that its strategies left is undone, last first", () => {
   const fallback = [{ queue: "eu" }];
   const was = {
     a: { fallback, retry: [{ attempts: 1 }] },
@@ -110,7 +110,7 @@ test("of a kept step that had no undo before, all that its strategies left is un
   expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
 });
 
-test("a step whose undoing had begun is not kept", () => {
+test("a step whose undoing had begun is not reused", () => {
   const old = createWorld(diamond);
   old.report(old.claim("a"), success());
   const [b, c] = [old.claim("b"), old.claim("c", "s2")];
@@ -122,7 +122,7 @@ test("a step whose undoing had begun is not kept", () => {
   expect(reusedOf(old, { kind: "failed" })).toEqual([]);
 });
 
-test("a kept pivot stays one: what fails after it waits for a person", () => {
+test("a reused pivot stays one: what fails after it waits for a person", () => {
   const definition = workflow({ a: { pivot: true }, b: { needs: ["a"] } });
   const old = createWorld(definition);
   for (const id of ["a", "b"]) old.report(old.claim(id), success());
@@ -134,7 +134,7 @@ test("a kept pivot stays one: what fails after it waits for a person", () => {
   expect(world.run().state.kind).toBe("ESCALATED");
 });
 
-test("a run whose steps are all kept runs its always steps, and completes", () => {
+test("a run whose steps are all reused runs its always steps, and completes", () => {
   const definition = workflow({ a: {}, last: { always: true } });
   const old = createWorld(definition);
   for (const id of ["a", "last"]) old.report(old.claim(id), success());

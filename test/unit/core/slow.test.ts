@@ -50,7 +50,7 @@ test("the typical duration was learned after its wake-up had been set: it is due
   expect(world.interventions("slow")).toMatchObject([{ dueAt: wakeAt, actedAt: world.now() }]);
 });
 
-test("while no typical duration is known, it is looked at after a half and three quarters of its time", () => {
+test("while no typical duration is known, it is checked after a half and three quarters of its time", () => {
   const world = createWorld(workflow({ a: { timeouts: { attemptMs: 80_000 } } }));
   const { grantedAt } = world.claim("a");
   expect(leaseOf(world).wakeAt).toBe(grantedAt + 40_000);

@@ -1,4 +1,4 @@
-/** Progress that stands still while its agent beats: beats alone never move it. */
+/** Stalled progress while its agent sends heartbeats: heartbeats alone never move it. */
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { cancelled, success, unknown } from "../../support/core-outcomes.ts";
@@ -12,7 +12,7 @@ import {
 
 const timeouts = { stallMs: 25_000, heartbeatMs: 10_000, cancelMs: 5_000, attemptMs: 500_000 };
 
-/** Beats every ten seconds until then; `progress`: with each beat comes some. */
+/** Heartbeats every ten seconds until then; `progress`: with each comes some. */
 function heartbeatUntil(world: World, at: number, progress = false): void {
   while (world.now() < at) {
     world.advance(Math.min(10_000, at - world.now()));
@@ -35,7 +35,7 @@ function endsOf(world: World): Outcome[] {
   );
 }
 
-test("a step that does not ask for it may stand still for ever", () => {
+test("a step that does not ask for it may stall for ever", () => {
   const world = createWorld(workflow({ a: { timeouts: { heartbeatMs: 10_000 } } }));
   world.claim("a");
   heartbeatUntil(world, START + 500_000);
@@ -43,7 +43,7 @@ test("a step that does not ask for it may stand still for ever", () => {
   expect(world.step("a").forward).toMatchObject({ kind: "LEASED", cancel: { kind: "none" } });
 });
 
-test("an attempt whose progress stands still is told to stop, and not before its time", () => {
+test("an attempt whose progress stalls is cancelled, and not before its time", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
   heartbeatUntil(world, START + 24_999);
@@ -58,7 +58,7 @@ test("an attempt whose progress stands still is told to stop, and not before its
   expect(world.interventions("stall")).toMatchObject([{ dueAt: START + 25_000 }]);
 });
 
-test("an attempt that makes progress is left alone, and its moment moves", () => {
+test("an attempt that makes progress is left alone, and its timer moves", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
   heartbeatUntil(world, START + 200_000, true);
@@ -70,7 +70,7 @@ test("an attempt that makes progress is left alone, and its moment moves", () =>
   });
 });
 
-test("nobody counts the time in which nobody could have heard of progress", () => {
+test("time in which no server could receive progress does not count", () => {
   const world = createWorld(workflow({ a: { timeouts } }));
   world.claim("a");
   heartbeatUntil(world, START + 30_000);
@@ -98,7 +98,7 @@ test("when its grace is over it is unknown, with drover.stalled", () => {
   );
 });
 
-test("an agent that stops when told to has stalled, and one that falls silent too", () => {
+test("an agent that stops when cancelled has stalled, and one that falls silent too", () => {
   const retry = [{ on: ["drover.stalled"], initialMs: 3_000 }];
   const stopping = stalled({ retry });
   stopping.world.heartbeat();
@@ -110,7 +110,7 @@ test("an agent that stops when told to has stalled, and one that falls silent to
     expect(world.step("a").forward).toMatchObject({ kind: "BACKOFF", wakeAt: world.now() + 3_000 });
 });
 
-test("where its agent stops, how it ended says why it was told to", () => {
+test("where its agent stops, its outcome has the cause of the cancel", () => {
   const { world, held } = stalled();
   world.report(held, cancelled());
   expect(endsOf(world)).toMatchObject([{ kind: "unknown", code: "drover.stalled" }]);
@@ -135,7 +135,7 @@ test("one that its run has stopped is cancelled, and nothing else", () => {
   expect(endsOf(world)).toEqual([{ kind: "cancelled", noEffect: false }]);
 });
 
-test("a verify that is told to stop has found nothing out, whatever it says of effects", () => {
+test("a verify that is cancelled has found nothing out, whatever it reports of effects", () => {
   const verify = { task: "find", timeouts, retry: [{ on: ["drover.stalled"], initialMs: 3_000 }] };
   const world = createWorld(workflow({ a: { effects: "verifiable", verify } }));
   world.report(world.claim("a"), unknown());
@@ -157,7 +157,7 @@ test("a stalled attempt is tried with other parameters where that is the next st
   });
 });
 
-test("a success after it was told to stop still counts", () => {
+test("a success after it was cancelled still counts", () => {
   const { world, held } = stalled();
   world.heartbeat();
   world.report(held, success());

@@ -1,4 +1,4 @@
-/** What does not go together in a step is refused, in words that help, with the path of it. */
+/** What does not go together in a step is refused, with a helpful message and its path. */
 import { describe, expect, test } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition/definition.ts";
 import { definitionProblems } from "../../../server/core/definition/definition-check.ts";
@@ -47,7 +47,7 @@ describe("what goes together", () => {
     ["a verifiable step with its verify", task({ effects: "verifiable", verify: { task: "v" } })],
     ["a step that may be done once", task({ effects: "once" })],
     [
-      "a fallback for a task that nobody picks up",
+      "a fallback for a task that no agent picks up",
       task({ onPickup: "fallback", fallback: [{ queue: "other" }] }),
     ],
     [
@@ -59,8 +59,11 @@ describe("what goes together", () => {
       task({ input: json("$\u007binput.order}"), fallback: [{ input: json({}) }] }),
     ],
     ["a schema, also one that takes everything", task({ outputSchema: json(true) })],
-    ["a wait until a moment", wait({ forMs: undefined, until: "2026-03-01T08:00:00+01:00" })],
-    ["a wait until what an expression says", wait({ forMs: undefined, until: "$\u007binput.at}" })],
+    ["a wait until a time", wait({ forMs: undefined, until: "2026-03-01T08:00:00+01:00" })],
+    [
+      "a wait until what an expression gives",
+      wait({ forMs: undefined, until: "$\u007binput.at}" }),
+    ],
     ["an approval with a form", approval({ form: json({ type: "object" }), need: 2 })],
     ["an approval by anybody", approval({ approvers: [] })],
     [
@@ -109,7 +112,7 @@ describe("what does not", () => {
 
   test.each<[string, StepDefinition, string]>([
     [
-      "verifiable effects that nobody can verify",
+      "verifiable effects without a verify",
       task({ effects: "verifiable" }),
       'steps[0].verify: step "a" has effects that are verifiable and no verify: name the task that finds out whether an attempt took effect',
     ],
@@ -179,12 +182,12 @@ describe("what does not", () => {
       'steps[0].output_schema: step "a" is an approval: what approvers fill in has its schema in `approval.form`',
     ],
     [
-      "a moment that is none",
+      "a time that is none",
       wait({ forMs: undefined, until: "tomorrow" }),
       'steps[0].wait.until: step "a" waits until "tomorrow", which is no time: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
     ],
     [
-      "a moment outside the calendar",
+      "a time outside the calendar",
       wait({ forMs: undefined, until: "2026-13-01T08:00:00Z" }),
       'steps[0].wait.until: step "a" waits until "2026-13-01T08:00:00Z", which is no time: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
     ],

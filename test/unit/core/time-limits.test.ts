@@ -16,7 +16,7 @@ describe("the total time of a step", () => {
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
   });
 
-  test("leaves a row that says so though no agent reported it", () => {
+  test("leaves a row with the cause though no agent reported it", () => {
     const world = createWorld(workflow({ a: { timeouts: { totalMs: 60_000 } } }));
     world.fireNext();
     expect(world.effects).toContainEqual(
@@ -30,7 +30,7 @@ describe("the total time of a step", () => {
     );
   });
 
-  test.each([true, false])("is not put off by a pickup moment (lane polled: %s)", (polled) => {
+  test.each([true, false])("is not put off by a pickup time (lane polled: %s)", (polled) => {
     const timeouts = { pickupMs: 40_000, totalMs: 60_000 };
     const world = createWorld(workflow({ a: { timeouts } }));
     world.fireNext({ polled });
@@ -101,7 +101,7 @@ describe("the deadline of a run", () => {
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "TIMED_OUT" });
   });
 
-  test("tells what is leased to stop, and waits for it", () => {
+  test("cancels what is leased, and waits for it", () => {
     const world = createWorld(workflow({ a: { compensate: undo } }, { timeoutMs: 20_000 }));
     const held = world.claim("a");
     world.advance(20_000);
@@ -121,7 +121,7 @@ describe("the deadline of a run", () => {
     expect(world.run()).toMatchObject({ state: { kind: "RUNNING" }, version: 1 });
   });
 
-  test("no longer counts once there is a verdict", () => {
+  test("no longer counts once there is a stop reason", () => {
     const steps = { a: { compensate: undo }, b: { needs: ["a"] } };
     const world = createWorld(workflow(steps, { timeoutMs: 60_000 }));
     world.report(world.claim("a"), success());
@@ -132,7 +132,7 @@ describe("the deadline of a run", () => {
     expect(world.run().state).toMatchObject({ stopReason: { reason: "CANCELLED_BY_USER" } });
   });
 
-  test("bounds each attempt, whose agent is told to stop when it has come", () => {
+  test("bounds each attempt, which is cancelled when it has come", () => {
     const world = createWorld(workflow({ a: {} }, { timeoutMs: 60_000 }));
     world.advance(20_000);
     world.claim("a");

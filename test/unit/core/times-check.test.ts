@@ -28,7 +28,7 @@ describe("all tries of a step may take", () => {
     ["a day where one try takes less", { attemptMs: HOUR, callbackMs: 2 * HOUR }, DAY],
     ["as long as one try, with its callback", { callbackMs: 2 * DAY }, 2 * DAY + HOUR / 4],
     ["as long as one try, with its queue", { pickupMs: DAY, attemptMs: 2 * DAY }, 3 * DAY],
-    ["what the step says", { callbackMs: HOUR, totalMs: 2 * HOUR }, 2 * HOUR],
+    ["what the step sets", { callbackMs: HOUR, totalMs: 2 * HOUR }, 2 * HOUR],
   ])("%s", (_, given, ms) => {
     expect(totalOf(given)).toBe(ms);
     expect(problems(timeouts(given))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Nobody knows whether an attempt took effect. What its step says of its `effects` decides whether
- * it is tried again, looked at first, or never run again without a person.
+ * It is unknown whether an attempt took effect. The `effects` of its step decide whether
+ * it is tried again, verified first, or never run again without a person.
  */
 import { describe, expect, test } from "vitest";
 import type { Evaluator } from "../../../server/core/model/evaluator.ts";
@@ -33,7 +33,7 @@ const compensate = { task: "undo" };
 const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find" } };
 const once: TaskOptions = { effects: "once" };
 
-/** The only attempt of `a` has ended, and nobody knows how; the verify that follows is ready. */
+/** The only attempt of `a` has an unknown outcome; the verify that follows is ready. */
 function withUnknownOutcome(
   more: TaskOptions = {},
   evaluator?: Evaluator,
@@ -67,7 +67,7 @@ describe("an idempotent step", () => {
 });
 
 describe("a verifiable step", () => {
-  test("is verified at once where its agent said that it does not know", () => {
+  test("is verified at once where its agent reported that it does not know", () => {
     const { world } = withUnknownOutcome();
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "verify", fence: 1, attempt: 1 },
@@ -105,7 +105,7 @@ describe("a verifiable step", () => {
     expect(world.step("a").forward).toMatchObject({ task: "verify", cause: "settle" });
   });
 
-  test("has succeeded with the output of the verify that says it happened", () => {
+  test("has succeeded with the output of the verify that finds it happened", () => {
     const { world } = withUnknownOutcome();
     world.report(world.claim("a"), success('"found"'));
     expect(world.step("a")).toMatchObject({
@@ -134,7 +134,7 @@ describe("a verifiable step", () => {
     expect(markOf(world)).toBe("MADE");
   });
 
-  test("is tried again where it did not happen, as its policy says for the code of the doubt", () => {
+  test("is tried again where it did not happen, by its policy for the code of the unknown outcome", () => {
     const { world } = withUnknownOutcome();
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a")).toMatchObject({
@@ -186,7 +186,7 @@ describe("a verifiable step", () => {
 describe("a verify that cannot tell", () => {
   const unknownReports: readonly (readonly [string, ReportedOutcome])[] = [
     ["does not know", unknown()],
-    ["fails, and does not say that nothing is there", failure("busy")],
+    ["fails, and does not report that nothing is there", failure("busy")],
     ["stopped", cancelled()],
     ["stopped without an effect of its own", cancelled({ noEffect: true })],
     ["asks to be asked again", again(100)],
@@ -276,7 +276,7 @@ describe("verifies of one attempt", () => {
     expect(world.step("a").forward).toMatchObject({ task: "verify", fence: 2, attempt: 1 });
   });
 
-  test("are told apart by their tokens: one that ended says nothing more", () => {
+  test("are distinguished by their tokens: one that ended reports nothing more", () => {
     const { world } = withUnknownOutcome();
     const first = world.claim("a");
     world.advance(30_000);
@@ -291,7 +291,7 @@ describe("verifies of one attempt", () => {
   });
 });
 
-describe("a late report of the attempt in doubt", () => {
+describe("a late report of the unknown attempt", () => {
   test.each(["READY", "LEASED", "BACKOFF"])("settles it while its verify is %s", (kind) => {
     const { world, held } = withUnknownOutcome();
     if (kind !== "READY") {
@@ -308,7 +308,7 @@ describe("a late report of the attempt in doubt", () => {
     expect(world.step("b").forward.kind).toBe("READY");
   });
 
-  test("makes the verify that is out needless: it ends as superseded, and says nothing more", () => {
+  test("makes the verify that is out needless: it ends as superseded, and its reports change nothing", () => {
     const { world, held } = withUnknownOutcome();
     const verify = world.claim("a", "s2");
     world.report(held, success());
@@ -322,7 +322,7 @@ describe("a late report of the attempt in doubt", () => {
     expect(world.step("a").forward.kind).toBe("SUCCEEDED");
   });
 
-  test("tries again where it says that the attempt failed", () => {
+  test("tries again where it reports that the attempt failed", () => {
     const { world, held } = withUnknownOutcome();
     world.claim("a", "s2");
     world.report(held, failure("busy", { noEffect: true }));
@@ -436,8 +436,8 @@ describe("a late success of an attempt that was replaced", () => {
   });
 });
 
-describe("while its run stops to be undone, an effect in doubt", () => {
-  /** a is in doubt in one way or another, and the run is cancelled. */
+describe("while its run stops to be undone, an unknown effect", () => {
+  /** The effect of a is unknown in one way or another, and the run is cancelled. */
   function stopping(more: TaskOptions): World {
     const world = createWorld(workflow({ a: more, z: {} }));
     const held = world.claim("a");
@@ -507,7 +507,7 @@ describe("while its run stops to be undone, an effect in doubt", () => {
     });
   });
 
-  test("goes on being verified where that had begun before the verdict", () => {
+  test("goes on being verified where that had begun before the stop", () => {
     for (const claims of [false, true]) {
       const { world } = withUnknownOutcome({ compensate });
       const verify = claims ? world.claim("a") : null;
@@ -519,14 +519,14 @@ describe("while its run stops to be undone, an effect in doubt", () => {
     }
   });
 
-  test("is nobody's concern in a run that leaves things as they are", () => {
+  test("is ignored in a run that leaves things as they are", () => {
     const { world } = withUnknownOutcome({ compensate });
     world.cancel(false);
     expect(world.step("a").forward.kind).toBe("CANCELLED");
     expect(world.run().state.kind).toBe("CANCELLED");
   });
 
-  test("is not looked at by a verify that is out when a run is left: it is told to stop", () => {
+  test("is not verified further when a run is left: the verify that is out is cancelled", () => {
     const { world } = withUnknownOutcome({ compensate });
     const verify = world.claim("a");
     world.cancel(false);

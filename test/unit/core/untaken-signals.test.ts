@@ -24,7 +24,7 @@ function sentencesOf(world: World, ...signals: readonly Partial<SeenSignal>[]) {
 describe("a signal that no step has taken", () => {
   const ordered = () => workflow({ a: {}, b: { ...signal("go"), needs: ["a"] } });
 
-  test("is told of with the step that takes it later, also before the run has begun", () => {
+  test("is listed with the step that takes it later, also before the run has begun", () => {
     const sentence =
       'The signal "go" came 4 min ago, and "b" takes it as soon as it waits for one.';
     expect(sentencesOf(createWorld(ordered()), {})).toEqual([sentence]);
@@ -43,7 +43,7 @@ describe("a signal that no step has taken", () => {
     expect(sentencesOf(failed, {})).toEqual([sentence]);
   });
 
-  test("of a name that no step takes is told of with the name that was meant", () => {
+  test("of a name that no step takes is listed with the name that was meant", () => {
     const world = createWorld(workflow({ a: signal("payment") }));
     expect(sentencesOf(world, { name: "payments" }, { name: "weather" })).toEqual([
       'The signal "payments" came 4 min ago, and no step takes a signal of this name (its sender may have meant "payment").',
@@ -59,7 +59,7 @@ describe("a signal that no step has taken", () => {
   });
 });
 
-test("one that a step has taken is not told of", () => {
+test("one that a step has taken is not listed", () => {
   const world = createWorld(workflow({ a: signal("go") }));
   expect(sentencesOf(world, { takenBy: 0 })).toEqual([]);
 });

@@ -46,7 +46,7 @@ describe("a wait", () => {
     expect(world.step("b").forward).toMatchObject({ wakeAt: world.now() + 1_000 });
   });
 
-  test("lasts until a moment that an expression gives", () => {
+  test("lasts until a time that an expression gives", () => {
     const time = () => ({ kind: "value", value: START + 5_000 }) as const;
     const world = worldOf(
       { a: { kind: "wait", until: "input.start" } },
@@ -57,7 +57,7 @@ describe("a wait", () => {
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 
-  test("until a moment that has passed is over at once", () => {
+  test("until a time that has passed is over at once", () => {
     const time = () => ({ kind: "value", value: START - 5_000 }) as const;
     const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NO_EXPRESSIONS, time });
     world.fireNext();
@@ -65,7 +65,7 @@ describe("a wait", () => {
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 
-  test("asks a person where its moment cannot be told", () => {
+  test("asks a person where its time cannot be evaluated", () => {
     const time = () => ({ kind: "failed", message: "no such key: start" }) as const;
     const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NO_EXPRESSIONS, time });
     expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
@@ -78,7 +78,7 @@ describe("a wait", () => {
     expect(world.run().state.kind).toBe("CANCELLED");
   });
 
-  test("does not end by a moment of another kind that comes late", () => {
+  test("does not end by a timer of another kind that comes late", () => {
     const world = worldOf({ a: { kind: "wait", forMs: 60_000 } });
     world.advance(60_000);
     world.pass([{ kind: "due-timer", step: 0, on: "backoff" }]);
@@ -133,7 +133,7 @@ describe("a signal step", () => {
     ],
     ["it takes none", { a: { kind: "wait", forMs: 60_000 } }, []],
   ])(
-    "refuses a signal where %s, keeps nothing of it, and says what is taken",
+    "refuses a signal where %s, stores nothing of it, and answers what is taken",
     (_, steps, takes) => {
       const world = worldOf(steps);
       const before = world.effects.length;
@@ -151,7 +151,7 @@ describe("a signal step", () => {
     expect(kindOf(world, "c")).toBe("READY");
   });
 
-  test("takes the oldest that nobody took; what came since is left for the next", () => {
+  test("takes the oldest that no step took; what came since is left for the next", () => {
     const world = worldOf({
       a: {},
       b: { ...go, needs: ["a"] },
@@ -183,7 +183,7 @@ describe("a signal step", () => {
     ["escalate", "ESCALATED"],
     ["fail", "FAILED"],
     ["skip", "SKIPPED"],
-  ] as const)("whose time has passed does what it says: %s", (onExpiry, becomes) => {
+  ] as const)("whose time has passed follows on_expiry: %s", (onExpiry, becomes) => {
     const a = { kind: "signal", name: "go", withinMs: 5_000, onExpiry } as const;
     const world = worldOf({ a, b: {} });
     world.fireNext();
@@ -192,7 +192,7 @@ describe("a signal step", () => {
     expect(world.interventions("signal")).toMatchObject([{ dueAt: START + 5_000 }]);
   });
 
-  test("asks a person by default, and fails with drover.expired as its on_failure says", () => {
+  test("asks a person by default, and fails with drover.expired by its on_failure", () => {
     const asked = worldOf({ a: brief });
     asked.fireNext();
     expect(lastQuestion(asked)).toMatchObject({ reason: "expired" });
@@ -203,7 +203,7 @@ describe("a signal step", () => {
     expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1 });
   });
 
-  test("that a person is asked about leaves a later signal to whoever waits for it", () => {
+  test("that a person is asked about leaves a later signal to the step that waits for it", () => {
     const world = worldOf({ a: brief, b: {} });
     world.fireNext();
     expect(world.signal("go")).toEqual({ kind: "done" });
@@ -227,7 +227,7 @@ describe("a signal", () => {
     expect(world.signal("go", "second")).toMatchObject({ kind: "refused", run: "COMPLETED" });
   });
 
-  test("to a run that is undone is kept, and starts nothing", () => {
+  test("to a run that is undone is stored, and starts nothing", () => {
     const world = worldOf({
       a: { compensate: { task: "undo" } },
       b: {},

@@ -1,4 +1,4 @@
-/** Which failures a run went on after: as many as it has counted, each with its own words. */
+/** Which failures a run went on after: as many as it has counted, each with its own message. */
 import { describe, expect, test } from "vitest";
 import { warningsOf } from "../../../server/core/explain/warnings.ts";
 import { broken, success } from "../../support/core-outcomes.ts";
@@ -13,10 +13,10 @@ function warningsIn(world: World) {
   return warnings.map(({ step, ...more }) => ({ id: world.plan.steps[step]?.id, ...more }));
 }
 
-const broke = (id: string) => ({ id, code: "broken", message: "it said broken" });
+const broke = (id: string) => ({ id, code: "broken", message: "it failed with broken" });
 
 describe("a failure that the run goes on after", () => {
-  test("is told with its step and its own words, in the order of the definition", () => {
+  test("is listed with its step and its own message, in the order of the definition", () => {
     const world = createWorld(workflow({ a: CONTINUE, b: CONTINUE, c: { needs: ["a", "b"] } }));
     world.report(world.claim("b"), broken);
     world.report(world.claim("a"), broken);
@@ -24,7 +24,7 @@ describe("a failure that the run goes on after", () => {
     expect(warningsIn(world)).toEqual([broke("a"), broke("b")]);
   });
 
-  test("is told while the run goes on, and when it has ended otherwise", () => {
+  test("is listed while the run goes on, and when it has ended otherwise", () => {
     const compensate = { task: "undo" };
     const world = createWorld(
       workflow({ z: { compensate }, a: CONTINUE, b: { needs: ["a", "z"] } }),
@@ -38,7 +38,7 @@ describe("a failure that the run goes on after", () => {
     expect(warningsIn(world)).toEqual([broke("a")]);
   });
 
-  test("says so where the attempt that tells why is no longer kept", () => {
+  test("is listed so where the attempt with its cause is no longer stored", () => {
     const world = createWorld(workflow({ a: CONTINUE, b: { needs: ["a"] } }));
     world.report(world.claim("a"), broken);
     const seen = { ...seenOf(world), attempts: [], run: world.run() };
@@ -52,7 +52,7 @@ describe("a failure that the run goes on after", () => {
   });
 });
 
-test("a map that tolerated failed items is told with how many, and one that failed is not", () => {
+test("a map that tolerated failed items is listed with how many, and one that failed is not", () => {
   const map = (tolerate: number) => {
     const m = { kind: "map", task: "work", over: "2", tolerate } as const;
     const world = createWorld(workflow({ m, z: { needs: ["m"] } }));
@@ -66,7 +66,7 @@ test("a map that tolerated failed items is told with how many, and one that fail
   expect(map(0)).toEqual([]);
 });
 
-describe("none is told of", () => {
+describe("none is listed", () => {
   test("a step that fails while its run stops: the run does not go on after that", () => {
     const world = createWorld(workflow({ a: CONTINUE, b: CONTINUE, c: {} }));
     const held = world.claim("a");
@@ -86,7 +86,7 @@ describe("none is told of", () => {
   });
 });
 
-test("what runs last comes after whatever failed as the run stopped, and is told", () => {
+test("what runs last comes after what failed as the run stopped, and is listed", () => {
   const world = createWorld(
     workflow({ a: CONTINUE, b: {}, last: { ...CONTINUE, always: true, needs: [] } }),
   );

@@ -1,6 +1,6 @@
 /**
- * The language is CEL as its conformance cases say, also where evaluation is metered and functions
- * are ours. Left out are protobuf messages, and extensions that are not offered.
+ * The language is CEL as its conformance cases define, also where evaluation is metered and
+ * functions are ours. Left out are protobuf messages, and extensions that are not offered.
  */
 import {
   type CelInput,
@@ -53,7 +53,7 @@ const cases = getConformanceSuite()
   .suites.filter(({ name }) => files.has(name))
   .flatMap((suite) => casesOf(suite, suite.name));
 
-/** A value as text that tells types apart. */
+/** A value as text that distinguishes types. */
 function written(value: CelValue): string {
   if (isCelUint(value)) return `${value.value}u`;
   if (isCelList(value)) return `[${[...value].map(written).join()}]`;
@@ -146,7 +146,7 @@ function wanted({ resultMatcher }: SimpleTest): string {
   return resultMatcher.case === undefined ? "boolean true" : "error";
 }
 
-test("cases of the language come out as they say", () => {
+test("cases of the language have the results that they define", () => {
   const wrong = cases
     .filter(({ expr }) => !differs.some(([pattern]) => pattern.test(expr)))
     .map((one) => `${one.expr} => ${outcome(one)}, not ${wanted(one)}`)

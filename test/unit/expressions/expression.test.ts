@@ -1,10 +1,10 @@
-// What an expression can say, and how each mistake is named with its place.
+// What an expression can express, and how each mistake is reported with its position.
 import { describe, expect, test } from "vitest";
 import { compileExpression, evaluate } from "../../../server/expressions/expression.ts";
 import type { Json } from "../../../server/expressions/json.ts";
 import { facts, factsOf, inMap, outcome, refusal, scope } from "./facts.ts";
 
-test("a text that was read before is checked anew, and errs at its new place", () => {
+test("a text that was read before is checked anew, and errs at its new position", () => {
   const other = { ...scope, hasItem: !scope.hasItem };
   for (const where of [scope, other, scope])
     expect(compileExpression("item.host", where).ok).toBe(where.hasItem);
@@ -46,7 +46,7 @@ describe("values", () => {
     expect(outcome("type(input.n) == int && type(input.factor) == double")).toBe(true);
   });
 
-  test("moments and durations come out as JSON has them", () => {
+  test("times and durations come out as JSON has them", () => {
     expect(outcome('run.created_time + duration("90m")')).toBe("2026-03-29T04:00:00Z");
     expect(outcome('duration("90m")')).toBe("5400s");
     expect(outcome('timestamp("2026-04-01T00:00:00Z") - run.created_time > duration("48h")')).toBe(
@@ -54,7 +54,7 @@ describe("values", () => {
     );
   });
 
-  test("the hour of a moment is that of UTC or of an offset, wherever it is asked", () => {
+  test("the hour of a time is that of UTC or of an offset, wherever it is asked", () => {
     // An hour that the clocks of Berlin skip.
     const zone = process.env.TZ;
     process.env.TZ = "Europe/Berlin";
@@ -84,7 +84,7 @@ describe("steps", () => {
     expect(outcome("steps.a.output == null")).toBe(true);
   });
 
-  test("an expression tells which it refers to", () => {
+  test("an expression lists the steps that it refers to", () => {
     const compiled = compileExpression(
       'steps.flight.output.price > 1 ? steps["book-hotel"].status : steps.flight.status',
       scope,

@@ -1,4 +1,4 @@
-// JSON Schema for inputs and outputs: what a check says, what is refused, and that it ends.
+// JSON Schema for inputs and outputs: what a check reports, what is refused, and that it ends.
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../server/expressions/json.ts";
 import { compileSchema } from "../../../server/expressions/schema.ts";
@@ -123,7 +123,7 @@ describe("a check ends", () => {
     expect(check({ $defs, $ref: "#/$defs/a40" }, 1)).toBe(costs);
   });
 
-  test("where many words are tried on many items", () => {
+  test("where many values are tried on many items", () => {
     const values = Array.from({ length: 900 }, (_, no) => `x${no}`);
     expect(
       check(

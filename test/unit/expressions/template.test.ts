@@ -1,4 +1,4 @@
-// JSON with expressions in its texts, conditions, moments, and the inputs of fallbacks.
+// JSON with expressions in its texts, conditions, times, and the inputs of fallbacks.
 import { describe, expect, test } from "vitest";
 import { evaluate } from "../../../server/expressions/expression.ts";
 import type { Json } from "../../../server/expressions/json.ts";
@@ -59,7 +59,7 @@ describe("a template", () => {
     expect(render('${r"\\}" + """}"}"""}')).toBe('\\}}"}');
   });
 
-  test("tells which steps it refers to", () => {
+  test("lists the steps that it refers to", () => {
     const compiled = compileTemplate(
       { a: "${steps.flight.output.price}", b: ["x ${steps.a.status}"] },
       scope,
@@ -68,7 +68,7 @@ describe("a template", () => {
     expect(compiled.ok && compiled.template.steps).toEqual(["flight", "a"]);
   });
 
-  test("names every mistake with the path of its text and the place in it", () => {
+  test("reports every mistake with the path of its text and the position in it", () => {
     expect(
       problems({
         traveller: { name: "Dear\n  ${inptu.name} and ${input.x +}" },
@@ -85,7 +85,7 @@ describe("a template", () => {
     ]);
   });
 
-  test("says where it fails when it is rendered", () => {
+  test("reports where it fails when it is rendered", () => {
     expect(render({ traveller: { name: "Dear ${input.nme}" } })).toBe(
       'failed: input.traveller.name: input.nme: there is no "nme": did you mean "name"? (line 1, column 13)',
     );
@@ -114,7 +114,7 @@ describe("a condition", () => {
     expect(holds("  ${ input.n > 5 }  ")).toBe(false);
   });
 
-  test("must be a bool, and a mistake in it has its place in the whole text", () => {
+  test("must be a bool, and a mistake in it has its position in the whole text", () => {
     expect(holds("size(input.list)")).toBe("1:1 this is an int, where a bool is needed");
     expect(holds(" ${ inptu.x }")).toBe('1:5 there is no "inptu": did you mean input?');
     expect(holds("${input.a} && ${input.b}")).toMatch(/^1:12 "\$\{\.\.\.\}" is all of a condition/);
@@ -122,7 +122,7 @@ describe("a condition", () => {
   });
 });
 
-test("a moment is a timestamp, or a part of the input, which may hold one as a text", () => {
+test("a time is a timestamp, or a part of the input, which may hold one as a text", () => {
   const ok = (text: string) => compileTime(text, scope).ok;
   expect(ok('run.created_time + duration("1h")')).toBe(true);
   expect(ok("${input.at}")).toBe(true);

@@ -31,19 +31,19 @@ async function whatCameOf(acts: string, more = "") {
 }
 
 describe("an agent", () => {
-  test("succeeds after a second, or when it is said, with an output", async () => {
+  test("succeeds after a second, or when it is set to, with an output", async () => {
     const { came } = await played(
       WORKFLOW,
       scenario("{ succeed: { after: 6h, output: { n: 1 } } }"),
     );
-    // Its attempt has only 10 s, so it is told to stop, and listens.
+    // Its attempt has only 10 s, so it is cancelled, and obeys.
     expect(lines(came)).toContainEqual(expect.stringMatching(/^10\d\d\d .* reports: cancelled$/));
     const quick = await played(WORKFLOW, scenario("{ succeed: { output: { n: 1 } } }"));
     expect(quick.came.endedMs).toBe(1_000);
     expect(quick.came.outputs.get("a")).toBe('{"n":1}');
   });
 
-  test("fails, and is retried as its policy says", async () => {
+  test("fails, and is retried by its policy", async () => {
     const came = await whatCameOf("[fail: BUSY, succeed]");
     expect(came).toMatchObject({ run: "COMPLETED", calls: { "do-a": 2 }, by: [] });
     expect(came.lines).toContain("1000 default-1 a reports: failed, BUSY");
@@ -73,7 +73,7 @@ describe("an agent", () => {
     expect(came.lines).toContain("2000 default-2 a reports: it is not there");
   });
 
-  test("cannot tell, whichever way it looks: a person is asked", async () => {
+  test("cannot determine it, whichever way it checks: a person is asked", async () => {
     const { came } = await played(WORKFLOW, scenario("lose-answer", ", find-a: lose-request"));
     expect(came.run).toBe("ESCALATED");
     expect(came.escalations).toEqual(["unverified of a"]);
@@ -104,7 +104,7 @@ describe("an agent", () => {
     expect(came.lines).toContainEqual(expect.stringMatching(/is asked to stop, and ignores it$/));
   });
 
-  test("stalls at 47 %: the stall is found while it beats", async () => {
+  test("stalls at 47 %: the stall is found while it sends heartbeats", async () => {
     const came = await whatCameOf("[stall, succeed]");
     expect(came).toMatchObject({ run: "COMPLETED", by: ["stall of a", "attempt of a"] });
     expect(came.lines).toContain("0 default-1 a stalls at 47 %");
@@ -117,7 +117,7 @@ describe("an agent", () => {
     expect(before).toMatchObject({ run: "COMPLETED", calls: { "do-a": 2 } });
   });
 
-  test("defers to a callback that comes, says no, or never comes", async () => {
+  test("defers to a callback that comes, fails, or never comes", async () => {
     const came = await whatCameOf("{ defer: 30s }");
     expect(came).toMatchObject({ run: "COMPLETED", calls: { "do-a": 1 }, by: [] });
     expect(came.lines).toContain("31000 the world a calls back: succeeded");
@@ -178,7 +178,7 @@ steps:
 `;
   const lost = "scenarios: [{ scenario: s, agents: { do-a: lose-answer }, expect: COMPLETED }]";
 
-  test("are told with their strategy: two bookings of one step are two", async () => {
+  test("are listed with their strategy: two bookings of one step are two", async () => {
     const { came } = await played(fallback(""), lost);
     expect(came.effects).toEqual(["a", "a/1"]);
   });

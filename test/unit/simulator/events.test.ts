@@ -87,7 +87,7 @@ describe("people", () => {
     expect(queue.reached).toContainEqual({ atMs: 3_600_000, state: "b LEASED" });
   });
 
-  test("leave a run paused: it is over as soon as nobody says anything more", async () => {
+  test("leave a run paused: it is over as soon as no event follows", async () => {
     const came = await whatCameOf(["{ at: 500ms, pause: run }"]);
     expect(came).toMatchObject({ run: "PAUSED", endedMs: null });
     expect(came.playedMs).toBeLessThan(60_000);

@@ -1,4 +1,4 @@
-// What a scenario says of a run that came out otherwise: each kind of expectation, to the word.
+// What a scenario reports of a run that came out otherwise: each kind of expectation, word by word.
 import { describe, expect, test } from "vitest";
 import { played } from "../../support/play-scenario.ts";
 
@@ -67,7 +67,7 @@ describe("not met", () => {
     expect(await differencesOf(expectation)).toEqual([difference]);
   });
 
-  test("in time: a run that still goes on says what it waits for", async () => {
+  test("in time: a run that still goes on is reported with what it waits for", async () => {
     const { came, differences } = await played(
       WORKFLOW,
       "scenarios: [{ scenario: s, agents: { do-a: hang }, expect: { run: COMPLETED, within: 30s } }]",

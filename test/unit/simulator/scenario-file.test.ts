@@ -1,4 +1,4 @@
-// A file of scenarios: what each mistake is told, with line, column and what to write instead.
+// A file of scenarios: how each mistake is reported, with line, column and what to write instead.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -92,7 +92,7 @@ describe("what is wrong with a file", () => {
       file("    expect: { interventions: [lease of parts[2]] }\n"),
       /this is not valid YAML: .*; within \[ \] or \{ \} an item needs quotes: "chunks\[2\]" \(line 4, column \d+\)$/,
     ],
-  ] as const)("is told: %#", ([text, problem]) => {
+  ] as const)("is reported: %#", ([text, problem]) => {
     const [first] = problemsOf(text);
     if (typeof problem === "string") expect(first).toBe(problem);
     else expect(first).toMatch(problem);

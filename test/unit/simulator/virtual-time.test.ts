@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createVirtualTime } from "../../../simulator/virtual-time.ts";
 
-test("what is set later for the same moment comes later, and what is cancelled never", async () => {
+test("what is set later for the same time comes later, and what is cancelled never", async () => {
   const time = createVirtualTime(0);
   const seen: string[] = [];
   time.after(20, () => seen.push("late"));
@@ -24,7 +24,7 @@ test("what is patient comes before the next happening that is due after it", asy
   expect(seen).toEqual(["patient at 15", "happening at 15"]);
 });
 
-test("where nothing happens, what looks every second looks less and less often", async () => {
+test("where nothing happens, what polls every second polls less and less often", async () => {
   const time = createVirtualTime(0);
   let polls = 0;
   const poll = (): void => {
@@ -37,7 +37,7 @@ test("where nothing happens, what looks every second looks less and less often",
   expect(polls).toBeLessThan(200);
 });
 
-test("as soon as something happens, it looks as often again", async () => {
+test("as soon as something happens, it polls as often again", async () => {
   const time = createVirtualTime(0);
   const polls: number[] = [];
   const poll = (): void => {

@@ -1,4 +1,4 @@
-/** The filter of runs in the address: what cannot be read is said, and is never no filter. */
+/** The filter of runs in the address: what cannot be read is reported, and is never no filter. */
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { expect, test } from "vitest";
 import { readFilter } from "../../../web/src/pages/runs/run-filter.ts";

@@ -1,4 +1,4 @@
-/** The dashboard has words for whatever the server says of people and of supervisors. */
+/** The dashboard has words for all that the server returns of people and of supervisors. */
 import { create } from "@bufbuild/protobuf";
 import { RunSchema, RunState, StepSchema, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { describe, expect, test } from "vitest";
@@ -17,14 +17,14 @@ describe("the words of the dashboard", () => {
     expect(Object.keys(ruleMeanings).sort()).toEqual([...rules.names].sort());
   });
 
-  test("have each kind of question, and what to look at first", () => {
+  test("have each kind of question, and what to check first", () => {
     for (const reason of escalationReasons.names) {
       expect(reasonOfQuestion(reason)).toMatch(/ /);
       expect(checkFirst(reason), reason).toMatch(/\.$/);
     }
   });
 
-  test("say of each answer what will happen", () => {
+  test("describe of each answer what will happen", () => {
     for (const answer of answers.names) {
       const { name, happens } = answerWords(answer, { stepId: "pay" });
       expect(name).not.toBe(answer);
@@ -38,7 +38,7 @@ describe("a run that went on after failures", () => {
   const load = create(StepSchema, { id: "load", state: StepState.SUCCEEDED, items });
   const run = ({ warnings = 0 }) => create(RunSchema, { state: RunState.COMPLETED, warnings });
 
-  test("is amber, and says how many", () => {
+  test("is amber, and has how many", () => {
     expect(runOutcome(run({}))).toEqual({ tone: "ok", word: "completed" });
     const warned = { tone: "warning", word: "completed, 2 warnings" };
     expect(runOutcome(run({ warnings: 2 }))).toEqual(warned);
@@ -46,12 +46,12 @@ describe("a run that went on after failures", () => {
     expect(runOutcome(failed)).toEqual({ tone: "bad", word: "failed, 1 warning" });
   });
 
-  test("has a map that says how many of its items succeeded", () => {
+  test("has a map with how many of its items succeeded", () => {
     const status = { tone: "warning", word: "196 of 200, 3 failed, 1 skipped" };
     expect(stepStatus(load)).toEqual(status);
   });
 });
 
-test("what cannot be seen of a text is shown by its number", () => {
+test("what cannot be seen of a text is displayed by its number", () => {
   expect(visibleText("a\u001b[31m\u202eb\u2069\n\tc")).toBe("a\\u001b[31m\\u202eb\\u2069\n\tc");
 });

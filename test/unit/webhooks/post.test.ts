@@ -1,4 +1,4 @@
-/** One webhook over real sockets: what it carries, what counts as heard, where it never goes. */
+/** One webhook over real sockets: what it carries, what counts as received, where it never goes. */
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
@@ -83,7 +83,7 @@ describe("a webhook", () => {
     expect(await sent).toEqual({ kind: "failed", why: "no answer within 10 s" });
   });
 
-  test("to a port without a listener says so", async () => {
+  test("to a port without a listener is reported so", async () => {
     const { url, close } = await startReceiver();
     await close();
     expect(await open(webhook(url))).toMatchObject({

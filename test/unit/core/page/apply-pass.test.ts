@@ -133,7 +133,7 @@ describe("the terms of a task", () => {
 describe("an attempt that ends", () => {
   const reported = { progress: "half", details: json('{"n":1}') };
 
-  test("is in the page, with what its heartbeats said last, which the step says no more", () => {
+  test("is in the page, with what its heartbeats reported last, which the step has no more", () => {
     const page = pageOf({ ...leasedStep(), ...reported });
     const after = stepIn(afterPass(page, { steps: [DONE], effects: [ended()] }));
     expect(after.attempts).toMatchObject([
@@ -142,7 +142,7 @@ describe("an attempt that ends", () => {
     expect(after).toMatchObject({ progress: null, details: null });
   });
 
-  test("what no agent held has no heartbeats to tell of", () => {
+  test("what no agent held has no heartbeats to record", () => {
     const page = pageOf({ ...leasedStep(), ...reported });
     const engine = attemptStored({ kind: "engine", secret: null, outcome: { kind: "superseded" } });
     const { attempts } = stepIn(afterPass(page, { effects: [engine] }));
@@ -184,7 +184,7 @@ describe("an attempt that ends", () => {
     expect(again).toEqual({ pages: [], payloads: [], logged: [], settledInLog: [] });
   });
 
-  test("a late success is kept beside a late failure of the same attempt", () => {
+  test("a late success is stored beside a late failure of the same attempt", () => {
     const failed = { kind: "late", outcome: UNKNOWN } as const;
     const page = afterPass(pageOf(readyStep({ fence: 2 })), { effects: [attemptStored(failed)] });
     const after = afterPass(page, {
@@ -196,7 +196,7 @@ describe("an attempt that ends", () => {
     ]);
   });
 
-  test("of what no agent held the last word counts, within a pass and after it", () => {
+  test("of what no agent held the last outcome counts, within a pass and after it", () => {
     const engine = (code: string): Effect =>
       attemptStored({
         kind: "engine",
@@ -235,7 +235,7 @@ describe("the attempt log", () => {
     expect(page && stepIn(page).logged).toBe(3);
   });
 
-  test("an attempt of the page that counts as its agent says is settled there", () => {
+  test("an attempt of the page that counts as its agent reports is settled there", () => {
     const outcome = { kind: "success", output: json("1") } as const;
     const open = { ...pageAttemptAt({ outcome: UNKNOWN, digest: null }), progress: "half" };
     const page = pageOf({ ...readyStep({ fence: 2 }), attempts: [open] });
@@ -246,7 +246,7 @@ describe("the attempt log", () => {
     ]);
   });
 
-  test("one that is in the log is said to be settled there, and the page stays as it is", () => {
+  test("one that is in the log is recorded as settled there, and the page stays as it is", () => {
     const attempt = { fence: 0, outcome: succeeded(LARGE) };
     const applied = passOn(full, { effects: [settled(attempt)] });
     expect(applied.pages).toEqual([]);
@@ -310,7 +310,7 @@ describe("the head", () => {
     });
   });
 
-  test("what whoever cancels it says is kept, and a later pass leaves it", () => {
+  test("the note of its cancel is stored, and a later pass leaves it", () => {
     const note: Effect = { kind: "command-noted", command: "cancel", note: "enough" };
     const cancelled = afterPass(pageOf(), { effects: [note] });
     expect(cancelled.head?.cancelNote).toBe("enough");

@@ -89,7 +89,7 @@ describe("the text", () => {
 
 describe("lines are reused", () => {
   test("a step that is the same is written with its line as it was read", () => {
-    // As a server of another version would write it: its keys stand in another order.
+    // As a server of another version would write it: its keys are in another order.
     const text = '{"f":1,"n":1,"s":{\n"41":{"w":"FAILED"},\n"40":{"new":1,"w":"SKIPPED"}\n}}';
     const read = decodePage(text);
     const next = new Map(read.page.steps).set(
@@ -113,7 +113,7 @@ describe("keys that this version does not know", () => {
     ]),
   };
 
-  test("are kept at the head, at a step and at an attempt", () => {
+  test("are stored at the head, at a step and at an attempt", () => {
     const read = decodePage(encodePage(page).text).page;
     expect(read).toEqual(page);
     expect(decodePage(encodePage(read).text).page).toEqual(page);

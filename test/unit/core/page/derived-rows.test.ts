@@ -107,14 +107,14 @@ describe("from one version of a page to the next", () => {
     });
   });
 
-  test("a lease of which a heartbeat says something new stays the row that it is", () => {
+  test("a lease of which a heartbeat reports something new stays the row that it is", () => {
     const after = afterPass(leased, {
       steps: [stepOf({ forward: leaseFor({ progressAt: START + 5 }) })],
     });
     expect(derivedChanges(leased, after)).toEqual(NOTHING);
   });
 
-  test("a lease that is to be cancelled says so in its row, and whether its agent knows", () => {
+  test("a lease that is to be cancelled is marked so in its row, and whether its agent knows", () => {
     const asked = { kind: "asked", cause: "run", at: START } as const;
     const noticed = { kind: "heard", cause: "run", by: START + 9 } as const;
     const first = afterPass(leased, { steps: [stepOf({ forward: leaseFor({ cancel: asked }) })] });
@@ -138,7 +138,7 @@ describe("from one version of a page to the next", () => {
     });
   });
 
-  test("where only the time for which a ready task may run has moved, its row keeps its place", () => {
+  test("where only the time for which a ready task may run has moved, its row keeps its position", () => {
     const after = withStep({ until: START + 9_000 });
     expect(derivedChanges(ready, after)).toMatchObject({
       ...NOTHING,
@@ -146,7 +146,7 @@ describe("from one version of a page to the next", () => {
     });
   });
 
-  test("a ready task that was looked at in vain keeps its row as it is", () => {
+  test("a ready task that was checked in vain keeps its row as it is", () => {
     const after = withStep({ alarms: 1, wakeAt: START + 600_000 });
     expect(derivedChanges(ready, after)).toEqual(NOTHING);
   });

@@ -41,7 +41,7 @@ describe("a task is handed out", () => {
   const granted = (terms: Partial<TaskTerms> = {}, until: number | null = null) =>
     leaseIn(handOut({ ...readyStep({ until }), terms: { ...TERMS, ...terms } }, to, NOW));
 
-  test("what was READY is LEASED, as the poll that found it says", () => {
+  test("what was READY is LEASED to the poll that found it", () => {
     const was = readyStep({ fence: 3, attempt: 2, alarms: 1 });
     const { step, terms } = handOut(was, to, NOW);
     expect(step).toEqual({
@@ -72,22 +72,22 @@ describe("a task is handed out", () => {
     expect(granted(known, NOW + 5)).toMatchObject({ attemptBy: NOW + 5, wakeAt: NOW + 5 });
   });
 
-  test("it is looked at when it stalls, and when it is slow; its silence is its session's", () => {
+  test("it is checked when it stalls, and when it is slow; its silence is its session's", () => {
     expect(granted({ stallMs: 100 })).toMatchObject({ wakeAt: NOW + 100, stallMs: 100 });
     expect(granted({ stallMs: 100, slowAfterMs: 70 }).wakeAt).toBe(NOW + 70);
     expect(granted({ slowAfterMs: 1_000_000, heartbeatMs: 10 }).wakeAt).toBe(NOW + 900_000);
   });
 
-  test("while nobody knows what is slow, it is looked at after half of its time", () => {
+  test("while no typical duration is known, it is checked after half of its time", () => {
     expect(granted().wakeAt).toBe(NOW + 900_000 / 2);
   });
 
-  test("what heartbeats said of the task before is said no more", () => {
+  test("what heartbeats reported of the task before is dropped", () => {
     const was = { ...readyStep(), progress: "half", details: { kind: "row" } as const };
     expect(handOut(was, to, NOW)).toMatchObject({ progress: null, details: null });
   });
 
-  test("the lane in which it was found is kept: that of a version of agents is another", () => {
+  test("the lane in which it was found is stored: that of a version of agents is another", () => {
     expect(handOut(readyStep(), { ...to, lane: 12 }, NOW).terms).toEqual({ ...TERMS, lane: 12 });
   });
 
@@ -114,7 +114,7 @@ describe("a heartbeat", () => {
   };
   const CARRY_ON = { kind: "carry-on", leaseMs: 30_000 };
 
-  test("that says nothing leaves the page as it is", () => {
+  test("that reports nothing leaves the page as it is", () => {
     const was = leasedStep();
     const { step, payloads, answer } = accepted(was);
     expect(step).toBe(was);
@@ -182,7 +182,7 @@ describe("a heartbeat", () => {
     expect(payloads).toMatchObject([{ kind: "verify", n: 2 }]);
   });
 
-  test("of a task that is to stop hears so, and ends the lease when its grace is over", () => {
+  test("of a task that is to stop is answered so, and ends the lease when its grace is over", () => {
     const was = leasedStep({ cancel: { kind: "asked", cause: "run", at: NOW - 5 } });
     const { step, answer } = accepted(was);
     expect(leaseIn(step)).toMatchObject({
@@ -192,7 +192,7 @@ describe("a heartbeat", () => {
     expect(answer).toEqual({ kind: "cancel", withinMs: 10_000 });
   });
 
-  test("of one that has heard it hears how much of its grace is left, and moves nothing", () => {
+  test("of one that knows it is answered how much of its grace is left, and moves nothing", () => {
     const cancelNoticed = (by: number) =>
       leasedStep({ cancel: { kind: "heard", cause: "run", by } });
     const was = cancelNoticed(NOW + 400);
@@ -201,7 +201,7 @@ describe("a heartbeat", () => {
     expect(accepted(cancelNoticed(NOW - 1)).answer).toEqual({ kind: "cancel", withinMs: 0 });
   });
 
-  test("of a task that the session holds no more says so", () => {
+  test("of a task that the session holds no more is answered so", () => {
     expect(heartbeat(leasedStep(), {}, "another session")).toBeNull();
     expect(heartbeat(leasedStep(), { secret: "guessed" })).toBeNull();
     expect(heartbeat(leasedStep(), { fence: 2 })).toBeNull();

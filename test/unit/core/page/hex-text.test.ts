@@ -1,4 +1,4 @@
-/** Hex as it stands in a page. */
+/** Hex as it is in a page. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeHex, encodeHex } from "../../../../server/core/page/field-codec.ts";

@@ -1,10 +1,10 @@
-// What a new run keeps of one in memory.
+// What a new run reuses of one in memory.
 
 import { leavesEffect } from "../../server/core/model/strategy.ts";
 import { type From, type ReusedStep, stepsToReuse } from "../../server/core/recovery/reuse.ts";
 import type { World } from "./core-world.ts";
 
-/** What a new run of this one keeps, and with it what the old one left to be undone. */
+/** What a new run of this one reuses, and with it what the old one left to be undone. */
 export function reusedOf(world: World, from: From, of = "old-run"): readonly ReusedStep[] {
   const { plan } = world;
   const steps = new Map(world.steps().map((step) => [step.no, step]));

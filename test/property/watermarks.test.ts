@@ -61,7 +61,7 @@ it("all rows before it are gone for good", () => {
   );
 });
 
-it("the ranges of a lane hold each place but those before a mark, once and in order", () => {
+it("the ranges of a lane hold each position but those before a watermark, once and in order", () => {
   const marks = fc.uniqueArray(
     fc.record({ priority: fc.integer({ min: 1, max: 9 }), from: fc.bigInt({ min: 1n, max: 9n }) }),
     { selector: ({ priority }) => priority, maxLength: 9 },

@@ -14,10 +14,10 @@ const cents = json({
   properties: { cents: { type: "integer", minimum: 0 } },
 });
 
-const judging = (step: StepWork, more: Partial<StepRules> = {}) =>
+const evaluatorFor = (step: StepWork, more: Partial<StepRules> = {}) =>
   evaluatorOf({ workflow: "w", steps: [{ id: "a", needs: [], ...step, ...more }] });
 
-/** Each kind of step that has an output, and the place that its output comes from. */
+/** Each kind of step that has an output, and the key that its output comes from. */
 const KINDS: readonly (readonly [string, StepWork, number])[] = [
   ["of a task", { kind: "task", task: "price" }, 0],
   ["of an item of a map", { kind: "map", task: "price", over: "3" }, stepKeyOf(0, 2)],
@@ -25,7 +25,7 @@ const KINDS: readonly (readonly [string, StepWork, number])[] = [
 ];
 
 describe.each(KINDS)("an output %s", (_of, work, place) => {
-  const { outputProblem } = judging(work, { outputSchema: cents });
+  const { outputProblem } = evaluatorFor(work, { outputSchema: cents });
 
   test("that keeps its schema has no problem", () => {
     expect(outputProblem(place, json({ cents: 5 }))).toBeNull();
@@ -37,18 +37,18 @@ describe.each(KINDS)("an output %s", (_of, work, place) => {
     ["has a field out of its bounds", json({ cents: -1 }), "cents must be >= 0"],
     ["is none", null, "the value must be an object"],
     ["is not JSON", bytes, "it is not JSON, and its schema asks for it"],
-  ])("that %s is told with where and why", (_why, output, problem) => {
+  ])("that %s is reported with where and why", (_why, output, problem) => {
     expect(outputProblem(place, output)).toBe(problem);
   });
 
   test("has no problem where no schema is asked for", () => {
-    expect(judging(work).outputProblem(place, json({ cents: "5" }))).toBeNull();
+    expect(evaluatorFor(work).outputProblem(place, json({ cents: "5" }))).toBeNull();
   });
 });
 
 test("the output of the gate of a map is not that of an item, and its schema asks nothing of it", () => {
   const map = { kind: "map", task: "price", over: "3", waves: { gate: { task: "look" } } } as const;
-  expect(judging(map, { outputSchema: cents }).outputProblem(0, json("fine"))).toBeNull();
+  expect(evaluatorFor(map, { outputSchema: cents }).outputProblem(0, json("fine"))).toBeNull();
 });
 
 test("each step is asked for its own schema", () => {
@@ -66,14 +66,14 @@ test("each step is asked for its own schema", () => {
   ]);
 });
 
-test("a schema that cannot be read lets nothing through, and says so", () => {
+test("a schema that cannot be read lets nothing through, and is reported", () => {
   const outputSchema: Payload = { kind: "json", json: "{" };
-  const { outputProblem } = judging({ kind: "task", task: "price" }, { outputSchema });
+  const { outputProblem } = evaluatorFor({ kind: "task", task: "price" }, { outputSchema });
   expect(outputProblem(0, json({ cents: 5 }))).toMatch(/^its schema is none: /);
 });
 
 describe("what an approver fills in", () => {
-  const { formProblem } = judging({ kind: "approval", approvers: [], form: cents });
+  const { formProblem } = evaluatorFor({ kind: "approval", approvers: [], form: cents });
 
   test("has no problem where it keeps the form", () => {
     expect(formProblem(0, json({ cents: 5 }))).toBeNull();
@@ -84,11 +84,11 @@ describe("what an approver fills in", () => {
     ["has a field of another type", json({ cents: "5" }), "cents must be an integer"],
     ["is nothing", null, "the value must be an object"],
     ["is not JSON", bytes, "it is not JSON, and its schema asks for it"],
-  ])("is told with where and why where it %s", (_why, form, problem) => {
+  ])("is reported with where and why where it %s", (_why, form, problem) => {
     expect(formProblem(0, form)).toBe(problem);
   });
 
   test("is anything where the step has no form", () => {
-    expect(judging({ kind: "approval", approvers: [] }).formProblem(0, json(1))).toBeNull();
+    expect(evaluatorFor({ kind: "approval", approvers: [] }).formProblem(0, json(1))).toBeNull();
   });
 });
