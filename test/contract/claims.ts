@@ -383,9 +383,9 @@ export function describeClaims(opened: Opened): void {
     const two = await of(5);
     const other = await of(7);
     const [lane = 0] = one.lanes;
-    const poll = async (marks: readonly Watermark[]) => {
+    const poll = async (watermarks: readonly Watermark[]) => {
       const { rows } = await store.transact({ name: "read" }, (tx) =>
-        tx.lockReady([{ lane, limit: 9 }], false, marks),
+        tx.lockReady([{ lane, limit: 9 }], false, watermarks),
       );
       return rows.map(({ runId }) => runId);
     };

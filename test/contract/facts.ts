@@ -293,10 +293,10 @@ function describeTaskFacts(opened: Opened): void {
     ["the strategy that made it", ["UNSETTLED", "MADE"], 1, true],
     ["one before it, whose success came late", ["MADE", "NONE"], 0, true],
     ["no other strategy", ["UNSETTLED", "UNDONE"], 0, false],
-  ])("an undo gets the output of the step for %s", async (_what, marks, place, gets) => {
+  ])("an undo gets the output of the step for %s", async (_what, statuses, index, gets) => {
     const { store } = opened();
     const run = await beginAs(store, []);
-    const strategies = marks.map((mark) => strategy(mark));
+    const strategies = statuses.map((status) => strategy(status));
     const step = blankStep(0, {
       forward: { kind: "SUCCEEDED" },
       strategies,
@@ -310,7 +310,7 @@ function describeTaskFacts(opened: Opened): void {
       effects: [attemptStored({ kind: "answer", outcome })],
     });
     const facts = await factsOf(await claimOne(store, run));
-    expect(facts).toMatchObject({ strategy: place, output: gets ? json('"B-17"') : null });
+    expect(facts).toMatchObject({ strategy: index, output: gets ? json('"B-17"') : null });
   });
 
   test("a step that failed has no output for its undo", async () => {

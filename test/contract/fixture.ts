@@ -89,7 +89,7 @@ export interface ScheduleOptions
   readonly agoMs?: number;
   /** It is to start so much later. */
   readonly startInMs?: number;
-  /** It has a concurrency key, and perhaps waits for a slot of it. */
+  /** It has a concurrency key, and perhaps waits for a permit of it. */
   readonly keyed?: boolean;
   readonly waits?: boolean;
 }
@@ -231,7 +231,7 @@ export interface Passed extends Decision<PassItem> {
   readonly answer: Answer;
 }
 
-/** A batch of the one door: lock, load, decide, write. */
+/** A pass: lock, load, decide, write. */
 export function pass(
   store: EngineStore,
   run: Scheduled,

@@ -101,7 +101,7 @@ export function describeHandedAtOnce(opened: Opened): void {
     expect((await claimOne(store, run)).ready.step).toBe(1);
   });
 
-  test("a pinned one is for agents of its version, who get notified of its lane", async () => {
+  test("a pinned one is for agents of its version, which are notified of its lane", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const placed = await place(store, ONE, { namespaceId });

@@ -282,7 +282,7 @@ export function describeHeartbeats(opened: Opened): void {
     expect(await forgotten(store, run, session, [], 5)).toEqual([forgottenOf(a)]);
   });
 
-  test("a list speaks of no poll after the one that it names, and of no other session", async () => {
+  test("a list covers no poll after the one that it names, and no other session", async () => {
     const { store } = opened();
     const session = newSession();
     const run = await schedule(store, workflow({ a: { timeouts }, b: { timeouts } }));

@@ -250,7 +250,7 @@ async function failedUndo(store: EngineStore): Promise<Scheduled> {
   return run;
 }
 
-/** The undo was lost three times, and a person is asked; its last agent may still speak. */
+/** The undo was lost three times, and a person is asked; its last agent may still report. */
 async function lostUndo(store: EngineStore): Promise<{ run: Scheduled; undo: Granted }> {
   const run = await undoing(store);
   let undo = await claimOne(store, run);

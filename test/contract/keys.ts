@@ -1,4 +1,4 @@
-/** Idempotency keys: who came first holds the key, and everybody learns who that was. */
+/** Idempotency keys: the first run holds the key, and every later caller gets that run. */
 import { expect, test } from "vitest";
 import type { EngineStore, KeyHolder } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

@@ -1,4 +1,4 @@
-/** What is overdue, and who is there to act: the same in every query. */
+/** What is overdue, and which servers could act: the same in every query. */
 import { expect, test, vi } from "vitest";
 import { noneOverdue } from "../../server/store/overdue.ts";
 import { workflow } from "../support/core-world.ts";
@@ -26,7 +26,7 @@ export function describeOverdue(opened: Opened): void {
     expect(oldestAt).toBe(due?.wakeAt);
     const allowedMs = now - (oldestAt ?? now) + 60_000;
     expect(await store.overdue([partition], allowedMs)).toMatchObject({ oldestAt: null });
-    // What has come before is left to those who asked then.
+    // What has come before is left to the earlier queries.
     expect(await store.overdue([partition], 1_000, oldestAt)).toMatchObject({ oldestAt });
     expect(await store.overdue([partition], 1_000, now - 1_000)).toMatchObject({ oldestAt: null });
   });

@@ -1,5 +1,5 @@
 /**
- * Partitions: a lock elects who watches, and a take-over fences the batches of who watched before.
+ * Partitions: a lock elects the owner, and a take-over fences the batches of the owner before.
  * Sessions are lost by silence alone, so these tests wait for a store without a clock to turn.
  */
 import { expect, test, vi } from "vitest";
@@ -232,7 +232,7 @@ export function describePartitions(opened: Opened): void {
     await session.leave();
   });
 
-  test("each slot of a process that has joined is a writer", async () => {
+  test("each writer number of a process that has joined may write", async () => {
     const { store } = opened();
     const session = await join(store);
     const partition = nextPartition();

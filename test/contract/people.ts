@@ -99,7 +99,7 @@ function decided(approver: string, approved: boolean, at: number, step = 0): Eff
     approver,
     approved,
     at,
-    comment: `says ${approver}`,
+    comment: `comment of ${approver}`,
     form: json('{"limit":3}'),
   };
 }
@@ -121,7 +121,7 @@ function describeDecisions(opened: Opened): void {
       step: 0,
       approver: "zoe",
       approved: true,
-      comment: "says zoe",
+      comment: "comment of zoe",
       form: json('{"limit":3}'),
       at: 1_000,
     });

@@ -16,7 +16,7 @@ function permitOf(more: Partial<Permit> = {}): Permit {
   return { runId, limit: 3, priority: 5, since: AT, holds: true, leaving: false, ...more };
 }
 
-export function describeSlots(opened: Opened): void {
+export function describePermits(opened: Opened): void {
   const change = (of: ConcurrencyKey, permit: Permit): PermitChange => ({
     ...of,
     runId: permit.runId,
@@ -38,11 +38,11 @@ export function describeSlots(opened: Opened): void {
       return [...(found?.permits ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
     });
 
-  test("a key without holders has no slots", async () => {
+  test("a key without holders has no permits", async () => {
     expect(await permitsOf(await newKey(opened().store))).toEqual([]);
   });
 
-  test("slots are read as they were written, those of each key apart", async () => {
+  test("permits are read as they were written, those of each key apart", async () => {
     const one = await newKey(opened().store);
     const two = await newKey(opened().store);
     const a = permitOf();
@@ -53,7 +53,7 @@ export function describeSlots(opened: Opened): void {
     expect(await permitsOf({ ...two, key: one.key })).toEqual([]);
   });
 
-  test("a slot is given, left, and gone", async () => {
+  test("a permit is given, released, and gone", async () => {
     const of = await newKey(opened().store);
     const a = permitOf();
     const b = permitOf({ holds: false });
@@ -69,7 +69,7 @@ export function describeSlots(opened: Opened): void {
     await expect(write(of, gone(of, a))).rejects.toThrow();
   });
 
-  test("a batch that fails leaves the slots as they were", async () => {
+  test("a batch that fails leaves the permits as they were", async () => {
     const of = await newKey(opened().store);
     const failing = opened().store.transact({ name: "failing" }, async (tx) => {
       await tx.lockPermits([of]);

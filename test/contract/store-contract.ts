@@ -27,7 +27,7 @@ import { describeOverdue } from "./overdue.ts";
 import { describePartitions } from "./partitions.ts";
 import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
-import { describeSlots } from "./permits.ts";
+import { describePermits } from "./permits.ts";
 import { describePins } from "./pins.ts";
 import { describeQueues } from "./queues.ts";
 import { type AfterLife, describeRandomRuns } from "./random-runs.ts";
@@ -87,7 +87,7 @@ export function describeStore<S extends EngineStore>(
     describe("messages", () => describeMessages(opened));
     describe("children", () => describeChildren(opened));
     describe("schedules", () => describeSchedules(opened));
-    describe("permits", () => describeSlots(opened));
+    describe("permits", () => describePermits(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
     describe("reruns", () => describeReruns(opened));

@@ -1,5 +1,5 @@
 /**
- * What the attempts of a random run say about effects, without the marks of its steps:
+ * What the attempts of a random run prove about effects, without the statuses of its steps:
  * which may exist, which were undone, and whether a completed run has one effect of each step.
  */
 import { expect } from "vitest";

@@ -77,7 +77,7 @@ interface Member {
   seen: number;
 }
 
-interface Letter {
+interface QueuedMessage {
   readonly to: Member;
   readonly from: string;
   /** null: it is to begin. */
@@ -86,13 +86,13 @@ interface Letter {
 
 interface Family {
   readonly members: Map<string, Member>;
-  letters: Letter[];
+  queue: QueuedMessage[];
 }
 
 const childId = (parent: string, step: number, fence: number) => `${parent}/${step}.${fence}`;
 
 function found(name: string): Family {
-  const family: Family = { members: new Map(), letters: [] };
+  const family: Family = { members: new Map(), queue: [] };
   const root = createWorld(WORKFLOWS[name] ?? workflow({ x: {} }));
   join(family, { id: name, world: root, parent: null, seen: 0 });
   return family;
@@ -109,8 +109,8 @@ function spread(family: Family, member: Member): void {
   member.seen = member.world.effects.length;
   for (const effect of fresh) {
     if (effect.kind === "child-began") insertChild(family, member, effect);
-    const letter = letterOf(family, member, effect);
-    if (letter) family.letters.push(letter);
+    const queued = queuedMessageOf(family, member, effect);
+    if (queued) family.queue.push(queued);
   }
   if (!isEnded(member.world.run().state)) return;
   for (const other of family.members.values())
@@ -129,11 +129,15 @@ function insertChild(
   world.advance(member.world.now() - world.now());
   const child = { id: childId(member.id, step, fence), world, parent: member, seen: 0 };
   // What lets it begin is no message: it may come after the first of them.
-  family.letters.push({ to: child, from: "the run that inserted it", message: null });
+  family.queue.push({ to: child, from: "the run that inserted it", message: null });
   join(family, child);
 }
 
-function letterOf({ members }: Family, member: Member, effect: Effect): Letter | null {
+function queuedMessageOf(
+  { members }: Family,
+  member: Member,
+  effect: Effect,
+): QueuedMessage | null {
   const { id: from } = member;
   if (effect.kind === "child-messaged") {
     const to = members.get(childId(from, effect.step, effect.fence));
@@ -153,13 +157,13 @@ function withEnd({ id, world }: Member, message: ChildEnded): Message {
 
 /** Those of one run to another are in their order; between others there is none. */
 function deliver(family: Family, which: number): void {
-  const first = family.letters.filter((letter, at) =>
-    family.letters.slice(0, at).every(({ to, from }) => to !== letter.to || from !== letter.from),
+  const first = family.queue.filter((queued, at) =>
+    family.queue.slice(0, at).every(({ to, from }) => to !== queued.to || from !== queued.from),
   );
-  const letter = pickOf(first, which);
-  if (!letter) return;
-  family.letters = family.letters.filter((other) => other !== letter);
-  const { to, message } = letter;
+  const queued = pickOf(first, which);
+  if (!queued) return;
+  family.queue = family.queue.filter((other) => other !== queued);
+  const { to, message } = queued;
   to.world.pass([message ? to.world.messagesEvent(message) : { kind: "messages" }]);
   spread(family, to);
 }
@@ -209,7 +213,7 @@ function fire(family: Family, { world }: Member): void {
 /** All is delivered, agents succeed, and people let every run go on or answer it. */
 function heal(family: Family): void {
   for (let events = 0; events < 3_000; events++) {
-    if (family.letters.length > 0) {
+    if (family.queue.length > 0) {
       deliver(family, 0);
       continue;
     }
@@ -237,7 +241,7 @@ function earliest(open: readonly Member[]): Member {
 
 /** Once all is delivered, a child does what its parent was commanded to do. */
 function expectObedient(family: Family): void {
-  while (family.letters.length > 0) deliver(family, 0);
+  while (family.queue.length > 0) deliver(family, 0);
   for (const { id, parent, world } of family.members.values()) {
     const above = parent?.world.run().state.kind;
     const { kind } = world.run().state;

@@ -32,7 +32,7 @@ export type Act =
       readonly times: number;
       readonly retries: boolean;
     }
-  /** Lost, maybe paused, and then its agent speaks after all. */
+  /** Lost, maybe paused, and then its agent reports after all. */
   | {
       readonly kind: "late";
       readonly pick: number;

@@ -171,7 +171,7 @@ function stepAt(no: number): fc.Arbitrary<StepDefinition> {
   });
 }
 
-/** What a run waits for before it begins: some time, a slot, both, or mostly nothing. */
+/** What a run waits for before it begins: some time, a permit, both, or mostly nothing. */
 export interface Beginning {
   readonly startInMs: number;
   readonly keyed: boolean;

@@ -177,13 +177,14 @@ test("each time has one occurrence, an occurrence at most one run, and no time i
       expect(await countRuns()).toBe(runs.length);
       // Each time from the first to the next has fired, or is one of those that a mark covers.
       const seen = new Set(found.map(({ at }) => at));
-      const marks = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
+      const missedRanges = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
       const end = (await next())?.at ?? START;
       const times = calendarTimesOf(calendar);
       let one = times.firstAfter(START);
       while (one && one.at < end) {
         const { at } = one;
-        const known = seen.has(at) || marks.some((mark) => mark.at <= at && at < mark.until);
+        const known =
+          seen.has(at) || missedRanges.some((range) => range.at <= at && at < range.until);
         expect(known, `the time at ${new Date(at).toISOString()} is left out`).toBe(true);
         one = times.after(one.nominalTime);
       }

@@ -24,7 +24,7 @@ it("all rows before it are gone for good", () => {
   fc.assert(
     fc.property(acts, (script) => {
       const writers: Writer[] = [];
-      let mark = 0n;
+      let watermark = 0n;
       const pickOf = (state: Writer["state"], pick: number): Writer | undefined => {
         const found = writers.filter((one) => one.state === state && !one.isClaimed);
         return found[pick % Math.max(1, found.length)];
@@ -41,19 +41,19 @@ it("all rows before it are gone for good", () => {
           const writing = writers.filter(({ state }) => state === "writes");
           const visible = writers
             .filter(({ state, isClaimed }) => state === "committed" && !isClaimed)
-            .filter(({ number }) => BigInt(number) >= mark);
+            .filter(({ number }) => BigInt(number) >= watermark);
           const least = (of: readonly Writer[]) => Math.min(...of.map(({ number }) => number));
           const oldest = writing.length > 0 ? least(writing) : writers.length + 1;
           const next = watermarkAfter(
             visible.length > 0 ? BigInt(least(visible)) : null,
             BigInt(oldest),
           );
-          expect(next).toBeGreaterThanOrEqual(mark);
-          mark = next;
+          expect(next).toBeGreaterThanOrEqual(watermark);
+          watermark = next;
         }
         const hidden = writers.filter(
           ({ number, state, isClaimed }) =>
-            BigInt(number) < mark && state !== "failed" && !isClaimed,
+            BigInt(number) < watermark && state !== "failed" && !isClaimed,
         );
         expect(hidden).toEqual([]);
       }
@@ -62,7 +62,7 @@ it("all rows before it are gone for good", () => {
 });
 
 it("the ranges of a lane hold each position but those before a watermark, once and in order", () => {
-  const marks = fc.uniqueArray(
+  const watermarks = fc.uniqueArray(
     fc.record({ priority: fc.integer({ min: 1, max: 9 }), from: fc.bigInt({ min: 1n, max: 9n }) }),
     { selector: ({ priority }) => priority, maxLength: 9 },
   );
@@ -70,10 +70,10 @@ it("the ranges of a lane hold each position but those before a watermark, once a
     return { priority: 1 + Math.floor(position / 10), at: BigInt(position % 10) };
   });
   fc.assert(
-    fc.property(marks, (of) => {
+    fc.property(watermarks, (of) => {
       const [ranges = []] = rangesOf(
         [7],
-        of.map((mark) => ({ lane: 7, ...mark })),
+        of.map((watermark) => ({ lane: 7, ...watermark })),
       );
       const walked = ranges.flatMap(({ priority, from, lastPriority }) =>
         positions.filter(
@@ -83,9 +83,10 @@ it("the ranges of a lane hold each position but those before a watermark, once a
             position.priority <= lastPriority,
         ),
       );
-      const markOf = (priority: number) => of.find((mark) => mark.priority === priority)?.from;
+      const watermarkOf = (priority: number) =>
+        of.find((watermark) => watermark.priority === priority)?.from;
       expect(walked).toEqual(
-        positions.filter(({ priority, at }) => at >= (markOf(priority) ?? 0n)),
+        positions.filter(({ priority, at }) => at >= (watermarkOf(priority) ?? 0n)),
       );
     }),
   );

@@ -16,7 +16,7 @@ export const silentLog = Object.freeze({
   error: () => undefined,
 });
 
-/** A task with a lease of 9 s, to be beaten every 3 s, and an attempt of 60 s. */
+/** A task with a lease of 9 s, with a heartbeat every 3 s, and an attempt of 60 s. */
 export function aTask(token: string, given: Partial<Omit<Task, "$typeName">> = {}): Task {
   return create(TaskSchema, {
     taskToken: token,
@@ -63,12 +63,12 @@ export function givenAgent(server: FakeServer, options: AgentScript): Agent {
   });
   agent.start();
   onTestFinished(async () => {
-    server.beat.always((beat) => beat.answer({ answers: beat.request.reports.map(() => carryOn) }));
+    server.beat.always((call) => call.answer({ answers: call.request.reports.map(() => carryOn) }));
     server.complete.always((call) =>
       call.answer({ answers: call.request.results.map(() => ({})) }),
     );
     server.release();
-    // It rejects where a handler is deaf, which the test then has seen.
+    // It rejects where a handler ignores its cancellation, which the test then has seen.
     const stopped = agent.stop().then(
       () => true,
       () => true,

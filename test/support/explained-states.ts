@@ -180,9 +180,9 @@ const firstItem = (made: World): void => succeed(made, "a[0]");
 const itemsFail = (made: World): void => {
   for (const item of ["a[0]", "a[1]"]) made.report(made.claim(item), broken);
 };
-const mapFires = (made: World): void => made.fire("a");
+const fireMap = (made: World): void => made.fire("a");
 const itemUndosFail = (made: World): void => {
-  mapFires(made);
+  fireMap(made);
   itemsFail(made);
 };
 
@@ -192,7 +192,7 @@ const undoingMap = (then: (made: World) => void = idle) =>
     { a: { ...MAP, compensate: undoneBy("undo-t"), over: "2" }, b: { needs: ["a"] } },
     (made) => {
       succeed(made, "a[0]", "a[1]");
-      mapFires(made);
+      fireMap(made);
       made.report(made.claim("b"), broken);
       then(made);
     },
@@ -295,7 +295,7 @@ const whileUndoing = [
     ["BACKOFF", "a", undoing([], busy), { kind: "backoff", task: "compensate" }, "make-ready"],
     ["FAILED", "a", undoing([], fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
     ["WAITING", "a", undoingMap(), { kind: "items", begun: 2 }, "check-again"],
-    ["MAPPING", "a", undoingMap(mapFires), { kind: "items", begun: 2 }, null],
+    ["MAPPING", "a", undoingMap(fireMap), { kind: "items", begun: 2 }, null],
   ]),
 ];
 

@@ -57,7 +57,7 @@ export interface Streaming<I extends DescMessage, O extends DescMessage> {
   readonly cancelled: Promise<void>;
 }
 
-/** What a google.rpc.Status of the server looks like. */
+/** A google.rpc.Status as the server sends it. */
 export function status(
   code: number,
   reason: string,

@@ -54,7 +54,7 @@ export interface Jaeger {
 
 /**
  * For the beginning of a test. Where it is not built the test is skipped: that takes minutes, which
- * CI has (DROVER_REQUIRE), and who tries the tests for the first time has not.
+ * CI has (DROVER_REQUIRE), and a first run of the tests has not.
  */
 export async function needsJaeger(context: TestContext): Promise<void> {
   if (existsSync(program)) return;

@@ -1,5 +1,5 @@
 /**
- * A clock for the SDK that stands still until a test moves it. Timers fire in the order in which
+ * A clock for the SDK that is stopped until a test moves it. Timers fire in the order in which
  * they are due, within `advance`; jitter is at its most.
  */
 import type { Clock, Timer } from "../../sdk/typescript/clock.ts";

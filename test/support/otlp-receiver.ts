@@ -51,7 +51,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 
 type Value = number | bigint | Uint8Array;
 
-/** The fields of a message by their numbers, as they stand on the wire. */
+/** The fields of a message by their numbers, as they are on the wire. */
 function fieldsOf(bytes: Uint8Array): ReadonlyMap<number, readonly Value[]> {
   const reader = new BinaryReader(bytes);
   const fields = new Map<number, Value[]>();

@@ -245,7 +245,7 @@ export async function insertRun(
   return runId;
 }
 
-/** The lease or the ready row of a step, as its page says. */
+/** The lease or the ready row of a step, from its page. */
 export async function insertTask(
   db: Writer,
   runId: string,
@@ -282,7 +282,7 @@ export async function insertTask(
   }
 }
 
-interface Asker {
+interface Queryable {
   query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]>;
 }
 
@@ -291,7 +291,7 @@ interface Asker {
  * reads anew.
  */
 export async function editPages(
-  db: Asker,
+  db: Queryable,
   runId: string,
   { step = (of) => of, head = (of) => of }: PageEdit,
 ): Promise<void> {
@@ -321,7 +321,7 @@ export interface PageEdit {
 
 /** Its task was handed out at another time, in its page and in its row. */
 export async function moveGrant(
-  db: Asker,
+  db: Queryable,
   runId: string,
   { step, to }: { readonly step: number; readonly to: EpochMs },
 ): Promise<void> {
@@ -343,7 +343,7 @@ export async function moveGrant(
 }
 
 /** What a run waits for itself, as its start or its deadline, comes at once. */
-export async function moveRunMoment(db: Asker, runId: string): Promise<void> {
+export async function moveRunMoment(db: Queryable, runId: string): Promise<void> {
   const to = Date.now() - 1_000;
   const moved = (state: RunState): RunState => {
     if (state.kind === "PENDING") return { ...state, until: to };
@@ -357,7 +357,7 @@ export async function moveRunMoment(db: Asker, runId: string): Promise<void> {
 
 /** The timers of its steps (of one of them) come at once, or at another time. */
 export async function moveTimers(
-  db: Asker,
+  db: Queryable,
   runId: string,
   { step, to = Date.now() - 1_000 }: { readonly step?: number; readonly to?: EpochMs } = {},
 ): Promise<void> {

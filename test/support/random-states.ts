@@ -23,14 +23,14 @@ export const ends = fc.record({
 });
 const suspended = { leftMs: orNull(COUNT), since: TIME };
 export const kind = <Kind extends string>(of: Kind) => fc.constant(of);
-const going = [
+const laterStages = [
   fc.record({ kind: kind("STOPPING"), stopReason, settleUntil: orNull(TIME) }),
   fc.record({ kind: kind("COMPENSATING"), stopReason }),
   fc.record({ kind: kind("FINISHING"), end: ends }),
 ] as const;
 const stages: fc.Arbitrary<Stage> = fc.oneof(
   fc.record({ kind: kind("RUNNING"), ...suspended }),
-  ...going,
+  ...laterStages,
 );
 const runStates: fc.Arbitrary<RunState> = fc.oneof(
   fc.record({
@@ -41,7 +41,7 @@ const runStates: fc.Arbitrary<RunState> = fc.oneof(
   fc.record({ kind: kind("RUNNING"), deadline: orNull(TIME) }),
   fc.record({ kind: kind("PAUSED"), ...suspended, stopReason: orNull(stopReason) }),
   fc.record({ kind: kind("ESCALATED"), from: stages }),
-  ...going,
+  ...laterStages,
 );
 export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
   state: runStates,

@@ -1,4 +1,4 @@
-/** The clock of a server that stands still until a test moves it. */
+/** The clock of a server that is stopped until a test moves it. */
 import { type Clock, sleepBy } from "../../server/clock.ts";
 import { createManualClock, type ManualClock } from "./manual-clock.ts";
 

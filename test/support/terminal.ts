@@ -28,7 +28,7 @@ export async function droverOnTerminal(
   args: readonly string[],
   { rows, columns, address }: Size & { readonly address: string },
 ): Promise<TerminalProcess> {
-  const command = [process.execPath, binary, ...args].map((word) => `'${word}'`).join(" ");
+  const command = [process.execPath, binary, ...args].map((argument) => `'${argument}'`).join(" ");
   const line = `stty rows ${rows} cols ${columns}; tty; exec ${command}`;
   const child = spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
     env: { PATH: process.env.PATH, TERM: "xterm", SHELL: "/bin/sh", DROVER_ADDRESS: address },

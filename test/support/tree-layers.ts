@@ -4,8 +4,8 @@
  *     core <- expressions
  *     core <- store <- scheduler, dispatch, supervisor <- rpc <- main
  *
- * The three roles meet in scheduler/advance.ts, the one door; `rpc` sees of them what scheduler.ts
- * and dispatcher.ts say; protobuf types stop at `rpc`; main.ts constructs.
+ * The three roles meet in scheduler/advance.ts; `rpc` sees of them what scheduler.ts
+ * and dispatcher.ts export; protobuf types stop at `rpc`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
 import { besideLayers } from "./tree-layers-beside.ts";
@@ -58,19 +58,19 @@ export const layers: readonly Layer[] = [
     of: ["server/clock.ts"],
     may: [],
     node: false,
-    instead: "the clock imports nothing, since everybody may use it",
+    instead: "the clock imports nothing, since every module may use it",
   },
   {
     of: ["server/errors.ts"],
     may: [],
     node: false,
-    instead: "errors import nothing, since everybody may use them",
+    instead: "errors import nothing, since every module may use them",
   },
   {
     of: ["server/duration-text.ts"],
     may: [],
     node: false,
-    instead: "durations import nothing, since everybody may use them",
+    instead: "durations import nothing, since every module may use them",
   },
   {
     of: ["server/uuid.ts"],

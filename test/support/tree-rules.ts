@@ -118,8 +118,8 @@ export const bans: readonly Ban[] = [
   },
 ];
 
-function capitals(words: string): string {
-  return words.replace(/(?<=^|\|)[a-z]/g, (letter) => letter.toUpperCase());
+function capitals(alternatives: string): string {
+  return alternatives.replace(/(?<=^|\|)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 export function brokenBans(file: SourceFile): readonly Finding[] {
@@ -145,7 +145,7 @@ export function brokenRemarks(file: SourceFile): readonly Finding[] {
     const comment = line.slice((uncommented[at] ?? "").trimEnd().length);
     const where = `${file.path}:${at + 1}`;
     if (/@ts-(?:ignore|nocheck|expect-error)\b/.test(comment))
-      return [`${where} silences the compiler: make the types say what is true`];
+      return [`${where} silences the compiler: make the types state what is true`];
     if (/\b(?:TODO|FIXME|XXX|HACK)\b/.test(comment) && !/#\d+/.test(comment))
       return [`${where} leaves something for later: do it, or name the issue as #12`];
     return [];
@@ -265,7 +265,7 @@ const foreignTexts: readonly { readonly what: string; readonly pattern: RegExp }
   },
 ];
 
-/** Texts are the same for everybody who clones the tree. */
+/** Texts are the same in every clone of the tree. */
 export function brokenTexts(file: SourceFile): readonly Finding[] {
   return foreignTexts.flatMap(({ what, pattern }) =>
     [...file.text.matchAll(pattern)].map(

@@ -1,4 +1,4 @@
-/** What a server keeps in memory of circuits: how tasks end, and who may take what. */
+/** What a server keeps in memory of circuits: how tasks end, and which agents may take what. */
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/model/circuit.ts";
 import { createAdmission, letThrough } from "../../server/dispatch/admission.ts";
@@ -49,7 +49,7 @@ const lanesOf = (admission: ReturnType<typeof createAdmission>, of: Waiter) =>
   (admission.admit(of)?.lanes ?? []).map(({ lane }) => lane);
 
 describe("a gate", () => {
-  it("lets everybody through until something is known", () => {
+  it("lets every agent through until something is known", () => {
     expect(lanesOf(createAdmission(clock), waiter("a"))).toEqual([1, 2]);
   });
 

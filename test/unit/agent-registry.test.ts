@@ -14,11 +14,11 @@ function world() {
     await agentRegistry.send(async (seen) => void sent.push(...seen));
     return sent;
   };
-  return { clock, agentRegistry, tell: sendSeen };
+  return { clock, agentRegistry, sendSeen };
 }
 
 test("an agent that is new is reported at once, with what it asked for", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   clock.now += 300;
   expect(await sendSeen()).toEqual([
@@ -38,7 +38,7 @@ test("an agent that is new is reported at once, with what it asked for", async (
 });
 
 test("an agent that goes on calling is reported again after twenty seconds", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   await sendSeen();
   clock.now += 19_999;
@@ -49,7 +49,7 @@ test("an agent that goes on calling is reported again after twenty seconds", asy
 });
 
 test("an agent whose poll is parked is there as long as that is", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   const leave = agentRegistry.parked(AGENT, 7, POLL);
   await sendSeen();
   clock.now += 20_000;
@@ -63,7 +63,7 @@ test("an agent whose poll is parked is there as long as that is", async () => {
 });
 
 test("a success is reported with the next call of its agent", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, null);
   await sendSeen();
   agentRegistry.succeeded(AGENT);
@@ -73,7 +73,7 @@ test("a success is reported with the next call of its agent", async () => {
 });
 
 test("an agent that was forgotten here is reported without what it had asked for before", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   await sendSeen();
   clock.now += 20_000;
@@ -83,7 +83,7 @@ test("an agent that was forgotten here is reported without what it had asked for
 });
 
 test("what could not be handed on comes again", async () => {
-  const { agentRegistry, tell: sendSeen } = world();
+  const { agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   const away = agentRegistry.send(() => Promise.reject(new Error("away")));
   await expect(away).rejects.toThrow("away");
@@ -91,7 +91,7 @@ test("what could not be handed on comes again", async () => {
 });
 
 test("an agent that others take for silent is reported at once, if it has called since", async () => {
-  const { clock, agentRegistry, tell: sendSeen } = world();
+  const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.parked(AGENT, 7, POLL);
   await sendSeen();
   clock.now += 5_000;
@@ -135,7 +135,7 @@ test("a connection that closed on a parked poll is reported once, unless its age
 });
 
 test("many agents are reported in turns", async () => {
-  const { agentRegistry, tell: sendSeen } = world();
+  const { agentRegistry, sendSeen } = world();
   for (let n = 0; n < 4_500; n++) agentRegistry.called({ ...AGENT, session: String(n) }, 7, POLL);
   expect([await sendSeen(), await sendSeen(), await sendSeen()].map((sent) => sent.length)).toEqual(
     [4_000, 500, 0],

@@ -226,7 +226,7 @@ describe("nodes that come and go", () => {
   const watchedBy = ({ regions: of }: LiveNode) =>
     of === null ? regions : of.flatMap((region) => partitionsOf(region));
 
-  it("each partition that anybody watches has one node that is entitled to it", () => {
+  it("each partition that is watched has one node that is entitled to it", () => {
     fc.assert(
       fc.property(nodes, (liveNodes) => {
         const takers = liveNodes.flatMap(
@@ -247,8 +247,8 @@ describe("nodes that come and go", () => {
         const owner = new Map(settled(before, new Map()));
         const moved = new Map(settled(after, owner));
         for (const [partition, node] of moved) {
-          const kept = after.some((one) => one.node === owner.get(partition));
-          if (!kept || node === owner.get(partition)) continue;
+          const stayed = after.some((one) => one.node === owner.get(partition));
+          if (!stayed || node === owner.get(partition)) continue;
           const newcomer = before.every((one) => one.node !== node);
           const yielded = after.find((one) => one.node === owner.get(partition));
           const left = before.some((one) => after.every(({ node: of }) => of !== one.node));

@@ -53,7 +53,7 @@ test("the sizes of those on one batch stay below their bound, and one that is la
   expect([queue.exceedsOneBatch(), queue.next()]).toEqual([false, null]);
 });
 
-test("who has little finds a batch while those of a share with much are out", () => {
+test("a share with little finds a batch while those of a share with much are out", () => {
   come("much", 1_200);
   for (const _ of [1, 2]) queue.next();
   come("little", 2);

@@ -7,7 +7,7 @@ test.each(["drover", "app_2", "_mine", "table", "a".repeat(63)])("%s may be a sc
 
 test.each([
   ["nothing", ""],
-  ["the schema of everybody", "public"],
+  ["the public schema", "public"],
   ["what is PostgreSQL's", "pg_drover"],
   ["what is the standard's", "information_schema"],
   ["capitals, which SQL without quotes does not find", "Drover"],

@@ -22,15 +22,15 @@ function unhandledRejections(): readonly unknown[] {
 
 it("a carried poll that fails while its reports are under way ends nothing, and is noticed after them", async () => {
   const unhandled = unhandledRejections();
-  const landing = Promise.withResolvers<Advanced>();
+  const flushed = Promise.withResolvers<Advanced>();
   const waiters = createWaiters();
   const clock = createServerClock();
   const dispatch = createDispatch({
     clock,
     waiters,
     advance: {
-      ask: () => landing.promise,
-      submit: () => landing.promise,
+      ask: () => flushed.promise,
+      submit: () => flushed.promise,
       admit: (_, submit) => submit(),
     },
     claims: {
@@ -68,7 +68,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
   waiters.fail(carried, new Error("what it was granted cannot be read"));
   await new Promise((go) => setImmediate(go));
   expect(unhandled).toEqual([]);
-  landing.resolve({ kind: "done" });
+  flushed.resolve({ kind: "done" });
   await expect(answer).rejects.toThrow("what it was granted cannot be read");
 });
 

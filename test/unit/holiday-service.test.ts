@@ -273,14 +273,14 @@ describe("a fault", () => {
 });
 
 describe("the dealing of faults", () => {
-  function deal(seed: string, requests: number): Fault[] {
+  function drawFaults(seed: string, requests: number): Fault[] {
     const faults = createFaults(flakyWorld, createSeededRandom(seed));
     return Array.from({ length: requests }, (_, index) => faults.next(`key-${index % 7}`));
   }
 
   test("is the same for a seed, and another for another", () => {
-    expect(deal("flight:7", 200)).toEqual(deal("flight:7", 200));
-    expect(deal("flight:7", 200)).not.toEqual(deal("hotel:7", 200));
+    expect(drawFaults("flight:7", 200)).toEqual(drawFaults("flight:7", 200));
+    expect(drawFaults("flight:7", 200)).not.toEqual(drawFaults("hotel:7", 200));
   });
 
   test("gives each fault about as often as its table sets", () => {

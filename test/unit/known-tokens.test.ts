@@ -113,7 +113,7 @@ test("an unknown digest is queried once, and again after a while", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("guesses are asked for in batches, one at a time, and never drive out who is known", async () => {
+test("guesses are asked for in batches, one at a time, and never evict known tokens", async () => {
   await known.find(GOOD);
   const guesses = Array.from({ length: 9_000 }, (_, n) => n.toString(16).padStart(64, "0"));
   for (let round = 0; round < 3; round++)

@@ -125,7 +125,7 @@ describe("a match", () => {
     );
   });
 
-  it("serves who has waited longest first", () => {
+  it("serves the poll that has waited longest first", () => {
     const all = [taker("first", [0]), taker("second", [0])];
     const [only] = match(rowsOf([{ lane: 0 }]), all, NOW);
     expect(only?.taker).toBe(all[0]);

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { warningLogger } from "../../sdk/typescript/logger.ts";
 
-async function warningOf(say: () => void): Promise<Error & { readonly detail?: string }> {
+async function warningOf(log: () => void): Promise<Error & { readonly detail?: string }> {
   const warned = once(process, "warning");
-  say();
+  log();
   const [warning] = await warned;
   return warning;
 }

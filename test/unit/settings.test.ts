@@ -56,7 +56,7 @@ function refusalOf(given: Partial<SupervisorConfig>): string {
   }
 }
 
-test("who polled is not forgotten while his lane counts as polled", () => {
+test("an agent that polled is not forgotten while its lane counts as polled", () => {
   const given = { pollerRetentionMs: 120_000, polledMs: 60_001 };
   expect(() => supervisorConfig(given)).toThrow(
     "--poller-retention is 120000 ms and --polled 60001 ms",
@@ -97,7 +97,7 @@ test("the page on circuits lists each setting with its default, its bounds and i
   for (const name of CIRCUIT_SETTING_NAMES) {
     const { flag, unit, byDefault, least, most, why } = CIRCUIT_SETTINGS[name];
     const number = (value: number) => (unit === "share" ? `${value * 100} %` : String(value));
-    const formatted = (value: number) => (unit === "ms" ? words(value) : number(value));
+    const formatted = (value: number) => (unit === "ms" ? durationText(value) : number(value));
     const bounds = `${formatted(least)} to ${formatted(most)}`;
     expect(page).toContain(`| \`--${flag}\` | ${formatted(byDefault)} | ${bounds} | ${why} |`);
   }
@@ -107,13 +107,13 @@ test("the page on detection lists each setting with its default, its bounds and 
   const page = readFileSync(new URL("../../docs/DETECTION.md", import.meta.url), "utf8");
   for (const name of SUPERVISOR_SETTING_NAMES) {
     const { flag, unit, byDefault, least, most, why } = SUPERVISOR_SETTINGS[name];
-    const formatted = (value: number) => (unit === "ms" ? words(value) : String(value));
+    const formatted = (value: number) => (unit === "ms" ? durationText(value) : String(value));
     const bounds = `${formatted(least)} to ${formatted(most)}`;
     expect(page).toContain(`| \`--${flag}\` | ${formatted(byDefault)} | ${bounds} | ${why} |`);
   }
 });
 
-function words(ms: number): string {
+function durationText(ms: number): string {
   const units = [
     [86_400_000, "d"],
     [3_600_000, "h"],

@@ -71,7 +71,7 @@ describe("the supervisor's loop", () => {
     expect(scans).toEqual([0, 301, 1_301, 2_301]);
   });
 
-  it("begins where it left nothing before, and ten seconds earlier for who commits late", async () => {
+  it("begins where it left nothing before, and ten seconds earlier for late commits", async () => {
     const at = (now: number, more: Partial<DueScan> = {}) => ({ ...NOTHING, now, ...more });
     const { clock, timers, begins } = timersOver([
       async () => at(100_000),

@@ -1,4 +1,4 @@
-/** Task tokens: whole for those who got one, and nothing for those who did not. */
+/** Task tokens: complete for the agents that got one, and useless to all others. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";

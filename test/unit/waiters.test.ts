@@ -1,4 +1,4 @@
-/** Agents that wait: who is asked when a lane has work, and how often lanes are asked for. */
+/** Agents that wait: which are asked when a lane has work, and how often lanes are asked for. */
 import { expect, it } from "vitest";
 import { createAdmission } from "../../server/dispatch/admission.ts";
 import { type Asks, createLanes } from "../../server/dispatch/lanes.ts";

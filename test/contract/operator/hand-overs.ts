@@ -1,4 +1,4 @@
-/** Hand-overs of partitions: who had which from when to when, and why it was free to be taken. */
+/** Hand-overs of partitions: which node had which, with times, and why it was free to be taken. */
 
 import { expect, test, vi } from "vitest";
 import type { HandOverPage, HandOverRecord } from "../../../server/store/operators.ts";

@@ -1,6 +1,6 @@
 /**
  * An attempt that goes on without its agent: *again* asks to be asked again, *deferred* hands the
- * outcome over to the holder of the callback token. No slot is held, and no attempt is counted.
+ * outcome over to the holder of the callback token. No capacity is used, and no attempt is counted.
  */
 import { describe, expect, test } from "vitest";
 import {

@@ -79,7 +79,7 @@ describe("an approver", () => {
     expect(world.decide("a", "bob", true, { requester: "ada" })).toEqual({ kind: "done" });
   });
 
-  test("may be who started the run, where the step does not mind", () => {
+  test("may come from the person who started the run, where the step allows it", () => {
     expect(asked().decide("a", "ada", true, { requester: "ada" })).toEqual({ kind: "done" });
   });
 

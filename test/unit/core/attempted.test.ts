@@ -99,7 +99,7 @@ test("a strategy that failed half-way is undone before the next, and the last on
   expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
 });
 
-test("a verify that finds nothing speaks for the earlier attempts of its strategy too", () => {
+test("a verify that finds nothing counts for the earlier attempts of its strategy too", () => {
   const world = createWorld(
     workflow({ a: { ...attempted, effects: "verifiable", verify: { task: "find" } } }),
   );

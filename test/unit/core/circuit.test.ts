@@ -1,4 +1,4 @@
-/** Circuits: when one opens, who tries it, and when it closes. */
+/** Circuits: when one opens, which task probes it, and when it closes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** What is wrong with a definition as a whole, in words that help, with the path of the field. */
+/** What is wrong with a definition as a whole, with a helpful message and the path of the field. */
 import { expect, test } from "vitest";
 import { definitionProblems } from "../../../server/core/definition/definition-check.ts";
 import { planOf } from "../../../server/core/plan/plan.ts";
@@ -51,7 +51,7 @@ test("a need that is named twice is reported at its second position", () => {
   ]);
 });
 
-test("a circle is shown step by step, without those that only wait behind it", () => {
+test("a circle is reported step by step, without those that only wait behind it", () => {
   const [problem] = definitionProblems(
     workflow({
       behind: { needs: ["a"] },

@@ -91,7 +91,7 @@ describe("a run that has not begun", () => {
     expect(explained(world).steps).toEqual([]);
   });
 
-  test("waits for a slot of its key since it asked for one, and gives up in the end", () => {
+  test("waits for a permit of its key since it asked for one, and gives up in the end", () => {
     const late = { startAt: START + 60_000, keyed: true };
     for (const [begins, since] of [
       [{ keyed: true, waits: true }, START],

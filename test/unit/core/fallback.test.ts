@@ -1,5 +1,5 @@
 /**
- * Rung 2 of the ladder: another queue, task or input. Each way is a strategy with retries, a key
+ * Recovery 2: another queue, task or input. Each way is a strategy with retries, a key
  * and an effect of its own; one whose effect is unknown is verified before it is left.
  */
 import { describe, expect, test } from "vitest";
@@ -37,7 +37,7 @@ function threeWays(more: TaskOptions = {}): World {
   return createWorld(workflow({ a: { retry, fallback, ...more }, b: { needs: ["a"] } }));
 }
 
-const marksOf = (world: World): (readonly [number, string])[] =>
+const effectStatusesOf = (world: World): (readonly [number, string])[] =>
   world.step("a").strategies.map(({ planned, effectStatus }) => [planned, effectStatus]);
 
 const failedWith = (code: string): Effect => ({ kind: "failed", step: 0, code });
@@ -57,7 +57,7 @@ describe("a step falls back", () => {
   test("at once after a permanent failure", () => {
     const world = threeWays();
     world.report(world.claim("a"), broken);
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "NONE"],
       [1, "NONE"],
     ]);
@@ -129,7 +129,7 @@ describe("the effect of a strategy", () => {
     const world = threeWays({ retry: [{ attempts: 1 }] });
     world.report(world.claim("a"), unknown());
     succeed(world, "a");
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "UNSETTLED"],
       [1, "MADE"],
     ]);
@@ -140,7 +140,7 @@ describe("the effect of a strategy", () => {
     const world = threeWays({ compensate, retry: [{ attempts: 1 }] });
     world.report(world.claim("a"), unknown());
     succeed(world, "a", "a");
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "UNDONE"],
       [1, "MADE"],
     ]);
@@ -148,7 +148,7 @@ describe("the effect of a strategy", () => {
     world.report(world.claim("a"), failure("busy"));
     world.fireNext();
     succeed(world, "a");
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "UNDONE"],
       [1, "UNDONE"],
     ]);
@@ -162,7 +162,7 @@ describe("the effect of a strategy", () => {
     world.cancel(true);
     succeed(world, "a");
     expect(world.run().state.kind).toBe("COMPENSATED");
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "NONE"],
       [1, "UNDONE"],
     ]);
@@ -188,7 +188,7 @@ describe("a strategy whose effect is unknown", () => {
     const world = withUnknownOutcome();
     world.report(world.claim("a"), nothingThere);
     expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform", fence: 2 });
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "CLEARED"],
       [1, "NONE"],
     ]);
@@ -229,7 +229,7 @@ describe("a late success of a strategy that was left", () => {
     world.report(held, unknown());
     expect(world.step("a").strategies).toHaveLength(2);
     expect(world.report(held, success())).toEqual({ kind: "done" });
-    expect(marksOf(world)).toEqual([[0, "MADE"]]);
+    expect(effectStatusesOf(world)).toEqual([[0, "MADE"]]);
     expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
     expect(world.step("b").forward.kind).toBe("READY");
   });
@@ -241,7 +241,7 @@ describe("a late success of a strategy that was left", () => {
     world.fireNext({ polled: false });
     expect(world.step("a").strategies.at(-1)).toMatchObject({ planned: 2 });
     world.report(held, success());
-    expect(marksOf(world)).toEqual([[0, "MADE"]]);
+    expect(effectStatusesOf(world)).toEqual([[0, "MADE"]]);
   });
 
   test("changes nothing once a task of the next was handed out", () => {
@@ -250,7 +250,7 @@ describe("a late success of a strategy that was left", () => {
     world.report(held, unknown());
     world.claim("a", "s2");
     expect(world.report(held, success())).toMatchObject({ kind: "lease-lost" });
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "UNSETTLED"],
       [1, "NONE"],
     ]);
@@ -264,7 +264,7 @@ describe("a late success of a strategy that was left", () => {
     world.report(held, cancelled());
     expect(world.step("a").forward).toMatchObject({ task: "verify" });
     world.report(held, success());
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "NONE"],
       [1, "MADE"],
     ]);
@@ -276,7 +276,7 @@ describe("a late success of a strategy that was left", () => {
     const held = poison(world, "a");
     world.answer(lastQuestion(world).n, "retry");
     world.report(held, success());
-    expect(marksOf(world)).toEqual([
+    expect(effectStatusesOf(world)).toEqual([
       [0, "NONE"],
       [1, "MADE"],
     ]);
@@ -288,7 +288,7 @@ test("a late failure of a strategy that was left lets the next go on", () => {
   const held = world.claim("a");
   world.report(held, unknown());
   expect(world.report(held, failure("full", { noEffect: true }))).toEqual({ kind: "done" });
-  expect(marksOf(world)).toEqual([
+  expect(effectStatusesOf(world)).toEqual([
     [0, "CLEARED"],
     [1, "NONE"],
   ]);
@@ -302,7 +302,7 @@ test("a late report on the undo of one strategy proves nothing about the next", 
   world.answer(lastQuestion(world).n, "succeed");
   expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform" });
   expect(world.report(held, success())).toMatchObject({ kind: "lease-lost" });
-  expect(marksOf(world)).toEqual([
+  expect(effectStatusesOf(world)).toEqual([
     [0, "UNDONE"],
     [1, "NONE"],
   ]);

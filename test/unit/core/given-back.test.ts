@@ -111,7 +111,7 @@ test("an undo that cannot be made asks a person", () => {
   expect(world.openEscalations()).toEqual([0]);
 });
 
-test("a verify that cannot be made cannot tell, and a person is asked", () => {
+test("a verify that cannot be made finds nothing out, and a person is asked", () => {
   const world = createWorld(workflow({ a: { effects: "verifiable", verify: { task: "ask-a" } } }));
   world.forgotten(world.claim("a"));
   world.fireNext();

@@ -166,7 +166,7 @@ describe("a step or run that is final", () => {
     expect(world.interventions("late-effect")).toMatchObject([{ step: 0, fence: 1 }]);
   });
 
-  test("is not moved by a late failure, which no one needs to know of", () => {
+  test("is not moved by a late failure, which needs no reaction", () => {
     const world = createWorld(workflow({ a: {} }));
     const held = lose(world, "s1");
     world.report(world.claim("a", "s2"), success());

@@ -46,7 +46,8 @@ function reported(more: TaskOptions, outcome: ReportedOutcome): World {
 }
 
 const hotel = (world: World) => world.step("hotel");
-const marks = (world: World) => hotel(world).strategies.map(({ effectStatus }) => effectStatus);
+const effectStatuses = (world: World) =>
+  hotel(world).strategies.map(({ effectStatus }) => effectStatus);
 const UNDOING = { forward: { kind: "UNDOING" }, undo: { kind: "READY", task: "compensate" } };
 
 /** The next way of the hotel is in its queue, and nothing is left of the one before. */
@@ -67,7 +68,7 @@ function expectOneBooking(world: World): void {
 describe("a strategy that may have an effect is undone before the next one begins", () => {
   test.each([
     ["its outcome is unknown", { compensate }, unknown()],
-    ["its agent stopped and cannot tell", { compensate }, cancelled()],
+    ["its agent stopped with an unknown outcome", { compensate }, cancelled()],
     ["it failed, and what is half-made counts", { compensate: attempted }, broken],
     [
       "it runs a step that may run once, and half-made counts",
@@ -80,7 +81,7 @@ describe("a strategy that may have an effect is undone before the next one begin
     succeed(world, "hotel");
     expectNextWay(world);
     expectOneBooking(world);
-    expect(marks(world)).toEqual(["UNDONE", "MADE"]);
+    expect(effectStatuses(world)).toEqual(["UNDONE", "MADE"]);
   });
 
   test("where its output breaks the schema: it did take effect", () => {
@@ -172,16 +173,16 @@ describe("a step with a verify", () => {
     expect(hotel(world).forward).toMatchObject({ kind: "READY", task: "verify" });
     world.report(world.claim("hotel"), nothingThere);
     expectNextWay(world);
-    expect(marks(world)).toEqual(["CLEARED", "NONE"]);
+    expect(effectStatuses(world)).toEqual(["CLEARED", "NONE"]);
   });
 
   test("has succeeded where the effect is found", () => {
     const world = reported(half, broken);
     expectOneBooking(world);
-    expect(marks(world)).toEqual(["MADE"]);
+    expect(effectStatuses(world)).toEqual(["MADE"]);
   });
 
-  test("undoes the strategy where no verify can tell", () => {
+  test("undoes the strategy where no verify finds out", () => {
     const world = reported({ ...verifiable, compensate }, unknown());
     world.report(world.claim("hotel"), unknown());
     expect(hotel(world)).toMatchObject(UNDOING);
@@ -189,7 +190,7 @@ describe("a step with a verify", () => {
     expectOneBooking(world);
   });
 
-  test("asks a person where no verify can tell and nothing undoes it", () => {
+  test("asks a person where no verify finds out and nothing undoes it", () => {
     const world = reported(verifiable, unknown());
     world.report(world.claim("hotel"), unknown());
     expect(lastQuestion(world)).toMatchObject({ reason: "unverified" });
@@ -370,7 +371,7 @@ describe("a run that stops while a strategy is undone", () => {
     world.cancel(true);
     expect(world.run().state.kind).toBe("STOPPING");
     world.report(held, success());
-    expect(marks(world)).toEqual(["UNDONE"]);
+    expect(effectStatuses(world)).toEqual(["UNDONE"]);
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
   });
 

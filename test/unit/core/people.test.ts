@@ -23,7 +23,7 @@ describe("a person who is quicker than a lost attempt settles", () => {
   const settleMs = 30_000;
 
   test.each(["retry", "retry-changed"] as const)(
-    "answers %s: a step that is not idempotent waits for the rest of the time",
+    "answers %s: a step that is not idempotent waits until the time is over",
     (answer) => {
       const world = createWorld(workflow({ a: { effects: "once", timeouts: { settleMs } } }));
       lose(world, "a");

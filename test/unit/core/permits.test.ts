@@ -1,4 +1,4 @@
-/** Who gets a slot of a concurrency key, who waits, who is refused, and who has to go. */
+/** Which run gets a permit of a concurrency key, which waits, is refused, or is cancelled. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -33,18 +33,18 @@ function asked(runs: readonly string[], more: Asks = {}): Permits {
 const holders = (permits: Permits) =>
   permits.filter(({ holds }) => holds).map(({ runId }) => runId);
 
-describe("a run that asks for a slot", () => {
+describe("a run that asks for a permit", () => {
   test("gets one while there is one", () => {
     const permits = asked(["a"], { limit: 2 });
     expect(ask(permits, "b", { limit: 2 })).toMatchObject({ answer: "holds", cancelled: null });
     expect(ask(permits, "b", { limit: 1 })).toMatchObject({ answer: "waits", cancelled: null });
   });
 
-  test("does not overtake who waits, though its own limit would let it", () => {
+  test("does not overtake a run that waits, though its own limit would let it", () => {
     expect(ask(asked(["a", "b"]), "c", { limit: 5 }).answer).toBe("waits");
   });
 
-  test("with refuse is refused, and leaves the slots as they are", () => {
+  test("with refuse is refused, and leaves the permits as they are", () => {
     const permits = asked(["a"]);
     expect(ask(permits, "b", { policy: "refuse" })).toEqual({
       permits,
@@ -63,13 +63,13 @@ describe("a run that asks for a slot", () => {
     expect(leave(leave(second.permits, "b").permits, "a").granted).toEqual(["c"]);
   });
 
-  test("with cancel-oldest and a free slot cancels no run", () => {
+  test("with cancel-oldest and a free permit cancels no run", () => {
     expect(ask([], "a", { policy: "cancel-oldest" }).cancelled).toBeNull();
   });
 });
 
 describe("a run that has ended", () => {
-  test("gives its slot to who has waited longest, the first priority before others", () => {
+  test("gives its permit to the run that has waited longest, the first priority before others", () => {
     const permits = asked(["a", "b", "c"]);
     expect(leave(permits, "a").granted).toEqual(["b"]);
     const urgent = ask(permits, "d", { priority: 1, since: 9_000 }).permits;
@@ -92,7 +92,7 @@ describe("a run that has ended", () => {
     expect(leave(permits, "a").granted).toEqual(["x", "b", "c"]);
   });
 
-  test("without a slot of the key changes nothing", () => {
+  test("without a permit of the key changes nothing", () => {
     const permits = asked(["a", "b"]);
     expect(leave(permits, "unknown")).toEqual({ permits, granted: [] });
   });

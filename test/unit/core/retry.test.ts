@@ -1,4 +1,4 @@
-/** Rung 1 of the ladder: which failures are tried again, how often, and after how long. */
+/** Recovery 1: which failures are tried again, how often, and after how long. */
 import { describe, expect, test } from "vitest";
 import { RETRY_DEFAULT, UNDO_RETRY_DEFAULT } from "../../../server/core/plan/plan.ts";
 import { backoffMs, policyFor } from "../../../server/core/recovery/recovery.ts";

@@ -102,11 +102,11 @@ test("of a reused step that had no undo before, all that its strategies left is 
   const reused = reusedOf(old, { kind: "failed" });
   const world = createWorld(workflow(is), undefined, { kept: reused });
   world.report(world.claim("b"), broken);
-  const marks = () => world.step("a").strategies.map(({ effectStatus }) => effectStatus);
+  const effectStatuses = () => world.step("a").strategies.map(({ effectStatus }) => effectStatus);
   world.report(world.claim("a"), success());
-  expect(marks()).toEqual(["UNSETTLED", "UNDONE"]);
+  expect(effectStatuses()).toEqual(["UNSETTLED", "UNDONE"]);
   world.report(world.claim("a"), success());
-  expect(marks()).toEqual(["UNDONE", "UNDONE"]);
+  expect(effectStatuses()).toEqual(["UNDONE", "UNDONE"]);
   expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
 });
 

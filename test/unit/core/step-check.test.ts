@@ -65,7 +65,7 @@ describe("what goes together", () => {
       wait({ forMs: undefined, until: "$\u007binput.at}" }),
     ],
     ["an approval with a form", approval({ form: json({ type: "object" }), need: 2 })],
-    ["an approval by anybody", approval({ approvers: [] })],
+    ["an approval without approvers", approval({ approvers: [] })],
     [
       "a child run with an input, a total time, other ways to try it, and what undoes it",
       run({
@@ -232,7 +232,7 @@ describe("what does not", () => {
       'steps[0].fallback[0]: step "a" has a fallback that changes nothing: give it a run or an input',
     ],
     [
-      "a schema that is a word",
+      "a schema that is a text",
       task({ outputSchema: json("object") }),
       'steps[0].output_schema: step "a" has a schema that is neither an object nor true or false: write it as { type: object, ... }',
     ],

@@ -45,7 +45,7 @@ function withUnknownOutcome(
   return { world, held };
 }
 
-const markOf = (world: World, id = "a"): string | undefined =>
+const effectStatusOf = (world: World, id = "a"): string | undefined =>
   world.step(id).strategies.at(-1)?.effectStatus;
 
 describe("an idempotent step", () => {
@@ -124,14 +124,14 @@ describe("a verifiable step", () => {
     );
     world.report(world.claim("a"), success('"found"'));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
-    expect(markOf(world)).toBe("MADE");
+    expect(effectStatusOf(world)).toBe("MADE");
   });
 
   test("has failed for good where the output that a verify found could not be sent", () => {
     const { world } = withUnknownOutcome();
     world.report(world.claim("a"), failure("drover.output", { permanent: true }));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.output" });
-    expect(markOf(world)).toBe("MADE");
+    expect(effectStatusOf(world)).toBe("MADE");
   });
 
   test("is tried again where it did not happen, by its policy for the code of the unknown outcome", () => {
@@ -183,7 +183,7 @@ describe("a verifiable step", () => {
   });
 });
 
-describe("a verify that cannot tell", () => {
+describe("a verify that finds nothing out", () => {
   const unknownReports: readonly (readonly [string, ReportedOutcome])[] = [
     ["does not know", unknown()],
     ["fails, and does not report that nothing is there", failure("busy")],
@@ -463,7 +463,7 @@ describe("while its run stops to be undone, an unknown effect", () => {
     expect(world.run().state.kind).toBe("CANCELLED");
   });
 
-  test("is undone where no verify can tell, if it can be", () => {
+  test("is undone where no verify finds out, if it can be", () => {
     const world = stopping({
       ...verifiable,
       verify: { task: "find", retry: [{ attempts: 1 }] },
@@ -476,7 +476,7 @@ describe("while its run stops to be undone, an unknown effect", () => {
     });
   });
 
-  test("asks a person where no verify can tell and nothing undoes it", () => {
+  test("asks a person where no verify finds out and nothing undoes it", () => {
     const world = stopping({ ...verifiable, verify: { task: "find", retry: [{ attempts: 1 }] } });
     world.report(world.claim("a"), unknown());
     expect(lastQuestion(world)).toMatchObject({ reason: "unverified" });

@@ -114,7 +114,7 @@ describe("a step may refer", () => {
 
   test("where needs are wrong, to those that are right", () => {
     const circle = [
-      { id: "a", needs: ["b", "nobody"] },
+      { id: "a", needs: ["b", "missing"] },
       { id: "b", needs: ["a"] },
     ];
     expect(problems(...circle, refersTo("a", { id: "c", needs: ["b"] }))).toEqual([]);

@@ -9,7 +9,7 @@ test("a text that was read before is checked anew, and errs at its new position"
   for (const where of [scope, other, scope])
     expect(compileExpression("item.host", where).ok).toBe(where.hasItem);
   for (const line of [1, 5]) {
-    const compiled = compileExpression("input.n + nobody", scope, { origin: { line, column: 3 } });
+    const compiled = compileExpression("input.n + missing", scope, { origin: { line, column: 3 } });
     expect(compiled).toMatchObject({ ok: false, line, column: 13 });
   }
 });

@@ -5,7 +5,7 @@ import { readFilter } from "../../../web/src/pages/runs/run-filter.ts";
 
 const read = (search: string) => readFilter(new URLSearchParams(search));
 
-test("a filter is repeated in words", () => {
+test("a filter is repeated in text", () => {
   const { filter, problems, words } = read(
     "state=FAILED&workflow=order&labels=team%3Dblue,zone%3Db&since=24h",
   );
@@ -20,7 +20,7 @@ test("a filter is repeated in words", () => {
   );
 });
 
-test("no filter has no words", () => {
+test("no filter has no text", () => {
   expect(read("order=oldest").words).toBe("");
 });
 

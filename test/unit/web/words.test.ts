@@ -1,4 +1,4 @@
-/** The dashboard has words for all that the server returns of people and of supervisors. */
+/** The dashboard has texts for all that the server returns of people and of supervisors. */
 import { create } from "@bufbuild/protobuf";
 import { RunSchema, RunState, StepSchema, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { visibleText } from "../../../web/src/words/foreign-words.ts";
 import { ruleMeanings } from "../../../web/src/words/rule-words.ts";
 import { runOutcome, stepStatus } from "../../../web/src/words/run-words.ts";
 
-describe("the words of the dashboard", () => {
+describe("the texts of the dashboard", () => {
   test("have each rule of an intervention", () => {
     expect(Object.keys(ruleMeanings).sort()).toEqual([...rules.names].sort());
   });
