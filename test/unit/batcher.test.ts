@@ -1,4 +1,4 @@
-/** Batches that form by themselves: when one is flushed, what is in it, and which items fail together. */
+/** Batches that form by themselves: when one is flushed, what is in it, what fails together. */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import {
