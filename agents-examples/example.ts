@@ -3,8 +3,8 @@
  * right. 1: they are not, or the story failed. 2: wrong words. 130: stopped by Ctrl-C.
  */
 import { parseArgs } from "node:util";
+import { exitCodes, runStory, type StoryRequest } from "./stage/run-story.ts";
 import type { Story } from "./stage/story.ts";
-import { exitCodes, type Telling, tellStory } from "./stage/tell-story.ts";
 
 /** The demo is a story with more to look at, and a program of its own. */
 const demo = "holiday";
@@ -26,7 +26,7 @@ const usage = `usage: npm run example NAME [-- options]
   --json FILE         write runs, ledger and problems there
   --database-url URL  an empty database of your own (default: an embedded one, removed at the end)`;
 
-async function read(args: readonly string[]): Promise<Telling | null> {
+async function read(args: readonly string[]): Promise<StoryRequest | null> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -48,7 +48,7 @@ async function read(args: readonly string[]): Promise<Telling | null> {
     name,
     ...(await load()),
     folder: new URL(`./${name}/`, import.meta.url),
-    deal: {
+    parameters: {
       seed: wholeNumber("--seed", values.seed),
       runs: values.runs === undefined ? null : wholeNumber("--runs", values.runs),
     },
@@ -64,14 +64,14 @@ function wholeNumber(flag: string, text: string): number {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  let telling: Telling | null;
+  let request: StoryRequest | null;
   try {
-    telling = await read(args);
+    request = await read(args);
   } catch (error) {
     console.error(`example: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
     return exitCodes.usage;
   }
-  if (telling !== null) return tellStory(telling);
+  if (request !== null) return runStory(request);
   console.log(usage);
   return exitCodes.right;
 }

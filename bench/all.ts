@@ -79,21 +79,21 @@ function rowOf(goal: Goal, report: Report | null): string {
   const cells = [
     `\`${goal.report.replace("-", " --")}\`${form}`,
     goal.figure,
-    figure === null ? "not measured" : numberWords(figure),
-    wantedWords(goal),
-    figure === null ? "" : reachedWords(goal, figure, form && ", with less"),
+    figure === null ? "not measured" : numberText(figure),
+    goalText(goal),
+    figure === null ? "" : reachedText(goal, figure, form && ", with less"),
   ];
   return `| ${cells.join(" | ")} |`;
 }
 
-function wantedWords({ atLeast, atMost, lookFor }: Goal): string {
+function goalText({ atLeast, atMost, lookFor }: Goal): string {
   const wanted = atLeast ?? atMost;
   if (wanted === undefined) return "";
-  const more = lookFor === undefined ? "" : ` (look for ${numberWords(lookFor)})`;
-  return `${atLeast === undefined ? "at most" : "at least"} ${numberWords(wanted)}${more}`;
+  const more = lookFor === undefined ? "" : ` (look for ${numberText(lookFor)})`;
+  return `${atLeast === undefined ? "at most" : "at least"} ${numberText(wanted)}${more}`;
 }
 
-function reachedWords(goal: Goal, figure: number, form: string): string {
+function reachedText(goal: Goal, figure: number, form: string): string {
   const reached = isReached(goal, figure);
   if (reached === null) return "";
   if (!reached) return `**missed**${form}`;
@@ -105,12 +105,12 @@ function peerRows(report: Report | null): readonly string[] {
   return rows.flatMap((row) => {
     if (!isReport(row) || row.product === "drover") return [];
     const name = [row.product, row.version, row.how].filter(Boolean).join(" ");
-    const times = (of: unknown) => (typeof of === "number" ? `${numberWords(of)} times` : "");
+    const times = (of: unknown) => (typeof of === "number" ? `${numberText(of)} times` : "");
     return [`| ${name} | ${times(row.drover_times)} | ${times(row.cpu_times)} |`];
   });
 }
 
-function numberWords(value: number): string {
+function numberText(value: number): string {
   const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : value < 10 ? 2 : 1;
   return value.toLocaleString("en-US", { maximumFractionDigits: digits });
 }

@@ -15,7 +15,7 @@ export interface History {
   /** From so many days ago until the present, evenly. */
   readonly days: number;
   /** Told after each slice: how many of all have been copied. */
-  readonly say: (done: number, all: number) => void;
+  readonly log: (done: number, all: number) => void;
 }
 
 /** Copies of one slice of time, which are written together, as those of one time would be. */
@@ -25,14 +25,14 @@ interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly isTime: boolean }[];
   /** Milliseconds since 1970 that its JSON has, as they stand there. */
-  readonly moments: readonly string[];
+  readonly times: readonly string[];
 }
 
 /** Columns that are JSON of pages, or of parts of them. */
 const JSON_COLUMNS = ["run_page.state", "attempt_log.attempt"];
 
 /** Resolves to the seconds that it took. */
-export async function loadHistory(db: pg.Client, { of, days, say }: History): Promise<number> {
+export async function loadHistory(db: pg.Client, { of, days, log }: History): Promise<number> {
   const startedAt = performance.now();
   const all = of.reduce((sum, { copies }) => sum + copies, 0);
   const slices = Math.max(1, Math.ceil(all / SLICE));
@@ -40,20 +40,23 @@ export async function loadHistory(db: pg.Client, { of, days, say }: History): Pr
   const tables = await tablesOfRuns(db);
   const originals = [];
   for (const original of of)
-    originals.push({ ...original, tables: await keepRows(db, tables, originals.length, original) });
+    originals.push({
+      ...original,
+      tables: await copyOriginal(db, tables, originals.length, original),
+    });
   let done = 0;
   for (let slice = 0; slice < slices; slice++) {
-    for (const [place, { copies, tables }] of originals.entries()) {
+    for (const [index, { copies, tables }] of originals.entries()) {
       const from = Math.floor((copies * slice) / slices);
       const to = Math.floor((copies * (slice + 1)) / slices);
       if (from === undefined || to === undefined || from === to) continue;
       await db.query("begin");
-      await numberCopies(db, { place, from, to, copies, days });
-      for (const table of tables) await copyRows(db, table, place);
+      await numberCopies(db, { index, from, to, copies, days });
+      for (const table of tables) await copyRows(db, table, index);
       await db.query("commit");
       done += to - from;
     }
-    say(done, all);
+    log(done, all);
   }
   await db.query("reset synchronous_commit; reset work_mem");
   return (performance.now() - startedAt) / 1_000;
@@ -74,34 +77,34 @@ async function tablesOfRuns(db: pg.Client): Promise<readonly Table[]> {
   return [...Map.groupBy(rows, ({ table }) => table)].map(([name, columns]) => ({
     name,
     columns: columns.map((row) => ({ name: row.name, isTime: row.is_time })),
-    moments: [],
+    times: [],
   }));
 }
 
 /** Keeps the rows of one aside, and says of which tables: not every key begins with the run. */
-async function keepRows(
+async function copyOriginal(
   db: pg.Client,
   tables: readonly Table[],
-  place: number,
+  index: number,
   { runId }: Original,
 ) {
   const found: Table[] = [];
   for (const table of tables) {
     const { rowCount } = await db.query(
-      `create temp table ${keptIn(table, place)} as
+      `create temp table ${copyOf(table, index)} as
        select * from drover.${table.name} where ${idOf(table)} = '${runId}'`,
     );
-    if (rowCount !== 0) found.push({ ...table, moments: await momentsIn(db, table, place) });
+    if (rowCount !== 0) found.push({ ...table, times: await timesIn(db, table, index) });
   }
   return found;
 }
 
-async function momentsIn(db: pg.Client, table: Table, place: number): Promise<readonly string[]> {
+async function timesIn(db: pg.Client, table: Table, index: number): Promise<readonly string[]> {
   const [column] = table.columns.filter((one) => isJson(table, one));
   if (!column) return [];
   const { rows } = await db.query<{ moment: string }>(
     `select distinct m[1] as moment
-     from ${keptIn(table, place)} as t
+     from ${copyOf(table, index)} as t
      cross join lateral regexp_matches(t.${column.name}, '\\m1\\d{12}\\M', 'g') as m`,
   );
   return rows.map(({ moment }) => moment);
@@ -111,8 +114,8 @@ function isJson({ name }: Table, column: { readonly name: string }): boolean {
   return JSON_COLUMNS.includes(`${name}.${column.name}`);
 }
 
-function keptIn({ name }: Table, place: number): string {
-  return `original_${place}_${name}`;
+function copyOf({ name }: Table, index: number): string {
+  return `original_${index}_${name}`;
 }
 
 function idOf({ name }: Table): string {
@@ -123,7 +126,7 @@ function idOf({ name }: Table): string {
 async function numberCopies(
   db: pg.Client,
   copy: {
-    readonly place: number;
+    readonly index: number;
     readonly from: number;
     readonly to: number;
     readonly copies: number;
@@ -139,7 +142,7 @@ async function numberCopies(
            || '7' || substr(chance, 1, 3) || '8' || substr(chance, 4, 15))::uuid as id
        from (
          select (1 - (n - 0.5) / ${copy.copies}) * ${copy.days} * interval '1 day' as ago,
-           md5(n || ' of ' || ${copy.place}) as chance
+           md5(n || ' of ' || ${copy.index}) as chance
          from generate_series(${copy.from + 1}, ${copy.to}) as n
        ) as numbered
      ) as made`,
@@ -147,17 +150,17 @@ async function numberCopies(
 }
 
 /** Each moment only once: what is put in its place is none of the others. */
-function earlier(json: string, moments: readonly string[]): string {
-  return moments
+function earlier(json: string, times: readonly string[]): string {
+  return times
     .toSorted()
     .reduce((text, at) => `replace(${text}, '${at}', (${at} - c.ago_ms)::text)`, json);
 }
 
-async function copyRows(db: pg.Client, table: Table, place: number): Promise<void> {
+async function copyRows(db: pg.Client, table: Table, index: number): Promise<void> {
   const names = table.columns.map(({ name }) => name);
   const values = table.columns.map((column) => {
     const { name, isTime } = column;
-    if (isJson(table, column)) return earlier(`t.${name}`, table.moments);
+    if (isJson(table, column)) return earlier(`t.${name}`, table.times);
     if (name === idOf(table)) return "c.id";
     if (name === "partition") return "c.partition";
     if (name === "key") return "case when t.key is not null then c.key end";
@@ -166,6 +169,6 @@ async function copyRows(db: pg.Client, table: Table, place: number): Promise<voi
   await db.query(
     `insert into drover.${table.name} (${names.join(", ")})
      select ${values.join(", ")}
-     from ${keptIn(table, place)} as t cross join copied as c order by c.id`,
+     from ${copyOf(table, index)} as t cross join copied as c order by c.id`,
   );
 }

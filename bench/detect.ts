@@ -37,7 +37,7 @@ interface World {
   readonly address: string;
   readonly db: pg.Client;
   /** For heartbeats that are sent all the time: `db` is busy for long. */
-  readonly beats: pg.Client;
+  readonly heartbeatDb: pg.Client;
 }
 
 async function main(): Promise<void> {
@@ -62,12 +62,15 @@ async function main(): Promise<void> {
       const watcher = await startSupervisor({ database, circuits });
       closers.push(() => watcher.stop());
     }
-    const [db, beats] = await Promise.all([connect(connectionString), connect(connectionString)]);
-    closers.push(() => Promise.all([db.end(), beats.end()]));
+    const [db, heartbeatDb] = await Promise.all([
+      connect(connectionString),
+      connect(connectionString),
+    ]);
+    closers.push(() => Promise.all([db.end(), heartbeatDb.end()]));
     const admin = await connect(adminConnectionString);
     await admin.query("grant pg_checkpoint to drover");
     await admin.end();
-    const figures = await measureAll({ address: server.address, db, beats });
+    const figures = await measureAll({ address: server.address, db, heartbeatDb });
     printLateness(figures);
     if (values.json !== undefined) {
       const short = Number(values.runs) < RUNS_OF_GOAL;
@@ -90,7 +93,7 @@ async function connect(connectionString: string): Promise<pg.Client> {
 async function measureAll(world: World): Promise<readonly Lateness[]> {
   const { db } = world;
   const idle = [...(await timers(world, "idle")), ...(await silences(world, "idle"))];
-  const beating = keepBeating(world.beats);
+  const heartbeats = sendHeartbeats(world.heartbeatDb);
   const leases = Number(values.leases);
   const many = `${leases.toLocaleString("en")} leases`;
   await copyRun(db, {
@@ -114,7 +117,7 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
   });
   await settle(db);
   const full = [...(await timers(world, more)), ...(await silences(world, more))];
-  beating.stop();
+  heartbeats.stop();
   return [...idle, ...leased, ...full];
 }
 
@@ -205,7 +208,7 @@ async function poll(address: string, task: string, maxTasks: number): Promise<nu
 }
 
 /** Heartbeats of the sessions of copied leases, all at once; their content is not measured here. */
-function keepBeating(db: pg.Client): { stop(): void } {
+function sendHeartbeats(db: pg.Client): { stop(): void } {
   const timer = setInterval(() => {
     void db.query(
       "update drover.agent_session set last_heartbeat_at = now() where agent_id in ('copied', 'bench-1')",

@@ -10,15 +10,15 @@ import { DroverCallError } from "../sdk/typescript/index.ts";
 
 const [address = "", sessions = "1", each = "1", heartbeat = "2000", queue = "default"] =
   process.argv.slice(2);
-const beatMs = Number(heartbeat) / 3;
+const heartbeatMs = Number(heartbeat) / 3;
 const tasksEach = Number(each);
 const queues = [{ name: queue, weight: 1 }];
 const CHANNELS = 4;
 const channels = Array.from({ length: CHANNELS }, () => openChannel(address));
 
-async function take(place: number): Promise<() => Promise<void>> {
-  const channel = channels[place % CHANNELS] ?? openChannel(address);
-  const agent = { id: `holder-${process.pid}-${place}`, session: randomBytes(16) };
+async function take(index: number): Promise<() => Promise<void>> {
+  const channel = channels[index % CHANNELS] ?? openChannel(address);
+  const agent = { id: `holder-${process.pid}-${index}`, session: randomBytes(16) };
   const tokens: string[] = [];
   let pollSeq = 0n;
   while (tokens.length < tasksEach) {
@@ -41,19 +41,19 @@ async function take(place: number): Promise<() => Promise<void>> {
 }
 
 /** From when they are held on, spread over the time between two as those of agents at large are. */
-async function keepBeating(beat: () => Promise<void>, place: number): Promise<void> {
-  await wait((beatMs * place) / Number(sessions));
+async function sendHeartbeats(send: () => Promise<void>, index: number): Promise<void> {
+  await wait((heartbeatMs * index) / Number(sessions));
   for (;;) {
     const startedAt = performance.now();
-    await beat();
-    await wait(Math.max(0, beatMs - (performance.now() - startedAt)));
+    await send();
+    await wait(Math.max(0, heartbeatMs - (performance.now() - startedAt)));
   }
 }
 
 await Promise.all(
-  Array.from({ length: Number(sessions) }, async (_, place) => {
-    const beat = await take(place);
-    void keepBeating(beat, place);
+  Array.from({ length: Number(sessions) }, async (_, index) => {
+    const send = await take(index);
+    void sendHeartbeats(send, index);
   }),
 );
 process.stdout.write("held\n");

@@ -26,14 +26,14 @@ const channels = Array.from({ length: Math.ceil(sessions / POLLS_A_CHANNEL) }, (
 );
 let awake: number[] = [];
 let failed = 0;
-let word = Promise.withResolvers<void>();
+let goOn = Promise.withResolvers<void>();
 
-async function live(place: number): Promise<void> {
-  const channel = channels[place % channels.length] ?? openChannel(address);
-  const agent = { id: `idle-${process.pid}-${place}`, session: randomBytes(16) };
+async function live(index: number): Promise<void> {
+  const channel = channels[index % channels.length] ?? openChannel(address);
+  const agent = { id: `idle-${process.pid}-${index}`, session: randomBytes(16) };
   const ask = { agent, tasks: ["nothing"], maxTasks: 1 };
   // Those that are spread end one after the other, as those of agents that began at any moment do.
-  let nextWaitMs = how === "spread" ? (waitMs * (place + 1)) / sessions : waitMs;
+  let nextWaitMs = how === "spread" ? (waitMs * (index + 1)) / sessions : waitMs;
   let pollSeq = 0n;
   const lostPolls: bigint[] = [];
   for (;;) {
@@ -46,7 +46,7 @@ async function live(place: number): Promise<void> {
     const [task] = tasks;
     if (!task) continue;
     awake.push(nowMs());
-    await word.promise;
+    await goOn.promise;
     const results = [{ taskToken: task.taskToken, outcome: SUCCESS }];
     await repeated(() => channel.unary(AgentService.method.complete, { agent, results }, CALL));
   }
@@ -69,8 +69,8 @@ function durationOf(ms: number) {
 }
 
 process.on("message", () => {
-  word.resolve();
-  word = Promise.withResolvers<void>();
+  goOn.resolve();
+  goOn = Promise.withResolvers<void>();
 });
 setInterval(() => {
   if (awake.length === 0 && failed === 0) return;
@@ -78,5 +78,5 @@ setInterval(() => {
   awake = [];
   failed = 0;
 }, TELL_MS);
-for (let place = 0; place < sessions; place++) void live(place);
+for (let index = 0; index < sessions; index++) void live(index);
 process.send?.("polling");

@@ -24,8 +24,8 @@ export function machineFacts(): MachineFacts {
 
 function commit(): string {
   try {
-    const said = execFileSync("git", ["rev-parse", "HEAD"], { cwd: import.meta.dirname });
-    return said.toString().trim();
+    const output = execFileSync("git", ["rev-parse", "HEAD"], { cwd: import.meta.dirname });
+    return output.toString().trim();
   } catch {
     return "unknown";
   }
@@ -52,14 +52,14 @@ export function cpuSeconds(root: number): number {
 
 /** Begins to watch all cores; called, it says what share of their time was idle since then. */
 export function idleShare(): () => number {
-  const look = () => {
+  const sample = () => {
     const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
     const [, ...ticks] = line.trim().split(/\s+/).map(Number);
     return { idle: ticks[3] ?? 0, all: ticks.reduce((sum, one) => sum + one, 0) };
   };
-  const from = look();
+  const from = sample();
   return () => {
-    const to = look();
+    const to = sample();
     return (to.idle - from.idle) / (to.all - from.all);
   };
 }

@@ -86,7 +86,7 @@ async function main(): Promise<number> {
   const measured = await profile({
     short: values.short,
     single: values.single,
-    say: (line) => void process.stderr.write(`${line}\n`),
+    log: (line) => void process.stderr.write(`${line}\n`),
   });
   process.stdout.write(`${table(measured)}\n`);
   const stages = folder === null ? [] : stagesOf(folder);

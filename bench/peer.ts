@@ -35,9 +35,9 @@ export interface Running {
 
 export interface Talker {
   readonly child: ChildProcess;
-  tell(order: string, count: number): void;
+  send(order: string, count: number): void;
   /** What follows the next line that begins with this word. */
-  heard(word: string): Promise<string>;
+  receive(name: string): Promise<string>;
   /** Steps, as it reported last. */
   done(): number;
 }
@@ -64,7 +64,7 @@ export async function startTalker(
   spawned.push(child);
   // It is heard by its exit.
   child.stdin.on("error", () => undefined);
-  const waiting = new Map<string, (said: string) => void>();
+  const waiting = new Map<string, (text: string) => void>();
   const exited = once(child, "exit").then(([code]) => {
     throw new Error(`${[command, ...args].join(" ")} ended by itself (${code})`);
   });
@@ -72,18 +72,18 @@ export async function startTalker(
   let done = 0;
   createInterface({ input: child.stdout }).on("line", (line) => {
     const at = line.search(/[ :]|$/);
-    const word = line.slice(0, at);
-    if (word === "done") done = Number(line.slice(at));
-    else waiting.get(word)?.(line.slice(at + 1));
+    const name = line.slice(0, at);
+    if (name === "done") done = Number(line.slice(at));
+    else waiting.get(name)?.(line.slice(at + 1));
   });
-  const heard = (word: string) =>
-    Promise.race([exited, new Promise<string>((resolve) => waiting.set(word, resolve))]);
-  await heard("ready");
+  const receive = (name: string) =>
+    Promise.race([exited, new Promise<string>((resolve) => waiting.set(name, resolve))]);
+  await receive("ready");
   return Object.freeze({
     child,
-    heard,
+    receive,
     done: () => done,
-    tell: (order, count) => void child.stdin.write(`${order} ${count}\n`),
+    send: (order, count) => void child.stdin.write(`${order} ${count}\n`),
   } satisfies Talker);
 }
 
@@ -108,19 +108,19 @@ export async function measurePeer(
     const { work, load } = running;
     const { stepsARun, runsOpen } = peer;
     relay = setInterval(
-      () => load.tell("allow", runsOpen + Math.floor(work.done() / stepsARun)),
+      () => load.send("allow", runsOpen + Math.floor(work.done() / stepsARun)),
       RELAY_MS,
     );
     await wait(warmS * 1_000);
-    const look = async () => ({
+    const sample = async () => ({
       ...(await databaseUsed()),
       done: work.done(),
       at: performance.now(),
       ...cpuOf(running),
     });
-    const before = await look();
+    const before = await sample();
     await wait(measureS * 1_000);
-    const after = await look();
+    const after = await sample();
     clearInterval(relay);
     const checkedSteps = await check(peer, running);
     const runAlone = peer.alone ? await measureAlone(work, alone) : {};
@@ -157,24 +157,24 @@ function cpuOf({ work, load, servers }: Running) {
 
 /** How many steps were done, each once. */
 async function check(peer: Peer, { work, load }: Running): Promise<number> {
-  load.tell("stop", 0);
-  const begun = Number(await load.heard("begun"));
+  load.send("stop", 0);
+  const begun = Number(await load.receive("begun"));
   const steps = begun * peer.stepsARun;
   for (const from = performance.now(); work.done() < steps; await wait(LOOK_MS))
     if (hasEnded(work.child) || performance.now() - from > DRAIN_MS)
       throw new Error(`it did ${work.done()} steps of ${steps}, and then no more`);
-  work.tell("check", begun);
+  work.send("check", begun);
   const fault = await Promise.race([
-    work.heard("right").then(() => null),
-    work.heard("wrong").then((said) => said.trim()),
+    work.receive("right").then(() => null),
+    work.receive("wrong").then((text) => text.trim()),
   ]);
   if (fault !== null) throw new Error(fault);
   return steps;
 }
 
 async function measureAlone(work: Talker, runs: number) {
-  work.tell("alone", runs);
-  const [alone_p50_ms = Number.NaN, alone_p99_ms = Number.NaN] = (await work.heard("alone"))
+  work.send("alone", runs);
+  const [alone_p50_ms = Number.NaN, alone_p99_ms = Number.NaN] = (await work.receive("alone"))
     .split(" ")
     .map(Number);
   return { alone_p50_ms, alone_p99_ms };

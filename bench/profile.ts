@@ -5,7 +5,7 @@ export interface Wish {
   readonly short: boolean;
   /** One task in a call, where a profile knows the difference. */
   readonly single: boolean;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface Measured {

@@ -26,8 +26,8 @@ export function stagesOf(folder: string): readonly { part: string; share: number
   const shares = new Map<string, number>();
   for (const [part, us] of spent) {
     const share = us / total;
-    const told = share < SHARE_MIN ? OTHERS : part;
-    shares.set(told, (shares.get(told) ?? 0) + share);
+    const name = share < SHARE_MIN ? OTHERS : part;
+    shares.set(name, (shares.get(name) ?? 0) + share);
   }
   return [...shares].map(([part, share]) => ({ part, share })).sort((a, b) => b.share - a.share);
 }

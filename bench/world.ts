@@ -121,7 +121,7 @@ export async function openWorld(
   await admin.query("create extension pg_stat_statements; grant pg_checkpoint to drover");
   const databaseUsed = await watchDatabase(admin, ["drover"]);
   return Object.freeze({
-    address: server.said,
+    address: server.firstLine,
     database,
     connectionString,
     async used() {
@@ -157,25 +157,25 @@ export async function openWorld(
 export async function startProgram(
   name: string,
   args: readonly string[],
-): Promise<{ child: ChildProcess; said: string }> {
+): Promise<{ child: ChildProcess; firstLine: string }> {
   const flags = name === SERVER_PROGRAM ? serverFlags : [];
   const child = spawn(process.execPath, [...flags, join(import.meta.dirname, name), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });
-  const [said] = await Promise.race([
+  const [firstLine] = await Promise.race([
     once(lines, "line"),
     once(child, "exit").then(() => {
       throw new Error(`${name} ended before it said anything`);
     }),
   ]);
-  return { child, said: String(said) };
+  return { child, firstLine: String(firstLine) };
 }
 
 /** A program of a benchmark that exchanges messages with its parent while it runs. */
 export interface Worker {
   send(message: number): void;
-  onMessage(hear: (message: unknown) => void): void;
+  onMessage(listener: (message: unknown) => void): void;
   /** What it has used so far. */
   cpuS(): number;
   kill(): Promise<void>;
@@ -193,7 +193,7 @@ export async function startWorker(name: string, args: readonly string[]): Promis
   ]);
   return Object.freeze({
     send: (message) => void child.send(message),
-    onMessage: (hear) => void child.on("message", hear),
+    onMessage: (listener) => void child.on("message", listener),
     cpuS: () => cpuSeconds(child.pid ?? 0),
     async kill() {
       child.kill("SIGKILL");

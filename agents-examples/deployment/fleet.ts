@@ -59,9 +59,9 @@ export function versionOf(facts: readonly Fact[], server: string): number {
 
 /** `web-01 to web-10, web-12`; in the order of the fleet. */
 export function named(some: readonly string[]): string {
-  const places = some.map((server) => servers.indexOf(server)).toSorted((a, b) => a - b);
-  const firsts = places.filter((place) => !places.includes(place - 1));
-  const lasts = places.filter((place) => !places.includes(place + 1));
+  const indexes = some.map((server) => servers.indexOf(server)).toSorted((a, b) => a - b);
+  const firsts = indexes.filter((at) => !indexes.includes(at - 1));
+  const lasts = indexes.filter((at) => !indexes.includes(at + 1));
   return firsts
     .map((first, index) => [servers[first], servers[lasts[index] ?? first]])
     .map(([first, last]) => (first === last ? first : `${first} to ${last}`))

@@ -1,6 +1,6 @@
 /** Three releases to forty servers: one goes through, two are stopped and taken back. */
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Story } from "../stage/story.ts";
 import { inRepair, named, type Release, releases, servers, versionOf, waveOf } from "./fleet.ts";
 import { naive } from "./naive.ts";
 
@@ -30,15 +30,15 @@ The third does not even start on those of the second wave. Two servers may fail,
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds(releases, states),
-    ...releases.flatMap((release) => judgeRelease(release, facts)),
-    ...judgeFleet(seed, facts),
+  check: (facts, states, { seed }) => [
+    ...checkEnds(releases, states),
+    ...releases.flatMap((release) => checkRelease(release, facts)),
+    ...checkFleet(seed, facts),
   ],
 };
 
 /** A bad release is taken back wherever it was, and went no further than the wave it failed in. */
-function judgeRelease({ run, end, brokenIn, sickIn }: Release, facts: readonly Fact[]): Problem[] {
+function checkRelease({ run, end, brokenIn, sickIn }: Release, facts: readonly Fact[]): Problem[] {
   if (end === "COMPLETED") return [];
   const of = facts.filter(({ ref }) => ref.startsWith(`${run}/`));
   const back = of.filter(({ did }) => did === "restored").map(({ key }) => key);
@@ -56,7 +56,7 @@ function judgeRelease({ run, end, brokenIn, sickIn }: Release, facts: readonly F
 }
 
 /** All run the version of the last good release, except for the one in repair. */
-function judgeFleet(seed: number, facts: readonly Fact[]): Problem[] {
+function checkFleet(seed: number, facts: readonly Fact[]): Problem[] {
   const right = releases.findLast(({ end }) => end === "COMPLETED")?.version;
   const up = servers.filter((server) => server !== inRepair(seed));
   return [...Map.groupBy(up, (server) => versionOf(facts, server))]

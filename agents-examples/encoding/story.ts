@@ -1,7 +1,7 @@
 /** A film in six chunks; one gets stuck while its agent is alive and sends heartbeats. */
 import { isDeepStrictEqual } from "node:util";
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Story } from "../stage/story.ts";
+import { checkEnds, type Story } from "../stage/story.ts";
 import { chunkCount, filmOf, stuckAt } from "./film.ts";
 import { naive } from "./naive.ts";
 
@@ -25,22 +25,22 @@ licence server, and gives it back.`,
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds([filmOf(seed)], states),
-    ...judgeFilm(filmOf(seed).run, facts).map((message) => ({ run: filmOf(seed).run, message })),
+  check: (facts, states, { seed }) => [
+    ...checkEnds([filmOf(seed)], states),
+    ...checkFilm(filmOf(seed).run, facts).map((message) => ({ run: filmOf(seed).run, message })),
   ],
 };
 
-function judgeFilm(run: string, facts: readonly Fact[]): string[] {
+function checkFilm(run: string, facts: readonly Fact[]): string[] {
   const all = (did: string) => facts.filter((fact) => fact.did === did);
-  const kept = all("taken").length - all("returned").length;
+  const unreturned = all("taken").length - all("returned").length;
   const published = all("published");
   const stored = Array.from({ length: chunkCount }, (_, index) =>
     all("stored").findLast(({ ref }) => ref === `${run}/${index + 1}`),
   );
   const checksums = stored.map((fact) => fact?.what.checksum);
   const problems: string[] = [];
-  if (kept > 0) problems.push(`${kept} seat is kept`);
+  if (unreturned > 0) problems.push(`${unreturned} seat is kept`);
   if (published.length !== 1) problems.push(`published ${published.length} times; 1 is right`);
   else if (!isDeepStrictEqual(published[0]?.what.checksums, checksums))
     problems.push("published of other chunks than were stored");

@@ -7,7 +7,7 @@ import type { Stage } from "../stage/story.ts";
 const agentCount = 3;
 /** Pages of one partition that one agent has begun. */
 const middle = 11;
-const lookEveryMs = 5;
+const pollEveryMs = 5;
 
 /** Starts the agents; returns after the blow, or when `isOver`. */
 export async function killLoader(stage: Stage, isOver: () => boolean): Promise<void> {
@@ -21,7 +21,7 @@ export async function killLoader(stage: Stage, isOver: () => boolean): Promise<v
       act(`SIGKILL for loader-${agent.pid}, in the middle of ${read?.ref}`, "killer");
       return;
     }
-    await sleep(lookEveryMs, undefined, { signal });
+    await sleep(pollEveryMs, undefined, { signal });
   }
 }
 

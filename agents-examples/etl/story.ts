@@ -1,6 +1,6 @@
 /** A day's orders in six partitions, loaded while an agent is killed: each row once. */
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Story } from "../stage/story.ts";
 import { killLoader } from "./killer.ts";
 import { naive } from "./naive.ts";
 import { centsOf, partitions, readable, rowsOf, run } from "./orders.ts";
@@ -28,14 +28,14 @@ is killed in the middle of a partition.`,
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds([{ run, end: "COMPLETED" }], states),
-    ...partitions.flatMap((partition) => judgePartition(partition, seed, facts)),
-    ...judgePublished(seed, facts),
+  check: (facts, states, { seed }) => [
+    ...checkEnds([{ run, end: "COMPLETED" }], states),
+    ...partitions.flatMap((partition) => checkPartition(partition, seed, facts)),
+    ...checkPublished(seed, facts),
   ],
 };
 
-function judgePartition(partition: string, seed: number, facts: readonly Fact[]): Problem[] {
+function checkPartition(partition: string, seed: number, facts: readonly Fact[]): Problem[] {
   const loaded = facts
     .filter(({ did, ref }) => did === "loaded" && ref === partition)
     .flatMap(({ what: { rows } }) => idsOf(rows));
@@ -50,14 +50,14 @@ function idsOf(rows: unknown): string[] {
   return Array.isArray(rows) ? rows.map(({ id }) => String(id)) : [];
 }
 
-function judgePublished(seed: number, facts: readonly Fact[]): Problem[] {
+function checkPublished(seed: number, facts: readonly Fact[]): Problem[] {
   const cents = centsOf(readable(seed).flatMap((partition) => rowsOf(seed, partition)));
   const published = facts
     .filter(({ did }) => did === "published")
     .map(({ what }) => sumOf(what.cents));
   if (published.length === 1 && published[0] === cents) return [];
-  const said = published.map((sum) => `${sum / 100} euros`).join(", ") || "nothing";
-  return [{ run, message: `published ${said}; right is ${cents / 100} euros` }];
+  const sums = published.map((sum) => `${sum / 100} euros`).join(", ") || "nothing";
+  return [{ run, message: `published ${sums}; right is ${cents / 100} euros` }];
 }
 
 function sumOf(amounts: unknown): number {

@@ -10,13 +10,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, type RunDetails } from "@drover/sdk";
 import { CutShort, createEnding, type Ending } from "../stage/ending.ts";
 import { type Follow, followRuns } from "../stage/follow.ts";
-import { type Drover, leaveNothing, makePlace, type Place, startDrover } from "../stage/place.ts";
 import { createProcesses, type Processes } from "../stage/processes.ts";
-import { verdictLines } from "../stage/tables.ts";
+import { conclusionLines } from "../stage/tables.ts";
 import { createTimeline, type Timeline } from "../stage/timeline.ts";
+import {
+  type Drover,
+  leaveNothing,
+  makeWorkspace,
+  startDrover,
+  type Workspace,
+} from "../stage/workspace.ts";
 import { fullHotel, holidays, travellersWithoutHotel } from "./demo/holidays.ts";
 import { isOver, type Killed, killWhileItWorks } from "./demo/kill.ts";
-import { judge, readLedgers } from "./demo/ledgers.ts";
+import { checkLedgers, readLedgers } from "./demo/ledgers.ts";
 import { bookNaively } from "./demo/naive.ts";
 import { type Options, readOptions, usage } from "./demo/options.ts";
 import { insideSteps, nextSteps, type Outcome, right, summary, writeJson } from "./demo/report.ts";
@@ -39,7 +45,7 @@ And one agent is going to be killed.
 
 interface Stage {
   readonly options: Options;
-  readonly place: Place;
+  readonly workspace: Workspace;
   readonly processes: Processes;
   readonly timeline: Timeline;
   readonly ending: Ending;
@@ -52,12 +58,12 @@ interface Ended {
 }
 
 async function play(stage: Stage): Promise<Ended> {
-  const { options, place, processes, timeline } = stage;
+  const { options, workspace, processes, timeline } = stage;
   console.log(intro);
   timeline.head();
   const [drover, services] = await Promise.all([
-    startDrover(place, processes, null, options.trace),
-    startServices(place, processes, options.seed),
+    startDrover(workspace, processes, null, options.trace),
+    startServices(workspace, processes, options.seed),
   ]);
   timeline.act(`PostgreSQL and Drover are up at ${drover.address}, and three remote services`);
   return { drover, outcome: await bookHolidays(stage, drover, services) };
@@ -65,13 +71,13 @@ async function play(stage: Stage): Promise<Ended> {
 
 /** Prints and writes the results; with --keep, returns only after Ctrl-C. */
 async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<number> {
-  const { options, place, timeline, ending } = stage;
+  const { options, workspace, timeline, ending } = stage;
   ending.lift();
   timeline.flush();
   console.log(`\n${summary(outcome)}\n`);
   if (options.json !== null) writeJson(options.json, outcome);
   if (options.keep) {
-    console.log(insideSteps(drover, outcome.killed?.held[0], place.folder));
+    console.log(insideSteps(drover, outcome.killed?.held[0], workspace.folder));
     await ending.never().catch((reason: unknown) => console.log(`\n${textOf(reason)}`));
   } else {
     console.log(nextSteps);
@@ -80,23 +86,23 @@ async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<numbe
 }
 
 /** The exit code is that of the ledgers, as ever. */
-async function playNaively({ options, place, processes, timeline, ending }: Stage) {
+async function playNaively({ options, workspace, processes, timeline, ending }: Stage) {
   console.log(intro);
   timeline.head();
-  const services = await startServices(place, processes, options.seed);
+  const services = await startServices(workspace, processes, options.seed);
   await bookNaively(services, ending.signal, timeline.act);
   await sleep(lateEffectMs, undefined, { signal: ending.signal });
   timeline.flush();
   const wanted = new Map(holidays.map(({ run, end }) => [run, end]));
-  const problems = judge(holidays, wanted, readLedgers(ledgerFiles(place)));
-  console.log(`\n${verdictLines(problems, right).join("\n")}`);
+  const problems = checkLedgers(holidays, wanted, readLedgers(ledgerFiles(workspace)));
+  console.log(`\n${conclusionLines(problems, right).join("\n")}`);
   return problems.length === 0 ? exitCodes.right : exitCodes.failed;
 }
 
 async function bookHolidays(stage: Stage, drover: Drover, services: Services): Promise<Outcome> {
-  const { options, place, processes, timeline, ending, startedTime } = stage;
+  const { options, workspace, processes, timeline, ending, startedTime } = stage;
   const { signal } = ending;
-  const files = ledgerFiles(place);
+  const files = ledgerFiles(workspace);
   const { address } = drover;
   const start = (kind: ServiceKind) => {
     const of = { address, service: services[kind], trace: options.trace };
@@ -114,12 +120,12 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
     timeline.act(`${holidays.length} runs of ${workflow} scheduled`);
     const runs = holidays.map(({ run }) => run);
     const follow = followRuns({ client, runs, onNews: timeline.news, signal, isOver });
-    ending.waitFor(() => tellOpen(openRuns(follow)));
+    ending.waitFor(() => describeOpen(openRuns(follow)));
     const strike = killWhileItWorks({
       kind: "hotel",
       agent: hotelAgent,
       startAnother: () => start("hotel"),
-      onKilled: (killed) => tellKill(timeline, killed),
+      onKilled: (killed) => showKill(timeline, killed),
       runs: holidays.length,
       follow,
       ledger: files.hotel,
@@ -129,11 +135,11 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
     await sleep(lateEffectMs, undefined, { signal });
     const details = follow.details();
     const ledgers = readLedgers(files);
-    const problems = judge(holidays, statesOf(details), ledgers);
+    const problems = checkLedgers(holidays, statesOf(details), ledgers);
     const tookMs = Date.now() - startedTime.getTime();
     return {
       seed: options.seed,
-      folder: place.folder,
+      folder: workspace.folder,
       started: processes.started(),
       startedTime,
       tookMs,
@@ -160,7 +166,7 @@ async function scheduleAll(client: Client, signal: AbortSignal): Promise<string>
   return name;
 }
 
-function tellKill(timeline: Timeline, { agent, held, bookedUnreported }: Killed): void {
+function showKill(timeline: Timeline, { agent, held, bookedUnreported }: Killed): void {
   timeline.act(`SIGKILL for ${agent}, in the middle of ${held.join(", ")}`);
   if (bookedUnreported.length === 0) return;
   timeline.act(`booked but not reported: ${bookedUnreported.join(", ")}`);
@@ -174,7 +180,7 @@ function openRuns(follow: Follow): string[] {
   });
 }
 
-function tellOpen(runs: readonly string[]): string {
+function describeOpen(runs: readonly string[]): string {
   const named = runs.slice(0, openNamedMax).join(", ");
   return `${runs.length} runs have not ended: ${named}${runs.length > openNamedMax ? ", ..." : ""}`;
 }
@@ -197,14 +203,14 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const startedTime = new Date();
   const ending = createEnding(limitMs);
-  const place = makePlace("holiday", options.dataDir);
+  const workspace = makeWorkspace("holiday", options.dataDir);
   const processes = createProcesses({
-    logFolder: place.logs,
+    logFolder: workspace.logs,
     onLost: (message) => ending.cutShort(message, exitCodes.failed),
   });
   const timeline = createTimeline(startedTime.getTime(), "demo", (line) => console.log(line));
   try {
-    const stage = { options, place, processes, timeline, ending, startedTime };
+    const stage = { options, workspace, processes, timeline, ending, startedTime };
     if (options.naive) return await Promise.race([playNaively(stage), ending.never()]);
     return await conclude(stage, await Promise.race([play(stage), ending.never()]));
   } catch (error) {
@@ -212,7 +218,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`\ndemo: ${textOf(error)}`);
     return error instanceof CutShort ? error.exitCode : exitCodes.failed;
   } finally {
-    await leaveNothing(place, processes);
+    await leaveNothing(workspace, processes);
   }
 }
 

@@ -3,10 +3,10 @@ import type { NaiveStage } from "../stage/story.ts";
 import { type Order, ordersOf } from "./orders.ts";
 
 export async function naive({ seed, remote, act }: NaiveStage): Promise<void> {
-  async function fulfil({ run: ref, euros, word }: Order): Promise<void> {
+  async function fulfil({ run: ref, euros, approval }: Order): Promise<void> {
     const call = { key: ref, body: { ref, euros } };
     await remote("warehouse/reserve", call);
-    if (euros > 500 && word !== "approve") throw new Error("it is not approved");
+    if (euros > 500 && approval !== "approve") throw new Error("it is not approved");
     await remote("bank/charge", call);
     await remote("carrier/ship", call);
     await remote("mail/tell", { key: ref, body: { ref, shipped: true } });

@@ -6,7 +6,7 @@ export interface Order {
   readonly euros: number;
   readonly trouble: string;
   /** What the approver says; null: nothing, and nobody asks him below the limit. */
-  readonly word: "approve" | "reject" | null;
+  readonly approval: "approve" | "reject" | null;
   readonly end: "COMPLETED" | "COMPENSATED" | "FAILED";
 }
 
@@ -15,13 +15,13 @@ interface Kind extends Omit<Order, "run"> {
   readonly faults: Readonly<Record<string, readonly Fault[]>>;
 }
 
-const plain = { euros: 80, word: null, faults: {}, end: "COMPLETED" } as const;
+const plain = { euros: 80, approval: null, faults: {}, end: "COMPLETED" } as const;
 const unknownAddress = ["no-address"];
 
 const kinds: readonly Kind[] = [
   { ...plain, trouble: "none" },
-  { ...plain, trouble: "large, approved", euros: 900, word: "approve" },
-  { ...plain, trouble: "large, rejected", euros: 2_000, word: "reject", end: "COMPENSATED" },
+  { ...plain, trouble: "large, approved", euros: 900, approval: "approve" },
+  { ...plain, trouble: "large, rejected", euros: 2_000, approval: "reject", end: "COMPENSATED" },
   { ...plain, trouble: "large, nobody decides", euros: 1_200, end: "COMPENSATED" },
   {
     ...plain,
@@ -48,19 +48,19 @@ const kinds: readonly Kind[] = [
   { ...plain, trouble: "sold out", faults: { "warehouse/reserve": ["sold-out"] }, end: "FAILED" },
 ];
 
-function dealt(seed: number): readonly (Kind & { readonly run: string })[] {
+function assigned(seed: number): readonly (Kind & { readonly run: string })[] {
   return shuffled(seed, kinds).map((kind, index) => ({ ...kind, run: `order-${index + 1}` }));
 }
 
 /** One of each trouble; the seed says which order meets which. */
 export function ordersOf(seed: number): readonly Order[] {
-  return dealt(seed);
+  return assigned(seed);
 }
 
 /** By path and order. */
 export function faultsOf(seed: number): Readonly<Record<string, readonly Fault[]>> {
   return Object.fromEntries(
-    dealt(seed).flatMap(({ run, faults }) =>
+    assigned(seed).flatMap(({ run, faults }) =>
       Object.entries(faults).map(([path, row]) => [`${path} ${run}`, row]),
     ),
   );

@@ -1,6 +1,6 @@
 /** Eight orders: a person decides on large ones, and some cannot be shipped once they are paid. */
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Stage, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Stage, type Story } from "../stage/story.ts";
 import { naive } from "./naive.ts";
 import { type Order, ordersOf } from "./orders.ts";
 
@@ -30,35 +30,35 @@ address, and the line breaks while one of them is undone. The customer is notifi
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds(ordersOf(seed), states),
-    ...ordersOf(seed).flatMap((order) => judgeOrder(order, facts)),
+  check: (facts, states, { seed }) => [
+    ...checkEnds(ordersOf(seed), states),
+    ...ordersOf(seed).flatMap((order) => checkOrder(order, facts)),
   ],
 };
 
 /** The approver reads the open approvals, and decides. */
-async function decide({ client, signal }: Stage, { run, word, euros }: Order): Promise<void> {
-  if (word === null) return;
+async function decide({ client, signal }: Stage, { run, approval, euros }: Order): Promise<void> {
+  if (approval === null) return;
   for await (const { steps } of client.watchRun({ key: run }, { signal })) {
     if (steps.find(({ id }) => id === "approve")?.state !== "WAITING") continue;
     const comment = `${euros} euros`;
-    const decision = { decision: word, approver, roles: ["sales"], comment, signal };
+    const decision = { decision: approval, approver, roles: ["sales"], comment, signal };
     await client.decide({ key: run }, "approve", decision);
     return;
   }
 }
 
-function judgeOrder({ run, end, trouble }: Order, facts: readonly Fact[]): Problem[] {
+function checkOrder({ run, end, trouble }: Order, facts: readonly Fact[]): Problem[] {
   const of = facts.filter(({ ref }) => ref === run);
   const count = (did: string) => of.filter((fact) => fact.did === did).length;
   const paid = count("charged") - count("refunded");
   const held = count("reserved") - count("put back");
   const shipped = count("shipped");
   const right = end === "COMPLETED" ? 1 : 0;
-  const told = of.filter(
+  const notified = of.filter(
     ({ did, what }) => did === "told" && what.shipped === (right === 1),
   ).length;
-  if (paid === right && held === right && shipped === right && told === 1) return [];
-  const was = `paid ${paid}, stock taken ${held}, parcels ${shipped}, told the truth ${told}`;
+  if (paid === right && held === right && shipped === right && notified === 1) return [];
+  const was = `paid ${paid}, stock taken ${held}, parcels ${shipped}, told the truth ${notified}`;
   return [{ run, message: `${was}; right is ${right}, ${right}, ${right}, 1 (${trouble})` }];
 }

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@drover/sdk";
-import { readAgentPlace } from "../stage/agent-place.ts";
+import { readAgentSettings } from "../stage/agent-settings.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 const client = createClient({ address });
-const lookEveryMs = 100;
+const pollEveryMs = 100;
 const going = new AbortController();
 process.once("SIGTERM", () => going.abort());
 const { signal } = going;
@@ -37,7 +37,7 @@ async function answerAll(): Promise<void> {
 try {
   for (;;) {
     await answerAll();
-    await sleep(lookEveryMs, undefined, { signal });
+    await sleep(pollEveryMs, undefined, { signal });
   }
 } catch (error) {
   if (!signal.aborted) throw error;

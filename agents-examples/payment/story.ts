@@ -1,6 +1,6 @@
 /** Nine payments over a card service that breaks, throttles, and loses callbacks and outcomes. */
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Story } from "../stage/story.ts";
 import { naive } from "./naive.ts";
 import { type Payment, paymentsOf } from "./payments.ts";
 
@@ -29,13 +29,13 @@ twice cannot even tell when it is asked. One card is declined, one expires too e
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds(paymentsOf(seed), states),
-    ...paymentsOf(seed).flatMap((payment) => judgePayment(payment, facts)),
+  check: (facts, states, { seed }) => [
+    ...checkEnds(paymentsOf(seed), states),
+    ...paymentsOf(seed).flatMap((payment) => checkPayment(payment, facts)),
   ],
 };
 
-function judgePayment({ run, end, trouble }: Payment, facts: readonly Fact[]): Problem[] {
+function checkPayment({ run, end, trouble }: Payment, facts: readonly Fact[]): Problem[] {
   const count = (did: string) =>
     facts.filter((fact) => fact.ref === run && fact.did === did).length;
   const captured = count("captured");

@@ -1,6 +1,6 @@
 /** The environments of the story: what each consists of, what is odd, and how each has to end. */
 import { createSeededRandom } from "../stage/seeded-random.ts";
-import type { Deal } from "../stage/story.ts";
+import type { StoryParameters } from "../stage/story.ts";
 
 /** In an order in which one after the other can be made. */
 export const kinds: readonly string[] = [
@@ -39,7 +39,7 @@ export interface Environment {
 
 export const regions = { region: "north", second_region: "south" };
 
-export function environmentsOf({ seed, runs }: Deal): readonly Environment[] {
+export function environmentsOf({ seed, runs }: StoryParameters): readonly Environment[] {
   return Array.from({ length: runs ?? runsDefault }, (_, index) => {
     const run = `env-${String(index + 1).padStart(2, "0")}`;
     const odd = oddOf(seed, run);

@@ -7,7 +7,7 @@ import type { Body } from "../stage/remote.ts";
 import type { NaiveStage } from "../stage/story.ts";
 import { environmentsOf, kinds, regions } from "./environments.ts";
 
-export async function naive({ remote, act, ...deal }: NaiveStage): Promise<void> {
+export async function naive({ remote, act, ...parameters }: NaiveStage): Promise<void> {
   async function ask(run: string, kind: string): Promise<Body> {
     const ref = `${run}/${kind}`;
     const call = { key: ref, body: { ref, kind, region: regions.region } };
@@ -17,7 +17,7 @@ export async function naive({ remote, act, ...deal }: NaiveStage): Promise<void>
     });
   }
 
-  for (const { run } of environmentsOf(deal)) {
+  for (const { run } of environmentsOf(parameters)) {
     let made = 0;
     try {
       for (const kind of kinds) {

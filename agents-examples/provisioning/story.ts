@@ -1,6 +1,6 @@
 /** Environments of eighteen resources each, in a cloud of which every eighth call goes wrong. */
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Story } from "../stage/story.ts";
 import { type Environment, environmentsOf, faultShare, kinds, regions } from "./environments.ts";
 import { naive } from "./naive.ts";
 
@@ -28,27 +28,27 @@ the end of the quota in the middle, with half of the nodes made.`,
 
   naive,
 
-  judge: (facts, states, deal) => {
+  check: (facts, states, parameters) => {
     const byRun = Map.groupBy(facts, ({ ref }) => ref.split("/")[0]);
-    const environments = environmentsOf(deal);
+    const environments = environmentsOf(parameters);
     return [
-      ...judgeEnds(environments, states),
-      ...environments.flatMap((one) => judgeEnvironment(one, byRun.get(one.run) ?? [])),
+      ...checkEnds(environments, states),
+      ...environments.flatMap((one) => checkEnvironment(one, byRun.get(one.run) ?? [])),
     ];
   },
 };
 
-function judgeEnvironment({ run, end, odd }: Environment, facts: readonly Fact[]): Problem[] {
+function checkEnvironment({ run, end, odd }: Environment, facts: readonly Fact[]): Problem[] {
   const keys = (did: string) =>
     new Set(facts.filter((fact) => fact.did === did).map(({ key }) => key));
   const begun = keys("begun");
   const ready = keys("ready");
   const deleted = keys("deleted");
-  const standing = begun.difference(deleted);
-  const whole = standing.intersection(ready);
+  const active = begun.difference(deleted);
+  const whole = active.intersection(ready);
   const right = end === "COMPLETED" ? kinds.length : 0;
-  if (standing.size === right && whole.size === right) return [];
+  if (active.size === right && whole.size === right) return [];
   const why = odd === null ? "" : ` (${odd})`;
-  const message = `${whole.size} resources and ${standing.size - whole.size} half-made are left`;
+  const message = `${whole.size} resources and ${active.size - whole.size} half-made are left`;
   return [{ run, message: `${message}; right is ${right}${why}` }];
 }

@@ -44,7 +44,7 @@ export function hasEnded({ run }: RunDetails): boolean {
 export function followRuns(options: FollowOptions): Follow {
   const { client, runs, onNews, signal, isOver = hasEnded } = options;
   const details = new Map<string, RunDetails>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   async function look(run: string): Promise<RunDetails> {
     const history = { attempts: true, interventions: true, escalations: true, decisions: true };
@@ -54,8 +54,8 @@ export function followRuns(options: FollowOptions): Follow {
     if (before !== undefined && before.run.version > found.run.version) return before;
     details.set(run, found);
     for (const [name, news] of newsOf(run, found, isOver)) {
-      if (told.has(name)) continue;
-      told.add(name);
+      if (reported.has(name)) continue;
+      reported.add(name);
       onNews(news);
     }
     return found;

@@ -19,7 +19,7 @@ async function serve(): Promise<void> {
   const dataDir = values["data-dir"];
   if (dataDir === undefined) throw new Error("--data-dir is missing; give the folder of the data");
   // Counts from the start on: a signal that comes early is obeyed when the server is up.
-  const told = once(process, "SIGTERM");
+  const stopRequested = once(process, "SIGTERM");
   const url = values["database-url"];
   const database = url
     ? ({ kind: "url", url } as const)
@@ -29,7 +29,7 @@ async function serve(): Promise<void> {
   const server = await startServer({ address: "127.0.0.1:0", database, trace });
   const { address, connectionString } = server;
   process.stdout.write(`${JSON.stringify({ address, connectionString })}\n`);
-  await told;
+  await stopRequested;
   await server.stop();
 }
 

@@ -20,14 +20,14 @@ export interface RunSpec extends Pick<ScheduleSpec, "labels" | "concurrency"> {
 }
 
 /** What the command line says of the cases of a story. */
-export interface Deal {
+export interface StoryParameters {
   readonly seed: number;
   /** How many; null: as many as the story wants. Most stories have a fixed number. */
   readonly runs: number | null;
 }
 
 /** What a story may do while it is told. */
-export interface Stage extends Deal {
+export interface Stage extends StoryParameters {
   readonly client: Client;
   /** Aborted when the story is cut short. */
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export interface Stage extends Deal {
 }
 
 /** What the naive caller has: the same services, with the same faults. */
-export interface NaiveStage extends Deal {
+export interface NaiveStage extends StoryParameters {
   readonly remote: Remote;
   readonly signal: AbortSignal;
   readonly act: (text: string, who?: string) => void;
@@ -58,17 +58,17 @@ export interface Story {
   readonly play: (stage: Stage) => Promise<void>;
   readonly naive: (stage: NaiveStage) => Promise<void>;
   /** What is wrong in the ledgers, or with the ends of runs; `states` is null after `naive`. */
-  readonly judge: (
+  readonly check: (
     facts: readonly Fact[],
     states: ReadonlyMap<string, string> | null,
-    deal: Deal,
+    parameters: StoryParameters,
   ) => readonly Problem[];
   /** The naive caller is let loose too, on services of its own, and the failures are compared. */
   readonly compares?: boolean;
 }
 
 /** Runs that did not end as they had to; the naive caller has none. */
-export function judgeEnds(
+export function checkEnds(
   wanted: readonly { readonly run: string; readonly end: string }[],
   states: ReadonlyMap<string, string> | null,
 ): readonly Problem[] {

@@ -32,7 +32,7 @@ export function interventionTable(details: ReadonlyMap<string, RunDetails>): str
 }
 
 /** The judgement of the ledgers: good news in one line, or each thing that is wrong. */
-export function verdictLines(
+export function conclusionLines(
   problems: readonly { readonly run: string; readonly message: string }[],
   good: string,
 ): readonly string[] {

@@ -5,7 +5,7 @@
  */
 import { styleText } from "node:util";
 import type { News } from "./follow.ts";
-import { type Told, tell } from "./telling.ts";
+import { describe, type NewsLine } from "./news-lines.ts";
 
 export interface Timeline {
   /** Prints the names of the columns. */
@@ -17,12 +17,12 @@ export interface Timeline {
   readonly flush: () => void;
 }
 
-interface Line extends Told {
+interface Line extends NewsLine {
   readonly atMs: number;
   readonly run: string;
 }
 
-export type Tone = Told["tone"];
+export type Tone = NewsLine["tone"];
 
 /** What is told of one moment by two answers arrives within this time. */
 const holdMs = 300;
@@ -73,8 +73,8 @@ export function createTimeline(
     act: (text: string, who = narrator) =>
       void waiting.push({ atMs: Date.now(), run: "", who, text, tone: "act" }),
     news(news: News) {
-      const told = tell(news);
-      if (told !== null) waiting.push({ ...told, run: news.run, atMs: news.at.getTime() });
+      const entry = describe(news);
+      if (entry !== null) waiting.push({ ...entry, run: news.run, atMs: news.at.getTime() });
     },
     flush: () => flush(),
   });

@@ -10,7 +10,7 @@ const agentCount = 3;
 const killCount = 5;
 /** Facts from one kill to the next, at most: the last one comes by the 25th of 30 facts. */
 const factsMax = 5;
-const lookEveryMs = 5;
+const pollEveryMs = 5;
 
 type KillerStage = Pick<Stage, "seed" | "start" | "facts" | "act" | "signal">;
 
@@ -24,7 +24,7 @@ export async function killAgents(stage: KillerStage, isOver: () => boolean): Pro
   let atFacts = 0;
   for (let kills = 0; kills < killCount; kills++) {
     atFacts += 1 + below(factsMax);
-    while (facts().length < atFacts && !isOver()) await sleep(lookEveryMs, undefined, { signal });
+    while (facts().length < atFacts && !isOver()) await sleep(pollEveryMs, undefined, { signal });
     const agent = agents.shift();
     if (isOver() || agent === undefined) return;
     await agent.kill();

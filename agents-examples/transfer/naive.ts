@@ -3,8 +3,8 @@ import type { NaiveStage } from "../stage/story.ts";
 import { type Transfer, transfersOf } from "./transfers.ts";
 
 export async function naive({ seed, remote, act }: NaiveStage): Promise<void> {
-  async function transfer({ run: ref, from, to, cents, words }: Transfer): Promise<void> {
-    if (words.some(({ verdict }) => verdict === "reject")) throw new Error("it is not approved");
+  async function transfer({ run: ref, from, to, cents, votes }: Transfer): Promise<void> {
+    if (votes.some(({ vote }) => vote === "reject")) throw new Error("it is not approved");
     const call = { key: ref, body: { ref, from, to, cents } };
     await remote("bank/check", call);
     await remote("bank/debit", call);

@@ -1,7 +1,7 @@
 /** Sixteen transfers while the agents that make them are killed: no cent appears or is lost. */
 import { DroverCallError } from "@drover/sdk";
 import type { Fact } from "../stage/books.ts";
-import { judgeEnds, type Problem, type Stage, type Story } from "../stage/story.ts";
+import { checkEnds, type Problem, type Stage, type Story } from "../stage/story.ts";
 import { killAgents } from "./killer.ts";
 import { naive } from "./naive.ts";
 import { type Transfer, transfersOf } from "./transfers.ts";
@@ -37,20 +37,20 @@ right after the bank has done something. Two transfers are large, and need two a
 
   naive,
 
-  judge: (facts, states, { seed }) => [
-    ...judgeEnds(transfersOf(seed), states),
-    ...transfersOf(seed).flatMap((transfer) => judgeTransfer(transfer, facts)),
-    ...judgeSum(facts),
+  check: (facts, states, { seed }) => [
+    ...checkEnds(transfersOf(seed), states),
+    ...transfersOf(seed).flatMap((transfer) => checkTransfer(transfer, facts)),
+    ...checkSum(facts),
   ],
 };
 
 /** The treasury decides on large transfers; the requester is refused as an approver. */
-async function decide({ client, signal, act }: Stage, { run, words }: Transfer): Promise<void> {
-  if (words.length === 0) return;
+async function decide({ client, signal, act }: Stage, { run, votes }: Transfer): Promise<void> {
+  if (votes.length === 0) return;
   for await (const { steps } of client.watchRun({ key: run }, { signal }))
     if (steps.find(({ id }) => id === "approve")?.state === "WAITING") break;
-  for (const { by: approver, verdict } of words) {
-    const decision = { decision: verdict, approver, roles: ["treasury"], signal };
+  for (const { by: approver, vote } of votes) {
+    const decision = { decision: vote, approver, roles: ["treasury"], signal };
     try {
       await client.decide({ key: run }, "approve", decision);
     } catch (error) {
@@ -60,7 +60,7 @@ async function decide({ client, signal, act }: Stage, { run, words }: Transfer):
   }
 }
 
-function judgeTransfer({ run, end, to }: Transfer, facts: readonly Fact[]): Problem[] {
+function checkTransfer({ run, end, to }: Transfer, facts: readonly Fact[]): Problem[] {
   const count = (did: string) =>
     facts.filter((fact) => fact.ref === run && fact.did === did).length;
   const taken = count("debited") - count("reversed");
@@ -71,7 +71,7 @@ function judgeTransfer({ run, end, to }: Transfer, facts: readonly Fact[]): Prob
 }
 
 /** What left the accounts and did not come back to any. */
-function judgeSum(facts: readonly Fact[]): Problem[] {
+function checkSum(facts: readonly Fact[]): Problem[] {
   const missing = facts.reduce((sum, { did, what }) => {
     const cents = Number(what.cents);
     return did === "debited" ? sum + cents : sum - cents;

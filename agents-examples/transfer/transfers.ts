@@ -12,12 +12,12 @@ export interface Transfer {
   readonly cents: number;
   readonly requester: string;
   /** Those who decide on a large one, in this order. */
-  readonly words: readonly { readonly by: string; readonly verdict: "approve" | "reject" }[];
+  readonly votes: readonly { readonly by: string; readonly vote: "approve" | "reject" }[];
   readonly end: "COMPLETED" | "COMPENSATED" | "FAILED";
 }
 
-const small = { requester: "Rita", words: [], end: "COMPLETED" } as const;
-const said = (by: string, verdict: "approve" | "reject" = "approve") => ({ by, verdict });
+const small = { requester: "Rita", votes: [], end: "COMPLETED" } as const;
+const voted = (by: string, vote: "approve" | "reject" = "approve") => ({ by, vote });
 
 /** What the odd ones are; the seed says where they go, and deals all the others. */
 const odd: readonly (Partial<Transfer> & Pick<Transfer, "run">)[] = [
@@ -27,12 +27,12 @@ const odd: readonly (Partial<Transfer> & Pick<Transfer, "run">)[] = [
     cents: 250_000,
     requester: "Tess",
     // Her own word does not count, so it takes two others.
-    words: [said("Tess"), said("Tom"), said("Theo")],
+    votes: [voted("Tess"), voted("Tom"), voted("Theo")],
   },
   {
     run: "transfer-13",
     cents: 400_000,
-    words: [said("Tom"), said("Tess", "reject")],
+    votes: [voted("Tom"), voted("Tess", "reject")],
     end: "FAILED",
   },
 ];

@@ -52,7 +52,7 @@ if (role === "load") {
         }),
     work: {
       tally,
-      judge: async (runs) => [
+      check: async (runs) => [
         ["workflows", await count("dbos.workflow_status where status = 'SUCCESS'"), runs],
         ["others", await count("dbos.workflow_status where status <> 'SUCCESS'"), 0],
         ["steps", await count("dbos.operation_outputs"), runs * STEPS],

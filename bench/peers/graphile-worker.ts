@@ -47,7 +47,7 @@ if (role === "load") {
   serve({
     work: {
       tally,
-      async judge() {
+      async check() {
         const { rows } = await client.query<{ left: number }>(
           "select count(*)::int as left from graphile_worker._private_jobs",
         );

@@ -54,7 +54,7 @@ if (role === "load") {
   serve({
     work: {
       tally,
-      async judge(runs) {
+      async check(runs) {
         const { rows } = await client.query<{ done: number; left: number }>(
           `select count(*) filter (where state = 'completed')::int as done,
                   count(*) filter (where state <> 'completed')::int as left

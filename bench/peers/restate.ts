@@ -47,7 +47,7 @@ else {
     load,
     work: {
       tally,
-      async judge() {
+      async check() {
         const query = "select count(*) as n from sys_invocation where status <> 'completed'";
         const answer = await call(`${admin}/query`, JSON.stringify({ query }));
         return [["invocations that have not ended", countOf(answer), 0]];

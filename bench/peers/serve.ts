@@ -14,7 +14,7 @@ export const STEPS = 3;
 export const INPUT = { order: 4711, to: "Lisbon", seats: 2 };
 const TELL_MS = 20;
 /** A product may write down the end of a run after its last step, with others. */
-const SETTLE = { looks: 50, everyMs: 200 };
+const SETTLE = { polls: 50, everyMs: 200 };
 
 /** The side that begins runs: so many in a call, so many calls at a time. */
 export interface Load {
@@ -27,17 +27,17 @@ export interface Load {
 export interface Work {
   readonly tally: Tally;
   /** What the product's own tables say, once so many runs have ended: what it is, and is to be. */
-  judge(runs: number): Promise<readonly (readonly [what: string, is: number, toBe: number])[]>;
+  check(runs: number): Promise<readonly (readonly [what: string, is: number, toBe: number])[]>;
 }
 
 export function serve({ load, work }: { load?: Load; work?: Work }): void {
   const loading = load && createLoading(load);
-  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
   const answer: Readonly<Record<string, (count: number) => void>> = {
     allow: (count) => loading?.allow(count),
-    stop: async () => say(`begun ${await loading?.stop()}`),
-    check: async (runs) => say(work ? await judged(work, runs) : "wrong: nobody to ask"),
-    alone: async (runs) => load && work && say(`alone ${await aloneOf({ load, work }, runs)}`),
+    stop: async () => print(`begun ${await loading?.stop()}`),
+    check: async (runs) => print(work ? await checked(work, runs) : "wrong: nobody to ask"),
+    alone: async (runs) => load && work && print(`alone ${await aloneOf({ load, work }, runs)}`),
   };
   createInterface({ input: process.stdin }).on("line", (line) => {
     const [order = "", count] = line.split(" ");
@@ -45,15 +45,15 @@ export function serve({ load, work }: { load?: Load; work?: Work }): void {
   });
   // Its parent is gone.
   process.stdin.on("end", () => process.exit(1));
-  say("ready");
-  if (work) setInterval(() => say(`done ${work.tally.done()}`), TELL_MS);
+  print("ready");
+  if (work) setInterval(() => print(`done ${work.tally.done()}`), TELL_MS);
 }
 
-async function judged({ tally, judge }: Work, runs: number): Promise<string> {
-  for (let look = 1; ; look++) {
-    const wrong = (await judge(runs)).filter(([, is, toBe]) => is !== toBe);
+async function checked({ tally, check }: Work, runs: number): Promise<string> {
+  for (let poll = 1; ; poll++) {
+    const wrong = (await check(runs)).filter(([, is, toBe]) => is !== toBe);
     if (wrong.length === 0) break;
-    if (look === SETTLE.looks)
+    if (poll === SETTLE.polls)
       return `wrong: ${wrong.map(([what, is, toBe]) => `${is} ${what}, not ${toBe}`).join(", ")}`;
     await wait(SETTLE.everyMs);
   }

@@ -42,15 +42,15 @@ export const ROOMY = {
   checkpoint_timeout: "30min",
 };
 
-export async function chain({ short, single, say }: Wish): Promise<Measured> {
+export async function chain({ short, single, log }: Wish): Promise<Measured> {
   const agents = single ? SINGLE : BATCHES;
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   try {
-    say(`${agents.many} ${agents.how === "single" ? "calls at a time" : "slots"}`);
+    log(`${agents.many} ${agents.how === "single" ? "calls at a time" : "slots"}`);
     const reached = await saturated(world, form, agents);
-    const waiting = single ? [] : [await behindBacklog(world, form, say)];
-    say("the floor: the same rows by SQL alone");
+    const waiting = single ? [] : [await behindBacklog(world, form, log)];
+    log("the floor: the same rows by SQL alone");
     const floor = await floorOf(world, form);
     const row = {
       handed_out: "at once",
@@ -70,8 +70,8 @@ export async function chain({ short, single, say }: Wish): Promise<Measured> {
 }
 
 /** The same work where each task waits for an agent first: with more rows than the floor has. */
-async function behindBacklog(world: BenchWorld, form: Form, say: Wish["say"]) {
-  say(`${BACKLOG.open} runs open, ${BACKLOG.many} slots`);
+async function behindBacklog(world: BenchWorld, form: Form, log: Wish["log"]) {
+  log(`${BACKLOG.open} runs open, ${BACKLOG.many} slots`);
   const reached = await saturated(world, form, BACKLOG);
   const floor = { floor_steps_per_s: null, floor_db_cpu_us_per_step: null };
   return {
@@ -91,11 +91,11 @@ export async function saturated(
   agents: Agents,
   addresses?: readonly string[],
 ): Promise<Reached> {
-  const measure = async (look: () => Promise<Seen>): Promise<Reached> => {
+  const measure = async (sample: () => Promise<Seen>): Promise<Reached> => {
     await wait(form.warmS * 1_000);
-    const before = await look();
+    const before = await sample();
     await wait(form.measureS * 1_000);
-    return perStep(before, await look());
+    return perStep(before, await sample());
   };
   return await saturate(world, agents, measure, addresses);
 }
@@ -115,7 +115,7 @@ export interface Seen extends Used {
 export async function saturate<Result>(
   world: Pick<BenchWorld, "used" | "address">,
   { how, many, open }: Agents,
-  measure: (look: () => Promise<Seen>) => Promise<Result>,
+  measure: (sample: () => Promise<Seen>) => Promise<Result>,
   addresses: readonly string[] = [world.address],
 ): Promise<Result> {
   const pairs = await Promise.all(

@@ -29,15 +29,15 @@ type Row = {
   readonly rows_seen: number | null;
 };
 
-export async function dashboard({ short, say }: Wish): Promise<Measured> {
+export async function dashboard({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   const executablePath = process.env.DROVER_CHROMIUM ?? "/usr/bin/chromium";
   const browser = await chromium.launch({ executablePath, args: ARGS });
   try {
     const { originals } = await makeListed(world.address, form.runs);
-    const told = (done: number, all: number) => say(`${done} of ${all} runs`);
-    await loadHistory(world.database, { of: originals, days: DAYS, say: told });
+    const reportRuns = (done: number, all: number) => log(`${done} of ${all} runs`);
+    await loadHistory(world.database, { of: originals, days: DAYS, log: reportRuns });
     await settle(world.database);
     const wide = await startWide(world.address, form.steps);
     const open = (path: string, content: string) =>
@@ -49,11 +49,12 @@ export async function dashboard({ short, say }: Wish): Promise<Measured> {
       [`run of ${form.steps} steps`, `/runs/${wide}`, ".graph-node"],
     ] as const;
     for (const [name, path, content] of pages) {
-      const looks: Row[] = [];
-      for (let n = 0; n < form.opens; n++) looks.push(await look(name, await open(path, content)));
-      rows.push(middleOf(looks));
+      const samples: Row[] = [];
+      for (let n = 0; n < form.opens; n++)
+        samples.push(await sample(name, await open(path, content)));
+      rows.push(middleOf(samples));
     }
-    rows.push(await scrolled(await open("/runs", "[aria-rowindex]"), form.runs, say));
+    rows.push(await scrolled(await open("/runs", "[aria-rowindex]"), form.runs, log));
     rows.push(await moved(await open(`/runs/${wide}`, ".graph-node")));
     const columns = Object.keys(rows[0] ?? {});
     return { settings: { ...form, days: DAYS, chromium: browser.version() }, columns, rows };
@@ -90,7 +91,7 @@ async function opened(browser: Browser, url: string, content: string): Promise<P
   return page;
 }
 
-async function look(name: string, page: Page): Promise<Row> {
+async function sample(name: string, page: Page): Promise<Row> {
   const content = Number(await page.evaluate("performance.now()"));
   const paint = Number(
     await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0]?.startTime'),
@@ -107,18 +108,18 @@ async function tasksOf(page: Page) {
 }
 
 /** By the first paint: the median of several page loads. */
-function middleOf(looks: readonly Row[]): Row {
-  const sorted = looks.toSorted((a, b) => a.first_paint_ms - b.first_paint_ms);
+function middleOf(samples: readonly Row[]): Row {
+  const sorted = samples.toSorted((a, b) => a.first_paint_ms - b.first_paint_ms);
   const middle = sorted[Math.floor(sorted.length / 2)];
   if (!middle) throw new Error("no page was opened");
-  return { ...middle, longest_task_ms: Math.max(...looks.map((one) => one.longest_task_ms)) };
+  return { ...middle, longest_task_ms: Math.max(...samples.map((one) => one.longest_task_ms)) };
 }
 
 const LAST_ROW =
   'Math.max(0, ...[...document.querySelectorAll("[aria-rowindex]")].map((r) => +r.ariaRowIndex))';
 
 /** The wheel, without a stop, to the last run. */
-async function scrolled(page: Page, runs: number, say: Wish["say"]): Promise<Row> {
+async function scrolled(page: Page, runs: number, log: Wish["log"]): Promise<Row> {
   await page.evaluate("longTasks.length = 0");
   await page.locator(".table").hover();
   const until = performance.now() + SCROLL_MS_MAX;
@@ -127,9 +128,9 @@ async function scrolled(page: Page, runs: number, say: Wish["say"]): Promise<Row
     await page.mouse.wheel(0, WHEEL.px);
     await page.waitForTimeout(WHEEL.pauseMs);
     if (turns % 60 === 0) seen = Number(await page.evaluate(LAST_ROW)) - 1;
-    if (turns % 600 === 0) say(`scrolled past ${seen} runs`);
+    if (turns % 600 === 0) log(`scrolled past ${seen} runs`);
   }
-  const row = await look("runs, scrolled to the end", page);
+  const row = await sample("runs, scrolled to the end", page);
   return { ...row, rows_seen: seen };
 }
 
@@ -146,5 +147,5 @@ async function moved(page: Page): Promise<Row> {
   await page.mouse.down();
   for (let n = 0; n < 60; n++) await page.mouse.move(x + 4 * n, y + 2 * n);
   await page.mouse.up();
-  return look("run, zoomed and moved", page);
+  return sample("run, zoomed and moved", page);
 }

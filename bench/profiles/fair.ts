@@ -29,7 +29,7 @@ interface Flood {
   stop(): Promise<void>;
 }
 
-export async function fair({ short, say }: Wish): Promise<Measured> {
+export async function fair({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   try {
@@ -37,9 +37,9 @@ export async function fair({ short, say }: Wish): Promise<Measured> {
     for (const name of ["trickle", "flood"]) await client.namespaces.create(name);
     client.close();
     const trickle = await startTrickle(world);
-    say("the trickle alone");
+    log("the trickle alone");
     const quiet = await measure(trickle, form);
-    say(`beside a backlog of ${RUNS_OPEN} runs`);
+    log(`beside a backlog of ${RUNS_OPEN} runs`);
     const flood = await startFlood(world);
     const before = flood.done();
     const startedAt = performance.now();
@@ -48,7 +48,7 @@ export async function fair({ short, say }: Wish): Promise<Measured> {
     await Promise.all([trickle.stop(), flood.stop()]);
     const ratio = (of: "schedule_to_task_ms" | "step_to_step_ms" | "run_ms") =>
       beside[of].p99 / quiet[of].p99;
-    const told = {
+    const ratios = {
       flood_steps_per_s,
       schedule_to_task_p99_ratio: ratio("schedule_to_task_ms"),
       step_to_step_p99_ratio: ratio("step_to_step_ms"),
@@ -56,13 +56,13 @@ export async function fair({ short, say }: Wish): Promise<Measured> {
     };
     const rows = [
       { load: "quiet", ...flat(quiet) },
-      { load: "beside the flood", ...flat(beside), ...told },
+      { load: "beside the flood", ...flat(beside), ...ratios },
     ];
     return {
       settings: { ...BATCHES, ...form, runs_per_s: RUNS_PER_S, flood_runs_open: RUNS_OPEN },
       columns: Object.keys(rows[1] ?? {}),
       rows,
-      figures: { quiet, beside_the_flood: beside, ...told },
+      figures: { quiet, beside_the_flood: beside, ...ratios },
     };
   } finally {
     await world.stop();

@@ -39,11 +39,11 @@ interface Crowd {
   readonly agent: Worker;
 }
 
-export async function fan({ short, say }: Wish): Promise<Measured> {
+export async function fan({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   try {
-    say("the chain");
+    log("the chain");
     const chain = await saturated(world, form, BATCHES);
     const stepCpuUs = chain.server_cpu_us_per_step + chain.db_cpu_us_per_step;
     const crowd = await openCrowd(world);
@@ -51,11 +51,11 @@ export async function fan({ short, say }: Wish): Promise<Measured> {
     await oneByOne(crowd, { items: form.alone.at(-1)?.items ?? 1, times: 1 });
     const rows = [];
     for (const { items, times } of form.alone) {
-      say(`maps of ${items} items, one after the other, ${times} times`);
+      log(`maps of ${items} items, one after the other, ${times} times`);
       const used = await measured(crowd, items * times, () => oneByOne(crowd, { items, times }));
       rows.push({ maps_at_a_time: 1, items_each: items, maps: times, ...used });
     }
-    say(`${form.manyMaps} maps of ${form.manyItems} items at once`);
+    log(`${form.manyMaps} maps of ${form.manyItems} items at once`);
     const many = { maps: form.manyMaps, items: form.manyItems };
     const used = await measured(crowd, many.maps * many.items, () => atOnce(crowd, many));
     rows.push({
@@ -81,10 +81,10 @@ function report(
 ): Measured {
   const cpuUs = (row: Row | undefined) =>
     row ? row.server_cpu_us_per_item + row.db_cpu_us_per_item : Number.NaN;
-  const told = rows.map((row) => ({ ...row, cost_ratio_to_chain: cpuUs(row) / stepCpuUs }));
+  const withRatios = rows.map((row) => ({ ...row, cost_ratio_to_chain: cpuUs(row) / stepCpuUs }));
   const alone = rows.filter(({ maps_at_a_time: at }) => at === 1);
-  const many = told.at(-1);
-  const widest = told[alone.length - 1];
+  const many = withRatios.at(-1);
+  const widest = withRatios[alone.length - 1];
   return {
     settings: {
       ...BATCHES,
@@ -94,8 +94,8 @@ function report(
       chain_steps_per_s: stepsPerS,
       chain_server_and_db_cpu_us_per_step: stepCpuUs,
     },
-    columns: Object.keys(told[0] ?? {}),
-    rows: told,
+    columns: Object.keys(withRatios[0] ?? {}),
+    rows: withRatios,
     figures: {
       chain: { steps_per_s: stepsPerS, server_and_db_cpu_us_per_step: stepCpuUs },
       one: widest,
@@ -153,12 +153,12 @@ async function atOnce({ client }: Crowd, { items, maps }: { items: number; maps:
 async function measured({ world, agent }: Crowd, items: number, work: () => Promise<void>) {
   // The tail of what was before, and of the reports of the agent.
   await wait(TELLS_MS);
-  const look = async () => ({ ...(await world.used()), agentCpuS: agent.cpuS() });
-  const before = await look();
+  const sample = async () => ({ ...(await world.used()), agentCpuS: agent.cpuS() });
+  const before = await sample();
   const startedAt = performance.now();
   await work();
   const wholeS = (performance.now() - startedAt) / 1_000;
-  const after = await look();
+  const after = await sample();
   const each = (of: "serverCpuS" | "databaseCpuS" | "agentCpuS") =>
     ((after[of] - before[of]) / items) * 1_000_000;
   return {

@@ -24,7 +24,7 @@ const MANY: readonly Load[] = [
 const LONG = { heartbeats: [2, 5, 30, 60], many: MANY, measureS: 30 };
 const SHORT = { heartbeats: [2], many: MANY.slice(1, 2), measureS: 10 };
 
-export async function heartbeats({ short, say }: Wish): Promise<Measured> {
+export async function heartbeats({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const rows = [];
   for (const load of [
@@ -32,7 +32,7 @@ export async function heartbeats({ short, say }: Wish): Promise<Measured> {
     ...form.many,
   ]) {
     const { heartbeatS, sessions, tasksEach } = load;
-    say(`heartbeat of ${heartbeatS} s: ${sessions} agents with ${tasksEach} tasks each`);
+    log(`heartbeat of ${heartbeatS} s: ${sessions} agents with ${tasksEach} tasks each`);
     rows.push(await measure(load, form.measureS));
   }
   return {

@@ -10,7 +10,7 @@ const DAYS = 28;
 /** For the one run that is copied. */
 const FIRST = { warmS: 1, measureS: 1 };
 
-export async function history({ short, say }: Wish): Promise<Measured> {
+export async function history({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const runs = short ? RUNS.short : RUNS.long;
   return await withTwoWorlds(async (plain, loaded) => {
@@ -19,9 +19,9 @@ export async function history({ short, say }: Wish): Promise<Measured> {
     const loadS = await loadHistory(loaded.database, {
       of: [{ runId, copies: runs }],
       days: DAYS,
-      say: (done, all) => say(`${done.toLocaleString("en")} of ${all.toLocaleString("en")} runs`),
+      log: (done, all) => log(`${done.toLocaleString("en")} of ${all.toLocaleString("en")} runs`),
     });
-    say(`loaded in ${Math.round(loadS)} s`);
+    log(`loaded in ${Math.round(loadS)} s`);
     const before = await rateOf(plain, form);
     const reached = await rateOf(loaded, form);
     const after = await rateOf(plain, form);

@@ -29,7 +29,7 @@ const IDLE = { workflow: "idle" };
 
 type Form = typeof LONG;
 
-interface Place {
+interface Target {
   readonly world: BenchWorld;
   readonly client: Client;
 }
@@ -50,31 +50,31 @@ interface Sleepers {
   kill(): Promise<void>;
 }
 
-export async function idle({ short, say }: Wish): Promise<Measured> {
+export async function idle({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld();
   const client = createClient({ address: world.address });
-  const place = { world, client };
+  const target = { world, client };
   try {
     await client.registerWorkflow({
       workflow: "idle",
       steps: [{ id: "a", task: "nothing", timeouts: { heartbeat: "10m", attempt: "1h" } }],
     });
-    say("nobody");
-    const none = await standing(world, { who: "none", polls: 0 }, form);
-    say(`${form.polls} polls`);
-    const parked = await park(place, form.polls, PARKED_WAIT_S);
+    log("nobody");
+    const none = await measureIdle(world, { who: "none", polls: 0 }, form);
+    log(`${form.polls} polls`);
+    const parked = await park(target, form.polls, PARKED_WAIT_S);
     const calls_repeated = parked.failed();
-    const still = await standing(world, { who: "parked", polls: form.polls }, form);
+    const still = await measureIdle(world, { who: "parked", polls: form.polls }, form);
     await parked.kill();
-    say("waking them");
-    const woken = await wake(place, form);
-    say(`${form.polls} polls that end after ${RENEWED_WAIT_S} s, one after the other`);
-    const renewing = await park(place, form.polls, RENEWED_WAIT_S, "spread");
-    const renewed = await standing(world, { who: "renewed", polls: form.polls }, form);
+    log("waking them");
+    const woken = await wake(target, form);
+    log(`${form.polls} polls that end after ${RENEWED_WAIT_S} s, one after the other`);
+    const renewing = await park(target, form.polls, RENEWED_WAIT_S, "spread");
+    const renewed = await measureIdle(world, { who: "renewed", polls: form.polls }, form);
     await renewing.kill();
-    const told = [none, still, renewed];
-    const rows = told.map(({ statements: _, ...row }) => ({
+    const loads = [none, still, renewed];
+    const rows = loads.map(({ statements: _, ...row }) => ({
       ...row,
       ...(row.who === "parked" ? { parking_calls_repeated: calls_repeated, ...woken } : {}),
     }));
@@ -91,12 +91,12 @@ export async function idle({ short, say }: Wish): Promise<Measured> {
 }
 
 async function park(
-  place: Place,
+  target: Target,
   polls: number,
   waitS: number,
   how = "together",
 ): Promise<Sleepers> {
-  const args = [place.world.address, String(polls / PROCESSES), String(waitS), how];
+  const args = [target.world.address, String(polls / PROCESSES), String(waitS), how];
   const workers = await Promise.all(
     Array.from({ length: PROCESSES }, () => startWorker("idle-agent.ts", args)),
   );
@@ -108,7 +108,7 @@ async function park(
       awake.push(...report.awake);
       failed += report.failed;
     });
-  await (how === "spread" ? wait(SPREAD_MS) : quiet(place));
+  await (how === "spread" ? wait(SPREAD_MS) : quiet(target));
   return {
     awake,
     failed: () => failed,
@@ -117,7 +117,7 @@ async function park(
     },
     async kill() {
       await Promise.all(workers.map((worker) => worker.kill()));
-      await quiet(place);
+      await quiet(target);
     },
   };
 }
@@ -127,7 +127,7 @@ function isReported(message: unknown): message is Reported {
 }
 
 /** The server has done what came to it. */
-async function quiet({ world, client }: Place): Promise<void> {
+async function quiet({ world, client }: Target): Promise<void> {
   const startedAt = performance.now();
   for (let before = await world.used(), seconds = 0; seconds < QUIET_SECONDS; ) {
     if (performance.now() - startedAt > QUIET_WITHIN_S * 1_000)
@@ -145,15 +145,15 @@ async function quiet({ world, client }: Place): Promise<void> {
   }
 }
 
-async function standing(
+async function measureIdle(
   world: BenchWorld,
   { who, polls }: { who: string; polls: number },
   { measureS }: Form,
 ) {
-  const look = async () => ({ ...(await world.used()), calls: await world.statements() });
-  const before = await look();
+  const sample = async () => ({ ...(await world.used()), calls: await world.statements() });
+  const before = await sample();
   await wait(measureS * 1_000);
-  const after = await look();
+  const after = await sample();
   const statements = [...after.calls]
     .map(([query, calls]) => ({
       query,
@@ -174,21 +174,21 @@ async function standing(
   };
 }
 
-async function wake(place: Place, { polls, ones }: Form) {
-  const { client } = place;
-  const sleepers = await park(place, polls, PARKED_WAIT_S);
+async function wake(target: Target, { polls, ones }: Form) {
+  const { client } = target;
+  const sleepers = await park(target, polls, PARKED_WAIT_S);
   await client.queues.pause("default");
   await scheduleRuns(client, IDLE, polls);
-  await quiet(place);
+  await quiet(target);
   const resumedAtMs = nowMs();
   await client.queues.resume("default");
   const resumed = (await awakened(sleepers, polls)).map((at) => at - resumedAtMs);
-  await again(place, sleepers);
+  await again(target, sleepers);
   const scheduledAtMs = nowMs();
   await scheduleRuns(client, IDLE, polls);
   const scheduledMs = nowMs() - scheduledAtMs;
   const scheduled = (await awakened(sleepers, polls)).map((at) => at - scheduledAtMs);
-  await again(place, sleepers);
+  await again(target, sleepers);
   const alone: number[] = [];
   for (let no = 0; no < ones; no++) {
     const atMs = nowMs();
@@ -219,7 +219,7 @@ async function awakened({ awake }: Sleepers, count: number): Promise<readonly nu
   return awake.splice(0);
 }
 
-async function again(place: Place, sleepers: Sleepers): Promise<void> {
+async function again(target: Target, sleepers: Sleepers): Promise<void> {
   sleepers.goOn();
-  await quiet(place);
+  await quiet(target);
 }

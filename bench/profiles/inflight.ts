@@ -12,19 +12,19 @@ const WAITS = [{ wait: "48h" }, { signal: "never" }] as const;
 
 type Wait = (typeof WAITS)[number];
 
-export async function inflight({ short, say }: Wish): Promise<Measured> {
+export async function inflight({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   return await withTwoWorlds(async (plain, loaded) => {
-    say("nothing in flight");
+    log("nothing in flight");
     let before = await rateOf(plain, form);
     const rows = [];
     let parked = 0;
     for (const wanted of short ? PARKED.short : PARKED.long) {
       for (const step of WAITS) await park(loaded, step, (wanted - parked) / WAITS.length);
       parked = await waiting(loaded);
-      say(`${parked.toLocaleString("en")} in flight`);
+      log(`${parked.toLocaleString("en")} in flight`);
       const reached = await rateOf(loaded, form);
-      say("nothing in flight");
+      log("nothing in flight");
       const after = await rateOf(plain, form);
       rows.push({ parked, ...besidePlain(reached, before, after) });
       before = after;

@@ -29,16 +29,16 @@ export interface Row {
   readonly machine_idle_percent: number;
 }
 
-export async function latency({ short, say }: Wish): Promise<Measured> {
+export async function latency({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld();
   try {
     const most = (await saturated(world, form, BATCHES)).steps_per_s / STEPS;
-    say(`as many as it can do: ${Math.round(most)} runs a second`);
+    log(`as many as it can do: ${Math.round(most)} runs a second`);
     const workers = await startWorkers(world);
     const figures: Record<string, Row> = { one_at_a_time: await alone(workers, form.alone) };
     for (const [name, share] of Object.entries(SHARES)) {
-      say(name);
+      log(name);
       figures[name] = await atRate(workers, form, Math.round(most * share));
     }
     await workers.kill();

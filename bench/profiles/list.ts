@@ -19,7 +19,7 @@ const FAILURES_MAX = 3;
 const CALL_MS = 5_000;
 const ORDERS = ["newest-first", "oldest-first"] as const;
 
-export async function list({ short, say }: Wish): Promise<Measured> {
+export async function list({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   const client = createClient({ address: world.address });
@@ -28,16 +28,16 @@ export async function list({ short, say }: Wish): Promise<Measured> {
     const loadS = await loadHistory(world.database, {
       of: originals,
       days: DAYS,
-      say: (done, all) => say(`${done.toLocaleString("en")} of ${all.toLocaleString("en")} runs`),
+      log: (done, all) => log(`${done.toLocaleString("en")} of ${all.toLocaleString("en")} runs`),
     });
-    say(`loaded in ${Math.round(loadS)} s`);
+    log(`loaded in ${Math.round(loadS)} s`);
     await settle(world.database);
     const rows = [];
     for (const [filter, spec] of Object.entries(filtersOf(parent))) {
       for (const order of ORDERS) {
         const asked = { ...spec, order, pageSize: PAGE_SIZE };
         const row = { filter, order, ...(await measure(client, asked, form.calls)) };
-        say(`${filter}, ${order}: ${row.first_p99_ms.toFixed(1)} ms`);
+        log(`${filter}, ${order}: ${row.first_p99_ms.toFixed(1)} ms`);
         rows.push(row);
       }
     }
@@ -80,7 +80,7 @@ async function measure(client: Client, asked: ListRunsSpec, calls: number) {
     return { ms, runs: page?.runs.length ?? 0, next: page?.nextPageToken ?? null };
   };
   const first = await timesOf(ask, calls, { from: "", inTurn: false });
-  const deep = first.failed > 0 ? null : await deepPlace(ask);
+  const deep = first.failed > 0 ? null : await findDeepPage(ask);
   const later = deep && (await timesOf(ask, calls, { from: deep.token, inTurn: true }));
   return {
     found: deep?.found ?? null,
@@ -109,7 +109,7 @@ async function timesOf(ask: Ask, calls: number, how: { from: string; inTurn: boo
 }
 
 /** Where the deep pages begin, or the last page of a list that has none; "950+": there are more. */
-async function deepPlace(ask: Ask) {
+async function findDeepPage(ask: Ask) {
   let token = "";
   let page = 1;
   let runs = 0;

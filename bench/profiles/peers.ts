@@ -60,15 +60,15 @@ interface Cpu {
   readonly db_cpu_us_per_step: number;
 }
 
-export async function peers({ short, say }: Wish): Promise<Measured> {
+export async function peers({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
-  const missing = install(say);
-  say("Drover, as `chain` measures it");
+  const missing = install(log);
+  log("Drover, as `chain` measures it");
   const ours = await drover(form);
   const rows: Row[] = [ours];
   const all = missing === null ? npmPeers() : [notRun("the peers from npm", missing)];
-  for (const peer of [...all, restate(), await temporal(say)]) {
-    say(`${peer.product} ${peer.version}: ${peer.how}`);
+  for (const peer of [...all, restate(), await temporal(log)]) {
+    log(`${peer.product} ${peer.version}: ${peer.how}`);
     rows.push("start" in peer ? await rowOf(peer, form, ours) : peer);
   }
   return {
@@ -144,8 +144,8 @@ function withTotal<Figures extends Cpu>(figures: Figures) {
 
 function notRun(product: string, why: string, version = "") {
   const line = why.replaceAll(/\s+/g, " ");
-  const shown = line.length > WHY_MAX ? `${line.slice(0, WHY_MAX)}…` : line;
-  return { product, version, how: `not run: ${shown}` };
+  const shortened = line.length > WHY_MAX ? `${line.slice(0, WHY_MAX)}…` : line;
+  return { product, version, how: `not run: ${shortened}` };
 }
 
 function restate() {
@@ -157,8 +157,8 @@ function restate() {
 }
 
 /** Minutes, the first time. */
-async function temporal(say: (line: string) => void) {
-  say("Temporal's server, built by Go in bench/peers/temporal");
+async function temporal(log: (line: string) => void) {
+  log("Temporal's server, built by Go in bench/peers/temporal");
   try {
     return await temporalPeer({ stepsARun: STEPS, runsOpen: TEMPORAL_RUNS_OPEN });
   } catch (error) {
@@ -167,9 +167,9 @@ async function temporal(say: (line: string) => void) {
 }
 
 /** null, or why they are not there. */
-function install(say: (line: string) => void): string | null {
+function install(log: (line: string) => void): string | null {
   if (existsSync(join(PEERS, "node_modules"))) return null;
-  say("npm ci in bench/peers, which has a lock file of its own");
+  log("npm ci in bench/peers, which has a lock file of its own");
   const options = { cwd: PEERS, encoding: "utf8" } as const;
   const { status, stderr, error } = spawnSync("npm", ["ci", "--ignore-scripts"], options);
   return status === 0 ? null : `npm ci in bench/peers: ${error?.message ?? stderr.trim()}`;

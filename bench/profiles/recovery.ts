@@ -82,10 +82,10 @@ interface Round {
   readonly doubled: number;
 }
 
-export async function recovery({ short, say }: Wish): Promise<Measured> {
+export async function recovery({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const rows = [];
-  for (const fault of FAULTS) rows.push(await measure(fault, form, say));
+  for (const fault of FAULTS) rows.push(await measure(fault, form, log));
   return {
     settings: {
       ...form,
@@ -101,7 +101,7 @@ export async function recovery({ short, say }: Wish): Promise<Measured> {
   };
 }
 
-async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, say: Wish["say"]) {
+async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, log: Wish["log"]) {
   const postgres = await openDatabase({ track_commit_timestamp: "on" });
   const database = new Client({ connectionString: postgres.connectionString });
   await database.connect();
@@ -126,7 +126,7 @@ async function measure(fault: Fault, { rounds: count, leases }: typeof LONG, say
       loads.push(loadavg()[0] ?? 0);
       const { ownedS = [], foundS = [] } = rounds.at(-1) ?? {};
       const longest = (of: readonly number[]) => `${Math.max(...of).toFixed(2)} s`;
-      say(
+      log(
         `${fault.name} ${rounds.length}: owned after ${longest(ownedS)}, found after ${longest(foundS)}, load ${loads.at(-1)}`,
       );
       older.signal("SIGKILL");
@@ -315,8 +315,8 @@ async function isEmpty(database: Client, rowsOf: string): Promise<void> {
 
 async function startServer(connectionString: string): Promise<Server> {
   const proxy = await startBlackholeProxy(connectionString);
-  const { child, said } = await startProgram(SERVER_PROGRAM, [proxy.connectionString]);
-  return { address: said, proxy, signal: (signal) => void child.kill(signal) };
+  const { child, firstLine } = await startProgram(SERVER_PROGRAM, [proxy.connectionString]);
+  return { address: firstLine, proxy, signal: (signal) => void child.kill(signal) };
 }
 
 /**

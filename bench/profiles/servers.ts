@@ -10,14 +10,14 @@ const LONG = { warmS: 10, measureS: 30 };
 const SHORT = { warmS: 3, measureS: 5 };
 const LOOK_MS = 20;
 
-export async function servers({ short, say }: Wish): Promise<Measured> {
+export async function servers({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   try {
-    say("one server");
+    log("one server");
     const one = await waits(world, () => saturated(world, form, BATCHES));
     const second = await startProgram(SERVER_PROGRAM, [world.connectionString]);
-    say("two servers");
+    log("two servers");
     const both = {
       address: world.address,
       async used() {
@@ -26,7 +26,7 @@ export async function servers({ short, say }: Wish): Promise<Measured> {
       },
     };
     const two = await waits(world, () =>
-      saturated(both, form, BATCHES, [world.address, second.said]),
+      saturated(both, form, BATCHES, [world.address, second.firstLine]),
     );
     second.child.kill("SIGTERM");
     await once(second.child, "exit");
@@ -61,23 +61,23 @@ async function waits(
   world: BenchWorld,
   measure: () => Promise<Reached>,
 ): Promise<Reached & { readonly waiting_for_locks: number }> {
-  let looks = 0;
+  let samples = 0;
   let waiting = 0;
-  let looking = false;
+  let sampling = false;
   const timer = setInterval(async () => {
-    if (looking) return;
-    looking = true;
+    if (sampling) return;
+    sampling = true;
     const { rows } = await world.database.query<{ n: number }>(
       `select count(*)::float8 as n from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,
     );
-    looks++;
+    samples++;
     waiting += rows[0]?.n ?? 0;
-    looking = false;
+    sampling = false;
   }, LOOK_MS);
   try {
     const reached = await measure();
-    return { ...reached, waiting_for_locks: waiting / Math.max(1, looks) };
+    return { ...reached, waiting_for_locks: waiting / Math.max(1, samples) };
   } finally {
     clearInterval(timer);
   }

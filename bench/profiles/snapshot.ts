@@ -10,26 +10,26 @@ import { BATCHES, perStep, type Reached, ROOMY, saturate } from "./chain.ts";
 const LONG = { warmS: 20, plainS: 60, windowS: 60, windows: 10, afterS: 20 };
 const SHORT = { warmS: 3, plainS: 5, windowS: 5, windows: 4, afterS: 3 };
 
-export async function snapshot({ short, say }: Wish): Promise<Measured> {
+export async function snapshot({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
   const world = await openWorld(ROOMY);
   const holder = new Client({ connectionString: world.connectionString });
   try {
     await holder.connect();
-    const { plain, held, released, dead } = await saturate(world, BATCHES, async (look) => {
+    const { plain, held, released, dead } = await saturate(world, BATCHES, async (sample) => {
       const over = async (seconds: number): Promise<Reached> => {
-        const before = await look();
+        const before = await sample();
         await wait(seconds * 1_000);
-        return perStep(before, await look());
+        return perStep(before, await sample());
       };
       await wait(form.warmS * 1_000);
       const plain = await over(form.plainS);
-      say(`without a snapshot: ${Math.round(plain.steps_per_s)} steps a second`);
+      log(`without a snapshot: ${Math.round(plain.steps_per_s)} steps a second`);
       await hold(holder);
       const held: Reached[] = [];
       while (held.length < form.windows) {
         held.push(await over(form.windowS));
-        say(`${held.length * form.windowS} s: ${Math.round(held.at(-1)?.steps_per_s ?? 0)}`);
+        log(`${held.length * form.windowS} s: ${Math.round(held.at(-1)?.steps_per_s ?? 0)}`);
       }
       const dead = await deadRows(world.database);
       await holder.query("commit");

@@ -29,13 +29,13 @@ export type Theme = "light" | "dark";
 
 /** DROVER_CHROMIUM, or where distributions put it; null: this machine has none. */
 function chromiumPath(): string | null {
-  const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-  return [process.env.DROVER_CHROMIUM ?? "", ...places].find((at) => existsSync(at)) ?? null;
+  const paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+  return [process.env.DROVER_CHROMIUM ?? "", ...paths].find((at) => existsSync(at)) ?? null;
 }
 
 let browser: Promise<Browser> | null = null;
 /** The window that the tests of a file use one after the other. */
-let kept: { readonly page: Page; readonly wrong: string[] } | null = null;
+let shared: { readonly page: Page; readonly wrong: string[] } | null = null;
 
 /** The browser of this file of tests; a test without one is skipped, or fails if it is required. */
 export async function openBrowser(context: TestContext): Promise<Browser> {
@@ -50,7 +50,7 @@ export async function openBrowser(context: TestContext): Promise<Browser> {
 export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
   browser = null;
-  kept = null;
+  shared = null;
 }
 
 /** What the server would show is not what stands in web/src: a test of it says nothing. */
@@ -82,13 +82,13 @@ export async function openPage(
  * The window of this file, which is wide and light again: what a page needs is loaded once, and
  * `visit` leads on as a click does. A test that fails takes the window with it.
  */
-export async function keptPage(context: TestContext, address: string): Promise<Page> {
-  kept ??= await newWindow(await openBrowser(context), address, "light");
-  const { page, wrong } = kept;
+export async function sharedPage(context: TestContext, address: string): Promise<Page> {
+  shared ??= await newWindow(await openBrowser(context), address, "light");
+  const { page, wrong } = shared;
   await page.setViewportSize(WIDE);
   await page.emulateMedia({ colorScheme: "light" });
   onTestFailed(async () => {
-    kept = null;
+    shared = null;
     await page.close();
   });
   onTestFinished(() => expect(wrong.splice(0)).toEqual([]));
@@ -127,7 +127,7 @@ async function newWindow(running: Browser, address: string, theme: Theme) {
  * Pictures of what is on the screen in both themes, in none of which anything hinders anybody. They
  * differ in their colours alone: of the second no more is asked.
  */
-export async function lookAt(page: Page, name: string): Promise<void> {
+export async function checkScreen(page: Page, name: string): Promise<void> {
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     // What fades in has its colours when it has come.

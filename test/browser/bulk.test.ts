@@ -2,7 +2,7 @@
 // only after the person has read which runs these are.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 let shop: Shop;
@@ -32,7 +32,7 @@ test("runs that failed are retried together, as many as were counted", async (co
     const { runId } = await shop.client.schedule({ workflow: failing, labels: { shelf: "a" } });
     await inState(runId, "FAILED");
   }
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/runs?state=FAILED&labels=shelf%3Da");
   await page.getByText("7 runs").first().waitFor(WAIT);
   await page.getByRole("button", { name: "Retry", exact: true }).click();
@@ -50,7 +50,7 @@ describe("what is done to many runs", () => {
   ])(
     "is not offered for a filter that cannot be read: %s",
     async ([search = "", problem = ""], context) => {
-      const page = await keptPage(context, shop.address);
+      const page = await sharedPage(context, shop.address);
       await visit(page, `/runs?${search}`);
       await page.getByRole("alert").filter({ hasText: problem }).waitFor(WAIT);
       await page.getByText("No run is shown").waitFor(WAIT);
@@ -61,7 +61,7 @@ describe("what is done to many runs", () => {
 
   test("is not offered without a filter, and repeats a filter in words with its first runs", async (context) => {
     await inState(await start("order", "filtered"), "RUNNING");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, "/runs");
     await page.getByText("Select or filter runs").waitFor(WAIT);
     expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
@@ -81,7 +81,7 @@ test("the first runs of a filter are those that will be hit, however old they ar
   // More than the list of runs loads at first.
   const newer = Array.from({ length: 201 }, (_, n) => ({ workflow: "order", key: `newer-${n}` }));
   for (const spec of newer) await shop.client.schedule(spec);
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/runs?workflow=order");
   await page.getByRole("button", { name: "Resume", exact: true }).click();
   await page.getByRole("button", { name: "Resume 1 run" }).waitFor(WAIT);
@@ -93,5 +93,5 @@ test("the first runs of a filter are those that will be hit, however old they ar
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText(/^and [0-9]+ more$/).waitFor(WAIT);
   expect(await first.count()).toBe(6);
-  await lookAt(page, "bulk-many");
+  await checkScreen(page, "bulk-many");
 });

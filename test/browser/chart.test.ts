@@ -1,7 +1,7 @@
 // Charts are drawn on a canvas: what they show is a table too, for those who do not see it.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, visit } from "./browser.ts";
+import { closeBrowser, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -21,7 +21,7 @@ test("the chart of the overview is a table as well", async (context) => {
   await until("the run is COMPLETED", async () =>
     (await shop.client.getRun(runId)).run.state === "COMPLETED" ? true : null,
   );
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/");
   const figure = page.getByRole("figure");
   const table = figure.getByRole("table");

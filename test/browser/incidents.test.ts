@@ -86,17 +86,17 @@ async function startRun(more: Partial<StepSettings> = {}): Promise<string> {
 }
 
 /** Opens the Overview, where this is said of the incident. */
-async function onOverview(name: string, ...says: readonly RegExp[]): Promise<Locator> {
+async function onOverview(name: string, ...texts: readonly RegExp[]): Promise<Locator> {
   await page.goto("/");
-  const said = says[0] ?? /./;
-  const line = page.getByRole("listitem").filter({ hasText: said });
+  const expected = texts[0] ?? /./;
+  const line = page.getByRole("listitem").filter({ hasText: expected });
   await line.waitFor();
-  for (const one of says) expect(await line.textContent()).toMatch(one);
-  await lookAt(`incident-${name}-1`);
+  for (const one of texts) expect(await line.textContent()).toMatch(one);
+  await checkScreen(`incident-${name}-1`);
   return line;
 }
 
-async function lookAt(name: string): Promise<void> {
+async function checkScreen(name: string): Promise<void> {
   await picture(page, name);
   expect(await seriousFindings(page)).toEqual([]);
 }
@@ -108,9 +108,9 @@ async function click(what: Locator): Promise<void> {
 }
 
 /** The page that explains it, of which these words are understood. */
-async function understand(name: string, ...says: readonly (string | RegExp)[]): Promise<void> {
-  for (const one of says) await page.getByText(one).locator("visible=true").first().waitFor();
-  await lookAt(`incident-${name}-2`);
+async function explains(name: string, ...texts: readonly (string | RegExp)[]): Promise<void> {
+  for (const one of texts) await page.getByText(one).locator("visible=true").first().waitFor();
+  await checkScreen(`incident-${name}-2`);
 }
 
 /** Orders it, and in the dialog that says what will happen fills in the fields and confirms. */
@@ -119,7 +119,7 @@ async function act(name: string, fields: Readonly<Record<string, string>> = {}):
   const dialog = page.getByRole("dialog");
   for (const [field, text] of Object.entries(fields))
     await dialog.getByLabel(new RegExp(`^${field}`)).fill(text);
-  await lookAt(`incident-${name.toLowerCase().replaceAll(" ", "-")}`);
+  await checkScreen(`incident-${name.toLowerCase().replaceAll(" ", "-")}`);
   await click(dialog.locator("button[type=submit]"));
   await dialog.waitFor({ state: "detached" });
 }
@@ -137,7 +137,7 @@ describe("no agent for a queue", () => {
     const runId = await startRun();
     const line = await onOverview("no-agent", /No agent polls queue tills-\d for charge/);
     await click(line.getByRole("link"));
-    await understand(
+    await explains(
       "no-agent",
       "and no agent polls for it. Start one",
       `queues: ["${queue}"]`,
@@ -162,7 +162,7 @@ describe("no agent for a queue", () => {
       /No agent of version 1\.0 polls queue tills-\d for charge/,
     );
     await click(line.getByRole("link"));
-    await understand("pin", /because of a pin, and none polls for it\. Remove the pin below/);
+    await explains("pin", /because of a pin, and none polls for it\. Remove the pin below/);
     await act("Unpin shop");
     expect(await ends(runId)).toBe("COMPLETED");
     expect(clicks).toBe(3);
@@ -172,10 +172,10 @@ describe("no agent for a queue", () => {
     await startAgent(done);
     await operate("CordonAgent", { version: "2.0", by: "ada", why: "2.0 leaks" });
     const runId = await startRun();
-    const said = /Agents of version 2\.0 get no new tasks since .*, set by ada: 2\.0 leaks/;
-    const line = await onOverview("cordon", said);
+    const expected = /Agents of version 2\.0 get no new tasks since .*, set by ada: 2\.0 leaks/;
+    const line = await onOverview("cordon", expected);
     await click(line.getByRole("link"));
-    await understand("cordon", "agents of version 2.0", "2.0 leaks");
+    await explains("cordon", "agents of version 2.0", "2.0 leaks");
     await act("Uncordon agents of version 2.0");
     expect(await ends(runId)).toBe("COMPLETED");
     expect(clicks).toBe(3);
@@ -200,11 +200,7 @@ test("an open circuit: an operator closes it once the service is back", async ()
     /The next probe task runs in .*; if it succeeds, the circuit closes/,
   );
   await click(line.getByRole("link"));
-  await understand(
-    "circuit",
-    /is open: .* tasks failed within 60 s/,
-    /The next probe task runs in/,
-  );
+  await explains("circuit", /is open: .* tasks failed within 60 s/, /The next probe task runs in/);
   remote.isUp = true;
   await act("Close circuit: charge", {
     "Your name": "ada",
@@ -223,15 +219,15 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
     },
   });
   const runId = await startRun({ effects: "once" });
-  const said = [
+  const expected = [
     /charge of shop: .* it is unknown whether it took effect/,
     /the bank hung up/,
   ] as const;
-  const line = await onOverview("payment", ...said);
+  const line = await onOverview("payment", ...expected);
   await click(line.getByRole("link"));
-  await understand("payment", "Key in the remote service", "by its key, whether it took effect");
-  const shown = await page.locator("dd .mono", { hasText: "/charge/" }).innerText();
-  expect(bank.get(shown.split(/\s/)[0] ?? "")).toBe("r-17");
+  await explains("payment", "Key in the remote service", "by its key, whether it took effect");
+  const keyText = await page.locator("dd .mono", { hasText: "/charge/" }).innerText();
+  expect(bank.get(keyText.split(/\s/)[0] ?? "")).toBe("r-17");
   await act("It is done", { Output: '{"receipt":"r-17"}', "Your name": "ada" });
   expect(await ends(runId)).toBe("COMPLETED");
   expect({ clicks, charged: bank.size }).toEqual({ clicks: 3, charged: 1 });
@@ -255,7 +251,7 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   });
   const line = await onOverview("stall", /charge of shop: .* its progress stalled/);
   await click(line.getByRole("link"));
-  await understand("stall", "it made no progress", "47 %", "Check what the agent waited for");
+  await explains("stall", "it made no progress", "47 %", "Check what the agent waited for");
   disk.isFull = false;
   await act("Try again", { "Your name": "ada", Reason: "the disk was full" });
   expect(await ends(runId)).toBe("COMPLETED");
@@ -268,7 +264,7 @@ test("a paused namespace: an operator forgot to resume it", async () => {
   const runId = await startRun();
   const line = await onOverview("paused", /The whole namespace, since .*: moving house/);
   await click(line.getByRole("link"));
-  await understand("paused", "all queues are paused: moving house");
+  await explains("paused", "all queues are paused: moving house");
   await act("Resume all queues");
   expect(await ends(runId)).toBe("COMPLETED");
   expect(clicks).toBe(3);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../support/agent-script.ts";
 import { at } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -62,7 +62,7 @@ async function openRun(page: Page, runId: string): Promise<void> {
 }
 
 test("failed items that were tolerated are a warning, and never plain success", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   const head = page.locator(".page-title .badge");
   expect(await head.textContent()).toBe("completed, 1 warning");
@@ -75,7 +75,7 @@ test("failed items that were tolerated are a warning, and never plain success", 
   expect(await page.evaluate(isCut)).toBe(false);
   const warnings = page.getByRole("region", { name: "Warnings" });
   await warnings.getByText("3 of 200 items failed").waitFor(WAIT);
-  await lookAt(page, "run-warning");
+  await checkScreen(page, "run-warning");
   await visit(page, "/runs");
   const row = page.getByRole("row").filter({ hasText: "nightly-load" });
   await row.getByText("completed, 1 warning").waitFor(WAIT);
@@ -84,15 +84,15 @@ test("failed items that were tolerated are a warning, and never plain success", 
 });
 
 test("the items of a map are a table, those that failed first, each with its error", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   await page.getByRole("region", { name: "Warnings" }).getByRole("button").click();
   const table = page.getByRole("table", { name: "Items of load" });
   const rows = table.getByRole("row").filter({ has: page.getByRole("cell") });
   await rows.first().waitFor(WAIT);
-  const shown = async () => (await rows.allTextContents()).slice(0, 5);
+  const listed = async () => (await rows.allTextContents()).slice(0, 5);
   await expect
-    .poll(shown)
+    .poll(listed)
     .toEqual([
       expect.stringMatching(/^load\[7\].*failed.*bad-row: row 7 has no price/),
       expect.stringMatching(/^load\[101\].*failed.*bad-row: row 101 has no price/),
@@ -100,7 +100,7 @@ test("the items of a map are a table, those that failed first, each with its err
       expect.stringMatching(/^load\[0\].*succeeded/),
       expect.stringMatching(/^load\[1\].*succeeded/),
     ]);
-  await lookAt(page, "run-items");
+  await checkScreen(page, "run-items");
   await table.getByRole("button", { name: "load[101]" }).click();
   const item = page.getByRole("region", { name: "Item load[101]" });
   await item.getByText("row 101 has no price").first().waitFor(WAIT);
@@ -111,7 +111,7 @@ test("the items of a map are a table, those that failed first, each with its err
 
 test("items are one row of the timeline, and what is not loaded is said", async (context) => {
   const runId = await loaded("many", MANY);
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await openRun(page, runId);
   const timeline = page.getByRole("region", { name: "Timeline" });
   await timeline.getByText("Only the newest 1,000 attempts are shown").waitFor(WAIT);
@@ -125,15 +125,15 @@ test("items are one row of the timeline, and what is not loaded is said", async 
   await page.getByLabel("load, 1,197 of 1,200, 3 failed").click();
   const table = page.getByRole("table", { name: "Items of load" });
   await table.getByRole("button", { name: "load[7]" }).waitFor(WAIT);
-  await lookAt(page, "run-map-many");
+  await checkScreen(page, "run-map-many");
   await page.setViewportSize({ width: 390, height: 844 });
-  await lookAt(page, "run-map-many-phone");
+  await checkScreen(page, "run-map-many-phone");
   const drawn = await page.evaluate<number>("document.documentElement.scrollWidth");
   expect(drawn).toBeLessThanOrEqual(390);
 });
 
 test("failed items are marked in the row of their map", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   const timeline = page.getByRole("region", { name: "Timeline" });
   await timeline.locator(".timeline-density[data-tone=bad]").first().waitFor(WAIT);
@@ -141,14 +141,14 @@ test("failed items are marked in the row of their map", async (context) => {
 });
 
 test("what went in and came out stands above the timeline", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   await page.getByRole("heading", { name: "Output of report" }).waitFor(WAIT);
   const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
-  const placeOf = (title: string) => titles.indexOf(title);
-  expect(placeOf("Input")).toBeGreaterThan(-1);
-  expect(placeOf("Output of report")).toBeGreaterThan(-1);
-  expect(placeOf("Timeline")).toBeGreaterThan(
-    Math.max(placeOf("Input"), placeOf("Output of report")),
+  const positionOf = (title: string) => titles.indexOf(title);
+  expect(positionOf("Input")).toBeGreaterThan(-1);
+  expect(positionOf("Output of report")).toBeGreaterThan(-1);
+  expect(positionOf("Timeline")).toBeGreaterThan(
+    Math.max(positionOf("Input"), positionOf("Output of report")),
   );
 });

@@ -1,7 +1,7 @@
 // Pages on a phone, and what a finger has to hit.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -31,7 +31,7 @@ test.for([
   "/schedules",
   "/audit",
 ])("%s fits a screen of 320 px", async (path, context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await page.setViewportSize({ width: 320, height: 640 });
   await visit(page, path);
   await page.getByRole("heading", { level: 1 }).waitFor(WAIT);
@@ -43,7 +43,7 @@ test.for([
 });
 
 test("the times of a timeline do not overlap on a phone", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await page.setViewportSize({ width: 390, height: 844 });
   await visit(page, `/runs/${asking}`);
   const axis = page.locator(".timeline-axis .timeline-track span:visible");
@@ -55,7 +55,7 @@ test("the times of a timeline do not overlap on a phone", async (context) => {
 });
 
 test("links and boxes of rows are large enough to be hit", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/runs");
   const row = page.getByRole("row").filter({ hasText: "asking" });
   const link = row.getByRole("link");
@@ -74,5 +74,5 @@ test("links and boxes of rows are large enough to be hit", async (context) => {
   await expect.poll(() => box.isChecked()).toBe(true);
   await page.mouse.click(middleX + 11, middleY + 11);
   await expect.poll(() => box.isChecked()).toBe(false);
-  await lookAt(page, "runs-rows");
+  await checkScreen(page, "runs-rows");
 });

@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { at, listAt, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt as lookAtPage, visit } from "./browser.ts";
+import { checkScreen as checkScreenOf, closeBrowser, sharedPage, visit } from "./browser.ts";
 import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
 
 let world: OperationsWorld;
@@ -20,7 +20,7 @@ afterAll(async () => {
   await world?.stop();
 });
 beforeEach(async (context) => {
-  page = await keptPage(context, world.server.address);
+  page = await sharedPage(context, world.server.address);
   page.setDefaultTimeout(8_000);
 });
 
@@ -29,7 +29,7 @@ async function open(path: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-const lookAt = (name: string) => lookAtPage(page, name);
+const checkScreen = (name: string) => checkScreenOf(page, name);
 const button = (name: string | RegExp): Locator => page.getByRole("button", { name });
 const dialog = (): Locator => page.getByRole("dialog");
 
@@ -39,14 +39,14 @@ async function act(name: string, fields: Readonly<Record<string, string>> = {}):
   const asked = dialog();
   for (const [field, value] of Object.entries(fields))
     await asked.getByLabel(new RegExp(`^${field}`)).fill(value);
-  const said = (await asked.textContent()) ?? "";
+  const text = (await asked.textContent()) ?? "";
   await asked.locator("button[type=submit]").click();
   await asked.waitFor({ state: "detached" });
-  return said;
+  return text;
 }
 
-const holds = (what: string, look: () => Promise<boolean>) =>
-  until(what, async () => ((await look()) ? true : null));
+const holds = (what: string, isSo: () => Promise<boolean>) =>
+  until(what, async () => ((await isSo()) ? true : null));
 
 describe("an escalation", () => {
   /** The newest question that stands open. */
@@ -64,7 +64,7 @@ describe("an escalation", () => {
     await page.locator(`a[href="${question.path}"]`).click();
     await page.getByRole("heading", { name: "What happened" }).waitFor();
     await page.getByText("connection-lost: the bank hung up").first().waitFor();
-    await lookAt("escalation");
+    await checkScreen("escalation");
 
     await act("Claim", { "Your name": "ada" });
     await page.getByText("claimed by ada").waitFor();
@@ -74,13 +74,13 @@ describe("an escalation", () => {
     const asked = dialog();
     expect(await asked.textContent()).toContain("Step charge counts as done");
     expect(await asked.getByLabel("Your name").inputValue()).toBe("ada");
-    await lookAt("escalation-answer");
+    await checkScreen("escalation-answer");
     await asked.getByLabel("Output, as JSON").fill('{"charged": 42}');
     await asked.getByLabel("Reason").fill("the bank has it");
     await asked.getByRole("button", { name: "It is done" }).click();
     await page.getByText("Answer recorded: succeed.").waitFor();
     await page.getByText("succeed, by ada (not verified): the bank has it").waitFor();
-    await lookAt("escalation-closed");
+    await checkScreen("escalation-closed");
 
     const after = await escalation(question);
     expect(at(after, "escalation", "answer")).toMatchObject({ answer: "succeed", by: "ada" });
@@ -99,8 +99,8 @@ describe("an escalation", () => {
     await asked.getByLabel("Reason").fill("another card");
     await asked.getByRole("button", { name: "Try again with another input" }).click();
     const field = asked.getByLabel("Complete input, as JSON");
-    const said = await field.evaluate((of) => String(Reflect.get(of, "validationMessage")));
-    expect(said).toMatch(/^This is not JSON/);
+    const text = await field.evaluate((of) => String(Reflect.get(of, "validationMessage")));
+    expect(text).toMatch(/^This is not JSON/);
     await asked.getByRole("button", { name: "Close" }).click();
     expect(at(await escalation(question), "escalation", "closedTime")).toBeUndefined();
   });
@@ -122,8 +122,8 @@ describe("an escalation", () => {
   it("ends its run with the answer to fail it, after a warning", async () => {
     const question = await firstOpen();
     await open(question.path);
-    const said = await act("Fail the run", { "Your name": "ada", Reason: "the card was refused" });
-    expect(said).toContain("This cannot be undone");
+    const text = await act("Fail the run", { "Your name": "ada", Reason: "the card was refused" });
+    expect(text).toContain("This cannot be undone");
     await holds("the run has failed", async () => {
       const run = await world.call("SchedulerService/GetRun", { run: { runId: question.runId } });
       return at(run, "run", "state") === "RUN_STATE_FAILED";
@@ -134,7 +134,7 @@ describe("an escalation", () => {
     const { path } = await firstOpen();
     await visit(page, `${path}9`);
     await page.getByText("Could not load the escalation").waitFor();
-    await lookAt("escalation-missing");
+    await checkScreen("escalation-missing");
   });
 });
 
@@ -148,7 +148,7 @@ describe("a queue", () => {
     );
     await page.getByText("paused", { exact: true }).first().waitFor();
     expect(at(await queue("mail"), "queue", "pause", "reason")).toBe("the printer burns");
-    await lookAt("queue-paused");
+    await checkScreen("queue-paused");
     await act("Resume");
     await button("Pause").waitFor();
     expect(at(await queue("mail"), "queue", "pause")).toBeUndefined();
@@ -196,7 +196,7 @@ describe("a queue", () => {
     ]);
     await open("/queues");
     await page.getByText("by ada: out of stamps").waitFor();
-    await lookAt("queues-circuit");
+    await checkScreen("queues-circuit");
     await act("Release: send-letter");
     await page.getByText("All circuits are closed").waitFor();
     expect(await circuits()).toEqual([]);
@@ -208,8 +208,8 @@ describe("a queue", () => {
         [at(of, "task"), at(of, "setting"), at(of, "setBy")].join(" "),
       );
     await open("/queues/mail");
-    const said = await act("Keep closed: send-letter", { "Your name": "ada" });
-    expect(said).toContain("All tasks are handed out at once, however many fail");
+    const text = await act("Keep closed: send-letter", { "Your name": "ada" });
+    expect(text).toContain("All tasks are handed out at once, however many fail");
     await page.getByText("kept closed").waitFor();
     expect(await settings()).toEqual(["send-letter CIRCUIT_SETTING_CLOSED ada"]);
     await act("Release: send-letter");
@@ -250,7 +250,7 @@ describe("an agent", () => {
     await open("/queues");
     await page.getByRole("link", { name: "reports-1" }).click();
     await page.getByText("47 %").waitFor();
-    await lookAt("agent");
+    await checkScreen("agent");
     await act("Cordon its version", { "Your name": "ada", Reason: "3.0 leaks" });
     await page.getByText("agents of version 3.0, by ada: 3.0 leaks").waitFor();
     expect(await cordons()).toMatchObject([{ version: "3.0", cordonedBy: "ada" }]);
@@ -273,7 +273,7 @@ describe("a workflow", () => {
       .getByText(/^\d+ ms$/)
       .first()
       .waitFor();
-    await lookAt("workflow");
+    await checkScreen("workflow");
   });
 
   it("is paused and goes on, and has another version as its default", async () => {
@@ -320,11 +320,11 @@ describe("a schedule", () => {
     await dialog()
       .getByText(/^\d+ times: \d+ runs would start, 0 have one already\.$/)
       .waitFor();
-    await lookAt("schedule-backfill");
+    await checkScreen("schedule-backfill");
     await dialog().getByRole("button", { name: "Start them" }).click();
     await page.getByText(/^9[5-7] runs started for 9[5-7] times\.$/).waitFor();
     await page.getByText("backfill", { exact: true }).first().waitFor();
-    await lookAt("schedule-fires");
+    await checkScreen("schedule-fires");
     expect(listAt(await schedule("every-quarter"), "last").length).toBe(50);
   });
 });

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { spawnDroverServer } from "../support/drover-server.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt as lookAtPage, visit } from "./browser.ts";
+import { checkScreen as checkScreenOf, closeBrowser, sharedPage, visit } from "./browser.ts";
 import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
 
 let world: OperationsWorld;
@@ -20,7 +20,7 @@ afterAll(async () => {
   await world?.stop();
 });
 beforeEach(async (context) => {
-  page = await keptPage(context, world.server.address);
+  page = await sharedPage(context, world.server.address);
   page.setDefaultTimeout(8_000);
 });
 
@@ -29,9 +29,9 @@ async function open(path: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
-const lookAt = (name: string) => lookAtPage(page, name);
-const holds = (what: string, look: () => Promise<boolean>) =>
-  until(what, async () => ((await look()) ? true : null));
+const checkScreen = (name: string) => checkScreenOf(page, name);
+const holds = (what: string, isSo: () => Promise<boolean>) =>
+  until(what, async () => ((await isSo()) ? true : null));
 
 describe.for([
   ["/workflows", "workflows", "book-holiday"],
@@ -47,7 +47,7 @@ describe.for([
   it("shows what is there, with no defect and nothing that hinders anybody", async () => {
     await open(path);
     await page.getByText(shows).locator("visible=true").first().waitFor();
-    await lookAt(name);
+    await checkScreen(name);
   });
 });
 
@@ -58,11 +58,11 @@ describe("a namespace in which nothing is", () => {
     ["escalations", "No open escalation"],
     ["schedules", "No schedule"],
     ["audit", "No intervention yet"],
-  ] as const)("says so on the page %s, and what comes there", async ([name, says]) => {
+  ] as const)("says so on the page %s, and what comes there", async ([name, sentence]) => {
     await world.call("OperatorService/CreateNamespace", { name: "quiet" });
     await open(`/ns/quiet/${name}`);
-    await page.getByText(says).waitFor();
-    await lookAt(`${name}-empty`);
+    await page.getByText(sentence).waitFor();
+    await checkScreen(`${name}-empty`);
   });
 });
 
@@ -80,7 +80,7 @@ describe("a narrow screen", () => {
         .waitFor();
       const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       expect(over).toBeLessThanOrEqual(0);
-      await lookAt(`narrow-${path.replace("/", "-")}`);
+      await checkScreen(`narrow-${path.replace("/", "-")}`);
     },
   );
 });
@@ -103,7 +103,7 @@ describe("the audit", () => {
     await page.keyboard.press("Escape");
     await page.getByLabel("Run id").fill(crypto.randomUUID());
     await page.getByText("No intervention matches these filters").waitFor();
-    await lookAt("audit-filtered");
+    await checkScreen("audit-filtered");
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page
       .getByRole("link", { name: /crunch of nightly-report/ })
@@ -122,7 +122,7 @@ describe("hand-overs", () => {
     await holds("one row is left below the head", async () => (await rows.count()) === 2);
     await page.getByLabel("List all of them").check();
     await page.getByRole("table", { name: "Partitions" }).waitFor();
-    await lookAt("supervisors-partition");
+    await checkScreen("supervisors-partition");
   });
 });
 
@@ -139,11 +139,11 @@ describe("a second server", () => {
       );
       return shares.length === 2;
     });
-    await lookAt("supervisors-two");
+    await checkScreen("supervisors-two");
     await second.signal("SIGKILL");
     await page.getByText("its owner was lost").first().waitFor({ timeout: 20_000 });
     await page.getByText("silent").waitFor();
-    await lookAt("supervisors-lost");
+    await checkScreen("supervisors-lost");
     await page.getByText("All 256 partitions have a supervisor").waitFor({ timeout: 20_000 });
   });
 });

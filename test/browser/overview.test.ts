@@ -9,7 +9,7 @@ import { silentLog } from "../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
 import { at, callJson, listAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, sharedPage, visit } from "./browser.ts";
 
 const SAMPLES = 10;
 const SHELVES = `workflow: count-shelves
@@ -97,7 +97,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
     60_000,
   );
 
-  const page = await keptPage(context, server.address);
+  const page = await sharedPage(context, server.address);
   await visit(page, "/");
   const ended = (word: string) => page.locator(".standings li").filter({ hasText: word });
   await ended("completed").getByText("1,000", { exact: true }).waitFor();
@@ -109,7 +109,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
   // The chart, for those who do not see it.
   const caption = page.getByRole("table", { name: /: 18 failed, .*, 1000 completed\.$/ });
   await caption.waitFor({ state: "attached" });
-  await lookAt(page, "overview-counts");
+  await checkScreen(page, "overview-counts");
   const line = page.getByRole("listitem").filter({ hasText: "spoiled: 18 failed" });
   await line.getByRole("link", { name: "See the runs" }).click();
   await page.waitForURL("**/runs?state=FAILED&workflow=spoiled");
@@ -118,7 +118,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
 test("steps that are tried again are counted, and lead to the run in which they were last", async (context) => {
   const runs = [await start(["a"]), await start(["b"])];
   for (const runId of runs) await client.waitRun(runId);
-  const page = await keptPage(context, server.address);
+  const page = await sharedPage(context, server.address);
   await visit(page, "/");
   const retries = page.locator(".tile").filter({
     has: page.getByRole("heading", { name: "Retries" }),
@@ -126,10 +126,10 @@ test("steps that are tried again are counted, and lead to the run in which they 
   await retries.getByText("6", { exact: true }).waitFor();
   const line = page.getByRole("listitem").filter({ hasText: "Step order of count-shelves" });
   await line.getByText("6 ×").waitFor();
-  await lookAt(page, "overview-retries");
+  await checkScreen(page, "overview-retries");
   await page.setViewportSize({ width: 390, height: 844 });
   await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
-  await lookAt(page, "narrow-overview");
+  await checkScreen(page, "narrow-overview");
   await line.getByRole("link", { name: "See the last run" }).click();
   await page.waitForURL(({ pathname }) => runs.some((runId) => pathname === `/runs/${runId}`));
 });
@@ -147,11 +147,11 @@ test("an item of a map that takes far longer than usual is named, as long as it 
     const { body } = await callJson(server.address, "OperatorService/ListInterventions", asked);
     return listAt(body, "interventions").length > 0 || null;
   });
-  const page = await keptPage(context, server.address);
+  const page = await sharedPage(context, server.address);
   await visit(page, "/");
   const line = page.getByRole("listitem").filter({ hasText: "shelves[2]" });
   await line.getByText("takes far longer than usual").waitFor();
-  await lookAt(page, "overview-suspect");
+  await checkScreen(page, "overview-suspect");
   await line.getByRole("link", { name: "See the run" }).click();
   await page.waitForURL(`**/runs/${runId}`);
 });

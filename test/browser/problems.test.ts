@@ -1,7 +1,7 @@
 // What a page says when something is wrong: with the server, with an address, with the connection.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, openPage, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, openPage, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -25,14 +25,14 @@ test.for([
   ["/queues?agent=00000000000000000000000000000001", "Could not load the agent"],
   [`/escalations/${NO_RUN}/1`, "Could not load the escalation"],
 ])("what is not there is the heading of its page: %s", async ([path = "", title = ""], context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, path);
   await page.getByText(title).waitFor(WAIT);
   expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([title]);
 });
 
 test("an error of the server is not put down to the person", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/runs");
   // As something between the browser and the server may answer.
   await page.evaluate(`{
@@ -66,7 +66,7 @@ test.for(["/runs/orders%2F7", "/runs/orders/7"])(
 
 test("while the connection is lost, nothing can be ordered", async (context) => {
   const { runId } = await shop.client.schedule({ workflow: "order" });
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByRole("button", { name: "Cancel…" }).click();
   const order = page.getByRole("button", { name: "Cancel the run" });
@@ -74,7 +74,7 @@ test("while the connection is lost, nothing can be ordered", async (context) => 
   await shop.kill();
   await expect.poll(() => order.isDisabled()).toBe(true);
   await page.getByText("The connection to the server is lost").waitFor(WAIT);
-  await lookAt(page, "dialog-connection-lost");
+  await checkScreen(page, "dialog-connection-lost");
   await shop.restart();
   await expect.poll(() => order.isEnabled(), { timeout: 30_000 }).toBe(true);
   await order.click();

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLog } from "../support/agent-script.ts";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -47,7 +47,7 @@ test("signals are listed with the step that took them, or that none does", async
     { id: "sent", needs: ["paid"], signal: { name: "parcel" } },
   ];
   const { runId } = await shop.client.schedule({ workflow: { workflow: "paid", steps } });
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByLabel("paid, waiting").waitFor(WAIT);
   // The page is open by then: it hears of each of them.
@@ -60,7 +60,7 @@ test("signals are listed with the step that took them, or that none does", async
   expect(await signals.count()).toBe(2);
   await first.getByText("Payload").click();
   await first.getByText("1200").waitFor(WAIT);
-  await lookAt(page, "run-signals");
+  await checkScreen(page, "run-signals");
 });
 
 async function startFailing(task: string, onFailure: "escalate" | "continue"): Promise<string> {
@@ -83,7 +83,7 @@ async function hiddenIn(page: Page, what: string): Promise<readonly string[]> {
 
 test("control characters of messages are shown, and turn nothing round", async (context) => {
   const asking = await startFailing("evil", "escalate");
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   for (const path of [`/runs/${asking}`, `/escalations/${asking}/1`]) {
     await visit(page, path);
     const message = page.locator("bdi", { hasText: VISIBLE }).locator("visible=true").first();
@@ -100,7 +100,7 @@ test("control characters of messages are shown, and turn nothing round", async (
 
 test("a step that failed and was continued after is a warning with its error", async (context) => {
   const runId = await startFailing("evil", "continue");
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.locator(".page-title").getByText("completed, 1 warning").waitFor(WAIT);
   const warnings = page.getByRole("region", { name: "Warnings" });
@@ -114,7 +114,7 @@ test("control characters of payloads are shown too", async (context) => {
     workflow: { workflow: "give", steps },
     input: { [EVIL]: EVIL },
   });
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByRole("region", { name: "Input" }).getByText(VISIBLE).first().waitFor(WAIT);
   await page.getByRole("region", { name: "Output of give" }).getByText(VISIBLE).waitFor(WAIT);
@@ -125,7 +125,7 @@ test.for([1_440, 390])(
   "a long message is cut until one wants all of it, %s px wide",
   async (width, context) => {
     const asking = await startFailing("talk", "escalate");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await page.setViewportSize({ width, height: 900 });
     await visit(page, `/runs/${asking}`);
     const panel = page.getByRole("region", { name: "Open escalations" });
@@ -135,7 +135,7 @@ test.for([1_440, 390])(
     await panel.getByRole("button", { name: "more" }).waitFor(WAIT);
     const cut = await height();
     expect(cut).toBeLessThan(70);
-    await lookAt(page, `run-long-message-${width}`);
+    await checkScreen(page, `run-long-message-${width}`);
     await panel.getByRole("button", { name: "more" }).click();
     await panel.getByRole("button", { name: "less" }).waitFor(WAIT);
     expect(await height()).toBeGreaterThan(cut);

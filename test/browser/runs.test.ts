@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { closeBrowser, keptPage, lookAt, picture, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 let shop: Shop;
@@ -31,7 +31,7 @@ test("every page opens, keeps to the policy, and has no serious finding", async 
   const held = await start("order", "held");
   const asking = await start("asks", "asking");
   await inState(asking, "ESCALATED");
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   const pages = [
     ["overview", "/", "Needs attention"],
     ["runs", "/runs", "held"],
@@ -45,29 +45,29 @@ test("every page opens, keeps to the policy, and has no serious finding", async 
     await page.getByText(text).first().waitFor(WAIT);
     if (name.startsWith("run-") && name !== "run-missing")
       await page.locator(".graph-node").first().waitFor(WAIT);
-    await lookAt(page, name);
+    await checkScreen(page, name);
   }
   shop.release("done");
 });
 
 test("dialogs and help have no serious finding either", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/runs");
   await page.getByRole("heading", { name: "Runs" }).waitFor(WAIT);
   await page.keyboard.press("?");
   await page.getByRole("heading", { name: "Shortcuts" }).waitFor(WAIT);
-  await lookAt(page, "keys");
+  await checkScreen(page, "keys");
   await page.keyboard.press("Escape");
   await visit(page, "/runs?workflow=order");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText("What will happen").waitFor(WAIT);
-  await lookAt(page, "bulk");
+  await checkScreen(page, "bulk");
 });
 
 describe("a run", () => {
   test("is followed live from its start to the end of its compensation", async (context) => {
     const runId = await start("order", "sold-out");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
     const state = page.locator(".page-title .badge");
     await page.getByLabel("pack, with an agent").waitFor(WAIT);
@@ -83,7 +83,7 @@ describe("a run", () => {
 
   test("is followed on by itself when its server has been started again", async (context) => {
     const runId = await start("order", "restarted");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
     await page.getByLabel("pack, with an agent").waitFor(WAIT);
     await shop.kill();
@@ -97,7 +97,7 @@ describe("a run", () => {
 
   test("is paused, resumed and cancelled, each after a word about what will happen", async (context) => {
     const runId = await start("order", "steered");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
     const state = page.locator(".page-title .badge");
     // There is something to be undone then.
@@ -120,7 +120,7 @@ describe("a run", () => {
   test("has its question answered from the overview in four clicks", async (context) => {
     const runId = await start("asks", "question");
     await inState(runId, "ESCALATED");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, "/");
     const line = page.getByRole("listitem").filter({
       hasText: "count of asks: ",
@@ -147,7 +147,7 @@ describe("a run", () => {
         n < 20 ? [] : [`step-${n - 20}`, `step-${20 * Math.floor(n / 20) - 20 + ((n * 7) % 20)}`],
     })).map((step) => ({ ...step, needs: [...new Set(step.needs)] }));
     const { runId } = await shop.client.schedule({ workflow: { workflow: "wide", steps } });
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
     await page.locator(".graph-node").first().waitFor(WAIT);
     await picture(page, "run-500-light");
@@ -157,7 +157,7 @@ describe("a run", () => {
 });
 
 test("the overview shows what is paused as long as it is, without being loaded again", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/");
   await page.getByText("live", { exact: true }).waitFor(WAIT);
   await shop.client.queues.pause("shelf", { reason: "stocktaking" });
@@ -174,7 +174,7 @@ test.for([
 ] as const)("a message that is one long word fits a %s page", async ([, width], context) => {
   const runId = await start("babbles");
   await inState(runId, "ESCALATED");
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await page.setViewportSize({ width, height: 900 });
   for (const path of ["/", `/runs/${runId}`, "/escalations"]) {
     await visit(page, path);
@@ -193,7 +193,7 @@ test("an approval that has a form is given with it", async (context) => {
   };
   const steps = [{ id: "release", approval: { approvers: ["ada"], form } }];
   const { runId } = await shop.client.schedule({ workflow: { workflow: "funds", steps } });
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByRole("button", { name: "Approve or reject…" }).click();
   await page.getByLabel("reason").fill("the invoice is right");
@@ -216,7 +216,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
     // Longer than a statement may take, each time that the page asks.
     await hand.query("begin");
     await hand.query("lock table drover.run in access exclusive mode");
-    const page = await keptPage(context, shop.address);
+    const page = await sharedPage(context, shop.address);
     await visit(page, "/runs");
     await page.getByText("ask for less, such as a shorter time").waitFor({ timeout: 25_000 });
     await picture(page, "runs-too-much-light");
@@ -232,7 +232,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
 }, 60_000);
 
 test("the keyboard leads from page to page, and to the search", async (context) => {
-  const page = await keptPage(context, shop.address);
+  const page = await sharedPage(context, shop.address);
   await visit(page, "/");
   await page.getByRole("heading", { name: "Overview" }).waitFor(WAIT);
   await page.keyboard.press("g");

@@ -23,8 +23,8 @@ afterAll(async () => {
 });
 
 async function tokenOf(name: string, role: Role, allNamespaces = true) {
-  const said = { name, role, allNamespaces, by: "ada" };
-  const { secret, token } = await createTokenInDatabase(database.connectionString, said);
+  const spec = { name, role, allNamespaces, by: "ada" };
+  const { secret, token } = await createTokenInDatabase(database.connectionString, spec);
   return { secret, id: token?.id ?? "" };
 }
 
@@ -39,15 +39,15 @@ test("asks for a token, says why one is refused, and goes on with one that is go
   await dialog.getByText("This server requires a token").waitFor(WAIT);
   expect(await seriousFindings(page)).toEqual([]);
   // The page behind has no advice for the command line.
-  const said = () => page.evaluate<string>("document.body.innerText");
-  expect(await said()).not.toMatch(/--token|DROVER_TOKEN|drover token/);
+  const text = () => page.evaluate<string>("document.body.innerText");
+  expect(await text()).not.toMatch(/--token|DROVER_TOKEN|drover token/);
   await picture(page, "token-asked");
 
   await give(`drover_${"A".repeat(43)}`);
   await dialog.getByText("The server does not know this API token").waitFor(WAIT);
   await give((await tokenOf("till", Role.AGENT, false)).secret);
   await dialog.getByText('The API token "till" has the role "agent"').waitFor(WAIT);
-  expect(await said()).not.toMatch(/--token|DROVER_TOKEN|drover token/);
+  expect(await text()).not.toMatch(/--token|DROVER_TOKEN|drover token/);
   await picture(page, "token-refused");
 
   const eyes = await tokenOf("eyes", Role.VIEWER);

@@ -37,8 +37,8 @@ afterAll(async () => {
 const tested = agents.filter(({ name }) => !elsewhere.includes(name));
 test.for(tested)("$name does what is asked of it", { timeout: agentMs }, async (agent, context) => {
   const played = scenarios.filter(({ name }) => names.includes(name));
-  const told = () => undefined;
-  const options = { servers, scenarios: played, jobs: names.length, told };
+  const report = () => undefined;
+  const options = { servers, scenarios: played, jobs: names.length, report };
   const { marks, skipped, required } = await putToTheTest(agent, options);
   if (skipped !== null) {
     if (required) throw new Error(skipped);

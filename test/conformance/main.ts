@@ -34,7 +34,7 @@ function chosen<T extends { readonly name: string }>(
   return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
 }
 
-function tell(agent: string, scenario: string, mark: Mark): void {
+function report(agent: string, scenario: string, mark: Mark): void {
   if (mark.kind === "not-asked") return;
   const how = mark.kind === "passed" ? `passed in ${mark.ms} ms` : `FAILED\n${mark.why}`;
   process.stdout.write(`${agent}: ${scenario}: ${how}\n`);
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   const results: Result[] = [];
   try {
     for (const agent of tested) {
-      const test = putToTheTest(agent, { servers, scenarios: played, jobs, told: tell });
+      const test = putToTheTest(agent, { servers, scenarios: played, jobs, report });
       results.push(await Promise.race([test, interrupted]));
     }
   } finally {

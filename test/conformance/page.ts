@@ -101,7 +101,7 @@ export function conformancePage(marks: Cells): string {
     "",
     row(["name", "what holds"]),
     row(["---", "---"]),
-    ...scenarios.map(({ name, says }) => row([name, says])),
+    ...scenarios.map(({ name, guarantee }) => row([name, guarantee])),
     "",
     "## Scenarios that do not apply to stubs",
     "",

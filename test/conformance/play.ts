@@ -36,6 +36,6 @@ export async function play(
   }
   const ms = Math.round(performance.now() - startedMs);
   if (why === null) return { kind: "passed", ms };
-  const said = stage.programs.map(({ id, written }) => `--- ${id}\n${written().slice(-6_000)}`);
-  return { kind: "failed", ms, why: `${why}\n${said.join("\n")}` };
+  const output = stage.programs.map(({ id, written }) => `--- ${id}\n${written().slice(-6_000)}`);
+  return { kind: "failed", ms, why: `${why}\n${output.join("\n")}` };
 }

@@ -145,7 +145,7 @@ function readLine(text: string): Line | null {
   }
   if (typeof value !== "object" || value === null) return null;
   const has = new Map<string, unknown>(Object.entries(value));
-  const word = (name: string): string => {
+  const textOf = (name: string): string => {
     const got = has.get(name);
     return typeof got === "string" ? got : "";
   };
@@ -155,18 +155,18 @@ function readLine(text: string): Line | null {
   };
   const item = has.get("item");
   return Object.freeze({
-    event: word("event"),
-    run: word("run"),
-    step: word("step"),
-    kind: word("kind"),
+    event: textOf("event"),
+    run: textOf("run"),
+    step: textOf("step"),
+    kind: textOf("kind"),
     attempt: number("attempt"),
     fence: number("fence"),
-    key: word("key"),
-    effectKey: word("effect_key"),
-    callbackToken: word("callback_token"),
+    key: textOf("key"),
+    effectKey: textOf("effect_key"),
+    callbackToken: textOf("callback_token"),
     item: typeof item === "number" ? item : null,
-    why: word("why"),
-    path: word("path"),
-    act: word("act"),
+    why: textOf("why"),
+    path: textOf("path"),
+    act: textOf("act"),
   });
 }

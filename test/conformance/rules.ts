@@ -26,16 +26,16 @@ export function brokenRules(seen: Seen): readonly string[] {
     ...brokenSessions(seen.wire),
     ...brokenPolls(seen.wire),
     ...brokenReports(seen.wire),
-    ...brokenBeats(seen.wire),
-    ...toldTokens(seen),
+    ...brokenHeartbeats(seen.wire),
+    ...printedTokens(seen),
   ];
 }
 
 const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
 
-function brokenSessions({ poll, beat, complete }: Wire): readonly string[] {
+function brokenSessions({ poll, heartbeat, complete }: Wire): readonly string[] {
   const sessions = new Map<string, Set<string>>();
-  for (const { request } of [...poll.calls, ...beat.calls, ...complete.calls]) {
+  for (const { request } of [...poll.calls, ...heartbeat.calls, ...complete.calls]) {
     const id = request.agent?.id ?? "";
     sessions.set(id, (sessions.get(id) ?? new Set()).add(hex(request.agent?.session)));
   }
@@ -108,7 +108,7 @@ function brokenReports(wire: Wire): readonly string[] {
   );
 }
 
-function brokenBeats(wire: Wire): readonly string[] {
+function brokenHeartbeats(wire: Wire): readonly string[] {
   const over = new Map<string, number>();
   for (const [token, reports] of reportsOf(wire)) {
     const last = reports.find(({ code }) => code !== null && code !== invalid);
@@ -116,22 +116,22 @@ function brokenBeats(wire: Wire): readonly string[] {
   }
   const late = new Map<string, number>();
   const repeated = new Map<string, number>();
-  for (const { no, request, response, passedAt } of wire.beat.calls)
+  for (const { no, request, response, passedAt } of wire.heartbeat.calls)
     for (const { taskToken, progress, details } of request.reports) {
       if (no > (over.get(taskToken) ?? Number.POSITIVE_INFINITY))
         late.set(taskToken, (late.get(taskToken) ?? 0) + 1);
       if (progress === undefined && details === undefined) continue;
       const note = `${taskToken} ${JSON.stringify([progress?.kind, details?.body], plain)}`;
-      const told = repeated.get(note) ?? 0;
-      if (told > 0 || (response() !== null && passedAt() !== null)) repeated.set(note, told + 1);
+      const times = repeated.get(note) ?? 0;
+      if (times > 0 || (response() !== null && passedAt() !== null)) repeated.set(note, times + 1);
     }
   return [
     ...[...late.values()]
-      .filter((beats) => beats > crossingMax)
-      .map((beats) => `${beats} beats name a task whose report was answered`),
+      .filter((count) => count > crossingMax)
+      .map((count) => `${count} beats name a task whose report was answered`),
     ...[...repeated.values()]
-      .filter((beats) => beats > crossingMax)
-      .map((beats) => `${beats} beats bring the same progress or details, which were answered`),
+      .filter((count) => count > crossingMax)
+      .map((count) => `${count} beats bring the same progress or details, which were answered`),
   ];
 }
 
@@ -140,7 +140,7 @@ function plain(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? hex(value) : value;
 }
 
-function toldTokens({ wire, programs }: Seen): readonly string[] {
+function printedTokens({ wire, programs }: Seen): readonly string[] {
   const tokens = [...wire.poll.calls, ...wire.complete.calls].flatMap(({ response }) =>
     (response()?.tasks ?? []).map(({ taskToken }) => taskToken),
   );

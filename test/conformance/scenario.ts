@@ -7,7 +7,7 @@ export interface Scenario {
   /** For `--only`, and the head of its column. */
   readonly name: string;
   /** What holds, in one sentence. */
-  readonly says: string;
+  readonly guarantee: string;
   /** Why it is not asked of an agent with generated stubs only; absent: it is. */
   readonly notForStubs?: string;
   readonly play: (stage: Stage) => Promise<void>;
@@ -33,12 +33,12 @@ export function assertAttempts(
       code: failure?.code,
       agentId,
     }));
-  const shown = seen.map((one, at) => ({
+  const compared = seen.map((one, at) => ({
     outcome: one.outcome,
     ...(expected[at]?.code !== undefined && { code: one.code }),
     ...(expected[at]?.agentId !== undefined && { agentId: one.agentId }),
   }));
-  assert.deepEqual(shown, expected);
+  assert.deepEqual(compared, expected);
 }
 
 /** Completed, and the step `work` with this output. */

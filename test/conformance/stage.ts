@@ -62,7 +62,7 @@ export interface Stage {
   bareStep(id: string, more?: Record<string, unknown>): StepSpec;
   /** The run when it has ended, with all that happened. */
   end(runId: string): Promise<RunDetails>;
-  look(runId: string): Promise<RunDetails>;
+  get(runId: string): Promise<RunDetails>;
   /** The run, once this is so. */
   when(runId: string, what: string, so: (run: RunDetails) => boolean): Promise<RunDetails>;
 }
@@ -70,7 +70,7 @@ export interface Stage {
 /** No lease ends by mere slowness of the machine. */
 const calmLease = "15s";
 /** Where a scenario waits for heartbeats, which come every third of it. */
-export const beatenLease = "6s";
+export const heartbeatLease = "6s";
 /** Where a lease is meant to end. */
 export const shortLease = "3s";
 /** What a scenario waits for at most. */
@@ -93,7 +93,7 @@ export async function openStage(
   const client = createClient({ address: servers.first });
   const programs: Program[] = [];
   let closed = false;
-  const look = (runId: string) => client.getRun(runId, everything);
+  const get = (runId: string) => client.getRun(runId, everything);
   const timeouts: TimeoutsSpec = { heartbeat: calmLease, settle: "1s", total: "1m" };
 
   const bareStep = (id: string, more: Record<string, unknown> = {}): StepSpec => ({
@@ -154,14 +154,14 @@ export async function openStage(
     async end(runId: string): Promise<RunDetails> {
       for await (const { run } of client.watchRun(runId))
         assert.notEqual(run.state, "ESCALATED", "the run asks a person");
-      return look(runId);
+      return get(runId);
     },
-    look,
+    get,
     when: (runId: string, what: string, so: (run: RunDetails) => boolean) =>
       until(
         what,
         async () => {
-          const run = await look(runId);
+          const run = await get(runId);
           return so(run) ? run : null;
         },
         patienceMs,

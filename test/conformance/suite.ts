@@ -27,11 +27,11 @@ export interface SuiteOptions {
   readonly scenarios: readonly Scenario[];
   /** Scenarios at a time: they wait more than they work. */
   readonly jobs: number;
-  readonly told: (agent: string, scenario: string, mark: Mark) => void;
+  readonly report: (agent: string, scenario: string, mark: Mark) => void;
 }
 
 export async function putToTheTest(agent: AgentUnderTest, options: SuiteOptions): Promise<Result> {
-  const { servers, scenarios, jobs, told } = options;
+  const { servers, scenarios, jobs, report } = options;
   const ready = await agent.prepare();
   if (ready.kind === "missing") {
     const required = isRequired(ready.tool, process.env);
@@ -47,7 +47,7 @@ export async function putToTheTest(agent: AgentUnderTest, options: SuiteOptions)
           ? await play(scenario, ready.command, servers)
           : { kind: "not-asked", why };
       marks.set(scenario.name, mark);
-      told(agent.name, scenario.name, mark);
+      report(agent.name, scenario.name, mark);
     }
   };
   await Promise.all(Array.from({ length: jobs }, player));

@@ -65,8 +65,8 @@ async function built({ agent, folder, tools, build, command }: Built): Promise<R
       await run(program, args, { cwd: join(root, folder), timeout: buildMsMax });
     } catch (error) {
       // A tool that is there and fails is no lack of this machine.
-      const said = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
-      throw new Error(`${agent} does not build: ${program} ${args.join(" ")}\n${said}`, {
+      const output = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
+      throw new Error(`${agent} does not build: ${program} ${args.join(" ")}\n${output}`, {
         cause: error,
       });
     }

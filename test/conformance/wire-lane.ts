@@ -114,7 +114,7 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
   const calls: Call<I, O>[] = [];
   let { address } = options;
   let waiters: readonly Waiter<I, O>[] = [];
-  let standing: ((call: Parked<I, O>) => void) | null = null;
+  let handler: ((call: Parked<I, O>) => void) | null = null;
 
   function park(raw: RawCall): Parked<I, O> {
     let reply: Promise<RawReply> | null = null;
@@ -163,9 +163,9 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
         waiters = [...waiters, { fits, take }];
       }),
     each(act: (call: Parked<I, O>) => void): () => void {
-      standing = act;
+      handler = act;
       return () => {
-        standing = null;
+        handler = null;
       };
     },
     arrive(raw: RawCall): void {
@@ -176,7 +176,7 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
       if (waiter !== undefined) {
         waiters = waiters.filter((other) => other !== waiter);
         waiter.take(call);
-      } else if (standing !== null) standing(call);
+      } else if (handler !== null) handler(call);
       else void call.pass();
     },
   });

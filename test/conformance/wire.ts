@@ -20,7 +20,7 @@ import { openPipes, type Pipes } from "./wire-pipes.ts";
 
 export interface Wire extends Pipes {
   readonly poll: Lane<typeof PollTaskRequestSchema, typeof PollTaskResponseSchema>;
-  readonly beat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;
+  readonly heartbeat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;
   readonly complete: Lane<typeof CompleteRequestSchema, typeof CompleteResponseSchema>;
   /** Sends the calls of all lanes to this server from now on. */
   route(address: string): void;
@@ -32,11 +32,11 @@ export async function openWire(server: string): Promise<Wire> {
   const lane = <I extends DescMessage, O extends DescMessage>(method: { input: I; output: O }) =>
     createLane({ input: method.input, output: method.output, address: server, count });
   const poll = lane(AgentService.method.pollTask);
-  const beat = lane(AgentService.method.heartbeat);
+  const heartbeat = lane(AgentService.method.heartbeat);
   const complete = lane(AgentService.method.complete);
   const arrive = {
     "/drover.v1.AgentService/PollTask": poll.arrive,
-    "/drover.v1.AgentService/Heartbeat": beat.arrive,
+    "/drover.v1.AgentService/Heartbeat": heartbeat.arrive,
     "/drover.v1.AgentService/Complete": complete.arrive,
   };
   const http2 = await openHttp2Side(arrive);
@@ -45,10 +45,10 @@ export async function openWire(server: string): Promise<Wire> {
   return Object.freeze({
     ...pipes,
     poll,
-    beat,
+    heartbeat,
     complete,
     route(address: string): void {
-      for (const { route } of [poll, beat, complete]) route(address);
+      for (const { route } of [poll, heartbeat, complete]) route(address);
     },
     async close(): Promise<void> {
       await pipes.close();

@@ -14,9 +14,9 @@ test("an agent that is told to end finishes what it does, reports it, and ends b
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void agent.kill("SIGKILL"));
-  let said = "";
+  let output = "";
   agent.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
+    output += text;
   });
   const definition = { workflow: "drain", steps: [{ id: "a", task: { name: "a" } }] };
   const run = { key: "one" };
@@ -24,7 +24,7 @@ test("an agent that is told to end finishes what it does, reports it, and ends b
   await once(agent.stdout, "data");
   agent.kill("SIGTERM");
   const [code] = await once(agent, "close");
-  expect([code, said]).toEqual([0, "working\ndrained\n"]);
+  expect([code, output]).toEqual([0, "working\ndrained\n"]);
   const { body } = await callJson(server.address, "SchedulerService/GetRun", { run });
   expect(at(body, "run", "state")).toBe("RUN_STATE_COMPLETED");
   expect(at(body, "steps", 0, "output", "json")).toBe('"finished"');

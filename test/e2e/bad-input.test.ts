@@ -150,8 +150,10 @@ describe("bad input is refused, and nothing is stored", () => {
     expect(answer.status).toBe(status);
     if (path !== null) expect(paths(answer)).toContain(path);
     const { body: refused } = answer;
-    const said = [at(refused, "message"), JSON.stringify(at(refused, "details") ?? [])].join(" ");
-    expect(said).toMatch(sentence);
+    const answerText = [at(refused, "message"), JSON.stringify(at(refused, "details") ?? [])].join(
+      " ",
+    );
+    expect(answerText).toMatch(sentence);
     expect(await everything()).toBe(before);
   });
 

@@ -162,8 +162,8 @@ test("servers and agents are killed and frozen at work: every run ends as its le
   for (const { run_id: runId, state } of runs)
     for (const id of ["a", "b", "c", "d"]) {
       const key = `${runId}/${id}/0`;
-      const stands = booked.has(key) && !cancelled.has(key);
-      expect(stands, `${state} ${key}`).toBe(state === "COMPLETED");
+      const isBooked = booked.has(key) && !cancelled.has(key);
+      expect(isBooked, `${state} ${key}`).toBe(state === "COMPLETED");
     }
   expect(Math.max(...agents.map((agent) => agent.restarts()))).toBeGreaterThan(0);
   const { rows: left } = await db.query(

@@ -48,12 +48,12 @@ describe("the database goes away for ten seconds", () => {
     expect(refused.status).toBe(503);
     expect(refused.body).toMatchObject({ code: "unavailable" });
     expect(JSON.stringify(at(refused.body, "details"))).toContain("STORE_UNAVAILABLE");
-    const beat = () =>
+    const sendHeartbeat = () =>
       callJson(server.address, "AgentService/Heartbeat", {
         agent,
         reports: [{ taskToken }],
       });
-    expect((await beat()).status).toBe(503);
+    expect((await sendHeartbeat()).status).toBe(503);
     await until(
       "the outage has lasted ten seconds",
       () => (performance.now() - awayAt >= OUTAGE_MS ? true : null),
@@ -64,7 +64,7 @@ describe("the database goes away for ten seconds", () => {
 
     // The lease outlived its silence: nobody could have heard a beat meanwhile.
     const answered = await until("the server answers again", async () => {
-      const answer = await beat();
+      const answer = await sendHeartbeat();
       return answer.status === 200 ? answer.body : null;
     });
     expect(at(answered, "answers", 0)).toHaveProperty("carryOn");

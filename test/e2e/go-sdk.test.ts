@@ -37,10 +37,10 @@ describe("with Go", () => {
     expect(unformatted.stdout).toBe("");
     // The race detector needs a C compiler. The server is another one each time: -count=1.
     const race = (await go(["env", "CGO_ENABLED"])).trim() === "1" ? ["-race"] : [];
-    const told = await go(["test", ...race, "-count=1", "./..."], {
+    const result = await go(["test", ...race, "-count=1", "./..."], {
       env: { DROVER_TEST_ADDRESS: address },
     });
-    expect(told).toContain("ok");
+    expect(result).toContain("ok");
   });
 
   test("the generated code is that of the contract", { timeout: goMs }, async (context) => {
@@ -59,8 +59,8 @@ describe("with Go", () => {
     writeFileSync(join(cwd, "main.go"), program);
     const lines = install.replaceAll("../drover", root);
     await promisify(execFile)("sh", ["-euc", lines], { cwd });
-    const told = await go(["run", "."], { cwd, env: { DROVER_ADDRESS: await givenServer() } });
-    expect(told).toContain('RUN_STATE_COMPLETED {"booking":"flight-to-Lisbon"');
+    const result = await go(["run", "."], { cwd, env: { DROVER_ADDRESS: await givenServer() } });
+    expect(result).toContain('RUN_STATE_COMPLETED {"booking":"flight-to-Lisbon"');
   });
 });
 

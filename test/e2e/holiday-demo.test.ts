@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import type { Attempt } from "@drover/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Holiday, holidays } from "../../agents-examples/holiday/demo/holidays.ts";
-import { judge, type Ledgers } from "../../agents-examples/holiday/demo/ledgers.ts";
+import { checkLedgers, type Ledgers } from "../../agents-examples/holiday/demo/ledgers.ts";
 import type { LedgerEntry } from "../../agents-examples/holiday/services/ledger.ts";
 
 const program = fileURLToPath(new URL("../../agents-examples/holiday/demo.ts", import.meta.url));
@@ -43,7 +43,7 @@ interface Demo {
   readonly lines: readonly string[];
   readonly ended: Promise<number | null>;
   /** Resolves when a line with these words is printed. */
-  readonly says: (words: string) => Promise<void>;
+  readonly printed: (text: string) => Promise<void>;
 }
 
 /** Its temporary folders are made in a folder of the test, so that what stays is seen. */
@@ -61,9 +61,9 @@ function runDemo(folder: string, ...args: readonly string[]): Demo {
     child,
     lines,
     ended: once(child, "close").then(([code]) => code),
-    async says(words) {
-      const isSaid = (line: string) => line.includes(words);
-      while (!lines.some(isSaid)) {
+    async printed(text) {
+      const isPrinted = (line: string) => line.includes(text);
+      while (!lines.some(isPrinted)) {
         if (child.exitCode !== null) throw new Error(`ended early:\n${lines.join("\n")}`);
         await Promise.race([stdout && once(stdout, "line"), once(child, "close")]);
       }
@@ -114,7 +114,7 @@ test(
     expect(undone.map(({ run }) => run)).toEqual(["holiday-03", "holiday-12", "holiday-20"]);
 
     const states = new Map(report.runs.map(({ run, state }) => [run, state]));
-    expect(judge(holidays, states, report.ledgers)).toEqual([]);
+    expect(checkLedgers(holidays, states, report.ledgers)).toEqual([]);
     expect(report.problems).toEqual([]);
 
     const verified = report.runs.flatMap(({ attempts }) =>
@@ -147,7 +147,7 @@ test(
   async () => {
     const folder = givenFolder();
     const demo = runDemo(folder);
-    await demo.says("scheduled");
+    await demo.printed("scheduled");
     demo.child.kill("SIGINT");
     expect(await demo.ended, demo.lines.join("\n")).toBe(130);
     expect(processesIn(folder)).toEqual([]);
@@ -202,7 +202,7 @@ describe("the verdict", () => {
   ]);
 
   function contradictions(ledgers: Partial<Ledgers>, states: ReadonlyMap<string, string> = ends) {
-    const problems = judge(wanted, states, { ...right, ...ledgers });
+    const problems = checkLedgers(wanted, states, { ...right, ...ledgers });
     return problems.map(({ run, message }) => `${run} ${message}`);
   }
 

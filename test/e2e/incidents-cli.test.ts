@@ -74,11 +74,11 @@ function commandsFor(namespace: string) {
   return {
     type,
     /** Until what is wrong has come to stand there. */
-    status: (says: RegExp): Promise<string> =>
-      until(`status says ${says}`, async () => {
+    status: (pattern: RegExp): Promise<string> =>
+      until(`status says ${pattern}`, async () => {
         typed = 0;
         const screen = await type(`drover status --namespace ${namespace}`);
-        return says.test(screen) ? screen : null;
+        return pattern.test(screen) ? screen : null;
       }),
     typed: () => typed,
   };
@@ -140,8 +140,8 @@ describe("no agent for a queue", () => {
 
     const status = await commands.status(/^no agent polls queue "tills" for "charge"/m);
     const queue = await commands.type(nextOf(status));
-    const says = /^no agent polls for "(\w+)": start an agent that polls queue (\w+) for it$/m;
-    const [, task = "", polled = ""] = says.exec(queue) ?? [];
+    const pattern = /^no agent polls for "(\w+)": start an agent that polls queue (\w+) for it$/m;
+    const [, task = "", polled = ""] = pattern.exec(queue) ?? [];
     await agent("till-1", polled, { [task]: async () => ({ charged: true }) });
     expect(await ends(client, runId)).toBe("COMPLETED");
     expect(commands.typed()).toBe(2);
@@ -188,8 +188,8 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
   const key = /^key +(\S+)$/m.exec(question)?.[1] ?? "";
   expect(bank.get(key)).toBe("r-17");
   expect(question).toMatch(/^succeed +it is done/m);
-  const said = { ANSWER: "succeed", NAME: "ada", TEXT: "the bank has it: r-17" };
-  await commands.type(nextOf(question, said));
+  const values = { ANSWER: "succeed", NAME: "ada", TEXT: "the bank has it: r-17" };
+  await commands.type(nextOf(question, values));
   expect(await ends(client, runId)).toBe("COMPLETED");
   expect(bank.size).toBe(1);
   expect(commands.typed()).toBe(3);
@@ -219,8 +219,8 @@ test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
   const status = await commands.status(/^crunch of shop: .*stall/m);
   const question = await commands.type(nextOf(status));
   disk.isFull = false;
-  const said = { ANSWER: "retry", NAME: "ada", TEXT: "the disk was full" };
-  await commands.type(nextOf(question, said));
+  const values = { ANSWER: "retry", NAME: "ada", TEXT: "the disk was full" };
+  await commands.type(nextOf(question, values));
   expect(await ends(client, runId)).toBe("COMPLETED");
   expect(commands.typed()).toBe(3);
 });

@@ -21,8 +21,8 @@ let env: { DROVER_ADDRESS: string };
 beforeAll(async () => {
   folder = makeTestFolder();
   dev = startDrover(["dev", "--data-dir", join(folder, "data"), "--address", "127.0.0.1:0"]);
-  const said = await dev.wrote("next: drover run list");
-  env = { DROVER_ADDRESS: /server +([\d.:]+): /.exec(said)?.[1] ?? "" };
+  const output = await dev.wrote("next: drover run list");
+  env = { DROVER_ADDRESS: /server +([\d.:]+): /.exec(output)?.[1] ?? "" };
 });
 afterAll(async () => {
   dev.signal("SIGTERM");
@@ -40,10 +40,10 @@ async function init(lang: string): Promise<string> {
 async function tryOut(cwd: string, command: string, args: readonly string[], more = {}) {
   const agent = spawn(command, args, { cwd, env: { ...process.env, ...env, ...more } });
   onTestFinished(() => ended(agent));
-  let said = "";
+  let output = "";
   for (const stream of [agent.stdout, agent.stderr])
     stream.on("data", (bytes: Buffer) => {
-      said += bytes.toString();
+      output += bytes.toString();
     });
   const inFolder = { env, cwd };
   const tested = await drover(["workflow", "test"], { cwd });
@@ -54,14 +54,14 @@ async function tryOut(cwd: string, command: string, args: readonly string[], mor
   const runOf = (card: string) =>
     drover(["run", "start", "seats", "--input", JSON.stringify({ card }), "--watch"], inFolder);
   const paid = await runOf("visa");
-  expect(paid, said).toMatchObject({ code: 0 });
+  expect(paid, output).toMatchObject({ code: 0 });
   expect(paid.stdout).toContain("run COMPLETED");
   const unpaid = await runOf("none");
-  expect(unpaid.code, said).toBe(1);
+  expect(unpaid.code, output).toBe(1);
   expect(unpaid.stdout).toContain("no-card");
   expect(unpaid.stdout).toMatch(/run COMPENSATED|run FAILED/);
-  expect(said).toContain("agent seats-1 waits for tasks");
-  expect(said).toContain("the seat is free again");
+  expect(output).toContain("agent seats-1 waits for tasks");
+  expect(output).toContain("the seat is free again");
 }
 
 async function ended(agent: ChildProcess): Promise<void> {

@@ -50,9 +50,9 @@ test(
       stdio: ["ignore", "pipe", "inherit"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    const [said, ended] = await Promise.all([text(child.stdout), once(child, "exit")]);
-    expect(ended, said).toEqual([0, null]);
-    expect(said).toMatch(/SIGKILL for hotel-\d+, in the middle of holiday-/);
+    const [output, ended] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    expect(ended, output).toEqual([0, null]);
+    expect(output).toMatch(/SIGKILL for hotel-\d+, in the middle of holiday-/);
 
     const traces = await until("all traces", async () => {
       const found = await receiver.traces("drover", 100);
@@ -100,10 +100,10 @@ test(
     onTestFinished(() => {
       for (const child of processes) child.kill("SIGKILL");
     });
-    const steps = agents.languages.map((queue, place) => ({
+    const steps = agents.languages.map((queue, index) => ({
       id: `by-${queue}`,
       task: { name: "book", queue },
-      needs: agents.languages.slice(0, place).map((before) => `by-${before}`),
+      needs: agents.languages.slice(0, index).map((before) => `by-${before}`),
     }));
     const definition = { workflow: "trip", steps };
     await callJson(server.address, "SchedulerService/Schedule", { definition });

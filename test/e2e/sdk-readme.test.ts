@@ -147,10 +147,10 @@ function newProject(): string {
 async function packedProject(): Promise<string> {
   const folder = newProject();
   const tarballs = await packTypescript(join(folder, "tarballs"));
-  for (const [place, name] of ["proto", "sdk"].entries()) {
+  for (const [index, name] of ["proto", "sdk"].entries()) {
     const into = join(folder, "node_modules/@drover", name);
     mkdirSync(into, { recursive: true });
-    const tarball = tarballs[place] ?? "";
+    const tarball = tarballs[index] ?? "";
     await run("tar", ["--extract", "--strip-components=1", "--file", tarball, "-C", into]);
   }
   return folder;

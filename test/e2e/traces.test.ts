@@ -71,7 +71,7 @@ function traced(runId: string): Promise<readonly ReceivedSpan[]> {
 }
 
 /** In the catalogue, whose order is that of what happens in one moment. */
-function placeOf({ name }: ReceivedSpan): number {
+function positionOf({ name }: ReceivedSpan): number {
   return Object.keys(SPANS).indexOf(name.split(" ")[0] ?? "");
 }
 
@@ -81,7 +81,7 @@ function tree(spans: readonly ReceivedSpan[]): readonly string[] {
   const below = (parents: (span: ReceivedSpan) => boolean, indent: string): readonly string[] =>
     spans
       .filter(parents)
-      .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs || placeOf(a) - placeOf(b))
+      .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs || positionOf(a) - positionOf(b))
       .flatMap((span) => [
         `${indent}${span.name}${span.error === null ? "" : ` (${span.error})`}`,
         ...below(({ parentId }) => parentId === span.spanId, `${indent}  `),

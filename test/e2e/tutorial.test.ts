@@ -143,13 +143,13 @@ function createReader() {
       return ended.output;
     },
     /** Runs a command again until its output has what the page shows of it. */
-    async runUntilShown(begins: string): Promise<void> {
+    async runUntilPrinted(begins: string): Promise<void> {
       const { text } = take("sh", begins);
-      const shown = take("text");
-      await until(`${text.trim()} says ${shown.text}`, async () => {
+      const expected = take("text");
+      await until(`${text.trim()} says ${expected.text}`, async () => {
         const { code, output } = await run(text).ended;
         expect(code, output).toBe(0);
-        return missingIn(output, shown).length === 0 ? output : null;
+        return missingIn(output, expected).length === 0 ? output : null;
       });
     },
     shows(output: string) {
@@ -188,7 +188,7 @@ test("the tutorial works as it stands there", { timeout: tutorialMsMax }, async 
   await agent.wrote("checking the customer for 15 s");
   await reader.run("kill -9");
   await agent.ended;
-  await reader.runUntilShown("npx drover run why key:order-3");
+  await reader.runUntilPrinted("npx drover run why key:order-3");
 
   await reader.start("npx node agent.ts").wrote("checking the customer for 15 s");
   const story = await reader.run("npx drover run watch key:order-3");

@@ -81,7 +81,7 @@ async function end(one: DroverProcess, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"
 }
 
 /** Runs that begin all the time: a task, a moment to wait for, another task. */
-async function keepStarting(address: string) {
+async function startRepeatedly(address: string) {
   const performed = new Map<string, number>();
   const agent = createAgent({
     address,
@@ -148,7 +148,7 @@ describe("the variants of the supervisor", () => {
   }, async () => {
     const address = await freeAddress();
     const server = await startServer(address, "embedded");
-    const work = await keepStarting(address);
+    const work = await startRepeatedly(address);
     await work.goesOn();
 
     const central = await startSupervisor();

@@ -33,14 +33,14 @@ const launcher = join(import.meta.dirname, "../../dev-postgres/postgres.ts");
 
 let folder: string;
 let dataDir: string;
-let said: string[];
+let messages: string[];
 let opened: EmbeddedPostgres[];
 let children: ChildProcess[];
 
 beforeEach(() => {
   folder = makeTestFolder();
   dataDir = join(folder, "data");
-  said = [];
+  messages = [];
   opened = [];
   children = [];
 });
@@ -56,7 +56,7 @@ function open(options: Partial<EmbeddedPostgresOptions> = {}): EmbeddedPostgres 
   const postgres = createEmbeddedPostgres({
     dataDir,
     durable: false,
-    log: (message) => said.push(message),
+    log: (message) => messages.push(message),
     ...options,
   });
   opened.push(postgres);
@@ -75,12 +75,12 @@ async function ask(connectionString: string, sql: string): Promise<unknown[]> {
   }
 }
 
-function look() {
+function inspect() {
   return findPostmaster(join(dataDir, "postgres", "data"));
 }
 
 function serverPid(): number {
-  const found = look();
+  const found = inspect();
   if (found.kind !== "live") throw new Error(`The server is ${found.kind}.`);
   return found.pid;
 }
@@ -114,7 +114,7 @@ describe("an embedded PostgreSQL", () => {
     const { connectionString } = await postgres.start();
     await ask(connectionString, "create table sheep as select 'Dolly' as name");
     await postgres.stop();
-    expect(look().kind).toBe("absent");
+    expect(inspect().kind).toBe("absent");
     expect(await postgres.start()).toMatchObject({ connectionString });
     expect(await ask(connectionString, "select name from sheep")).toEqual(["Dolly"]);
   });
@@ -125,7 +125,7 @@ describe("an embedded PostgreSQL", () => {
     expect(second).toEqual(first);
     await Promise.all([postgres.stop(), postgres.stop()]);
     await postgres.stop();
-    expect(look().kind).toBe("absent");
+    expect(inspect().kind).toBe("absent");
   });
 
   test("gives Drover a role that owns its database and is no superuser", async () => {
@@ -190,7 +190,7 @@ describe("after a crash", () => {
     const { connectionString } = await postgres.start();
     await ask(connectionString, "create table sheep as select generate_series(1, 1000) as id");
     await postgres.kill();
-    expect(look().kind).toBe("stale");
+    expect(inspect().kind).toBe("stale");
     expect(await postgres.start()).toMatchObject({ connectionString });
     expect(await ask(connectionString, "select count(*)::int from sheep")).toEqual([1000]);
   });
@@ -203,9 +203,9 @@ describe("after a crash", () => {
     const postgres = open();
     expect(await postgres.start()).toMatchObject({ connectionString });
     expect(serverPid()).toBe(pid);
-    expect(said.join()).toContain("taken over");
+    expect(messages.join()).toContain("taken over");
     await postgres.stop();
-    expect(look().kind).toBe("absent");
+    expect(inspect().kind).toBe("absent");
   });
 
   test("a process that got the dead server's number does not keep it from starting", async () => {
@@ -231,9 +231,9 @@ describe("a server that another program runs", () => {
     expect(await postgres.start()).toMatchObject({ connectionString });
     await postgres.stop();
     expect(await ask(connectionString, "select 1")).toEqual([1]);
-    expect(said.join()).toContain("shared");
+    expect(messages.join()).toContain("shared");
     child.kill("SIGTERM");
-    await until(() => look().kind === "absent");
+    await until(() => inspect().kind === "absent");
   });
 });
 

@@ -264,13 +264,13 @@ describe("the schema written from the catalogue", () => {
   });
 
   test("is kept beside the migrations: after a change, run npm run schema", async () => {
-    const kept = readFileSync(join(import.meta.dirname, "../../migrations/schema.sql"), "utf8");
+    const stored = readFileSync(join(import.meta.dirname, "../../migrations/schema.sql"), "utf8");
     const migrated = await createTestDatabase();
     const session = new Client({ connectionString: migrated.connectionString });
     await session.connect();
     const dump = await dumpSchema(session);
     await session.end();
     await migrated.drop();
-    expect(dump).toBe(kept);
+    expect(dump).toBe(stored);
   });
 });

@@ -86,10 +86,10 @@ async function isThere(schema: string): Promise<boolean> {
 describe("another schema than drover", () => {
   test("has what drover would have", async () => {
     await migrate(client, { folder: MIGRATIONS, schema: OTHER });
-    const kept = readFileSync(join(MIGRATIONS, "schema.sql"), "utf8");
+    const stored = readFileSync(join(MIGRATIONS, "schema.sql"), "utf8");
     const dump = (await dumpSchema(client, OTHER)).replaceAll(`"${OTHER}".`, `${OTHER}.`);
     expect(dump).toBe(
-      kept.replaceAll("drover.", `${OTHER}.`).replace("schema drover;", `schema ${OTHER};`),
+      stored.replaceAll("drover.", `${OTHER}.`).replace("schema drover;", `schema ${OTHER};`),
     );
     expect(await isThere("drover")).toBe(false);
   });
@@ -149,15 +149,15 @@ describe("two Drovers in one database", () => {
 
   test("hear nothing of what the other tells its servers", async () => {
     const { connectionString } = database;
-    const heard: Record<string, number[]> = { [DATABASE_SCHEMA]: [], [OTHER]: [] };
+    const received: Record<string, number[]> = { [DATABASE_SCHEMA]: [], [OTHER]: [] };
     const sessions = [];
     for (const schema of [DATABASE_SCHEMA, OTHER]) {
       await migrate(client, { folder: MIGRATIONS, schema });
       const store = createPostgresStore({ connectionString, schema, log: quietLog });
       const node = randomUuid(systemRandom);
       const session = await store.partitions.join({ node, address: "127.0.0.1:1" });
-      session.onDueTimes((moment) => heard[schema]?.push(moment));
-      session.onLanes((lanes) => heard[schema]?.push(...lanes));
+      session.onDueTimes((time) => received[schema]?.push(time));
+      session.onLanes((lanes) => received[schema]?.push(...lanes));
       sessions.push({ session, store });
     }
     const [one, two] = sessions;
@@ -165,7 +165,7 @@ describe("two Drovers in one database", () => {
     await one?.session.announceLanes([2, 3]);
     await two?.session.announceDueTime(4);
     await one?.session.announceDueTime(5);
-    await expect.poll(() => heard).toEqual({ [DATABASE_SCHEMA]: [1, 2, 3, 5], [OTHER]: [4] });
+    await expect.poll(() => received).toEqual({ [DATABASE_SCHEMA]: [1, 2, 3, 5], [OTHER]: [4] });
     for (const { session, store } of sessions) {
       await session.leave();
       await store.close();

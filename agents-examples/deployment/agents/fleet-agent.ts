@@ -3,10 +3,10 @@
  * all of them. In the story they share a process.
  */
 import { type AgentOptions, createAgent, PermanentError, type Task } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { named, servers } from "../fleet.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 
 const bodyOf = (task: Task) => task.input((value: unknown) => Object(value));
 

@@ -1,9 +1,9 @@
 /** The film agent: runs an encoder for each chunk, tells how far it is, ends it when told to. */
 import { createAgent, type Task } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { startEncoder } from "../encode.ts";
 
-const { address, remote, seed } = readAgentPlace();
+const { address, remote, seed } = readAgentSettings();
 
 function chunkOf(task: Task) {
   const { ref: film, chunk, preset } = task.input((value: unknown) => Object(value));

@@ -1,10 +1,10 @@
 /** The loader: reads a partition page by page, loads each page, and says how far it has come. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAgent } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { centsOf, type Row } from "../orders.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 /** What it takes to transform a page. */
 const pageMs = 100;
 

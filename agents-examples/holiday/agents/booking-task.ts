@@ -22,14 +22,14 @@ import {
   type FindResult,
 } from "../services/booking-client.ts";
 
-export interface AgentPlace {
+export interface AgentSettings {
   /** host:port of the Drover server. */
   readonly address: string;
   readonly service: BookingClient;
 }
 
 /** From `--address HOST:PORT --service URL`. */
-export function readAgentPlace(): AgentPlace {
+export function readAgentSettings(): AgentSettings {
   const { values } = parseArgs({
     options: {
       address: { type: "string", default: "127.0.0.1:7420" },

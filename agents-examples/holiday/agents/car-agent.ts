@@ -1,8 +1,8 @@
 /** The car agent: books cars with the car service, and cancels them when a holiday is undone. */
 import { createAgent } from "@drover/sdk";
-import { booked, cancelled, parseHoliday, readAgentPlace } from "./booking-task.ts";
+import { booked, cancelled, parseHoliday, readAgentSettings } from "./booking-task.ts";
 
-const { address, service } = readAgentPlace();
+const { address, service } = readAgentSettings();
 
 createAgent({
   address,

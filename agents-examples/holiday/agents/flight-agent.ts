@@ -3,9 +3,9 @@
  * no answer came, and cancels them when a holiday is undone.
  */
 import { createAgent } from "@drover/sdk";
-import { booked, cancelled, found, parseHoliday, readAgentPlace } from "./booking-task.ts";
+import { booked, cancelled, found, parseHoliday, readAgentSettings } from "./booking-task.ts";
 
-const { address, service } = readAgentPlace();
+const { address, service } = readAgentSettings();
 
 createAgent({
   address,

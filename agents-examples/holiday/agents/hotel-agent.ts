@@ -2,9 +2,9 @@
  * The hotel agent: books hotels with the hotel service, and cancels them when a holiday is undone.
  */
 import { createAgent } from "@drover/sdk";
-import { booked, cancelled, parseHoliday, readAgentPlace } from "./booking-task.ts";
+import { booked, cancelled, parseHoliday, readAgentSettings } from "./booking-task.ts";
 
-const { address, service } = readAgentPlace();
+const { address, service } = readAgentSettings();
 
 createAgent({
   address,

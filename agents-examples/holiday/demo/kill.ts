@@ -55,7 +55,7 @@ const heldMin = 2;
 const lateShare = 0.5;
 /** What it has sent before it was suspended arrives meanwhile. */
 const arriveMs = 20;
-const lookEveryMs = 40;
+const pollEveryMs = 40;
 
 /** What ended is final; what is escalated waits for somebody, and this demo has nobody. */
 export function isOver({ run }: Pick<SeenRun, "run">): boolean {
@@ -90,7 +90,7 @@ async function suspendAtWork(options: KillOptions, agent: AgentProcess): Promise
     const atLeast = done < runs * lateShare ? heldMin : 1;
     if (done >= doneBefore && (await suspendIfBusy(options, agent, atLeast))) return true;
     if (known.filter(isOver).length === runs) return false;
-    await sleep(lookEveryMs, undefined, { signal });
+    await sleep(pollEveryMs, undefined, { signal });
   }
 }
 
@@ -116,11 +116,11 @@ async function runsHeldBy({ kind, follow }: KillOptions, { pid }: AgentProcess) 
   const agent = `${kind}-${pid}`;
   const isHeld = ({ agentId, startedTime, endedTime }: SeenRun["attempts"][number]) =>
     agentId === agent && endedTime === null && startedTime !== null;
-  const looks = [...follow.details()]
+  const reads = [...follow.details()]
     .filter(([, details]) => !isOver(details) && stateOf(details, kind) !== "SUCCEEDED")
     .map(async ([run]) => ({ run, attempts: (await follow.look(run)).attempts }));
-  const looked = await Promise.all(looks);
-  return looked.filter(({ attempts }) => attempts.some(isHeld)).map(({ run }) => run);
+  const found = await Promise.all(reads);
+  return found.filter(({ attempts }) => attempts.some(isHeld)).map(({ run }) => run);
 }
 
 function stateOf({ steps }: SeenRun, id: string) {

@@ -34,17 +34,17 @@ export function readLedgers({
 /** How many bookings of the run were made, and how many of them stand. */
 export function bookingsOf(entries: readonly LedgerEntry[], run: string) {
   const made = entries.filter((entry) => entry.op === "booked" && entry.booking.run === run);
-  const standing = standingBookings(entries).filter(({ booking }) => booking.run === run);
-  return { made: made.length, standing: standing.length };
+  const active = standingBookings(entries).filter(({ booking }) => booking.run === run);
+  return { made: made.length, active: active.length };
 }
 
 /** What is wrong; nothing if each holiday ended as it had to and the ledgers agree. */
-export function judge(
+export function checkLedgers(
   holidays: readonly Holiday[],
   states: ReadonlyMap<string, string>,
   ledgers: Ledgers,
 ): readonly Problem[] {
-  const problems = holidays.flatMap((holiday) => judgeHoliday(holiday, states, ledgers));
+  const problems = holidays.flatMap((holiday) => checkHoliday(holiday, states, ledgers));
   const wanted = new Set(holidays.map(({ run }) => run));
   for (const kind of serviceKinds) {
     for (const { booking, booking_id } of standingBookings(ledgers[kind])) {
@@ -57,7 +57,7 @@ export function judge(
   return problems;
 }
 
-function judgeHoliday(
+function checkHoliday(
   { run, end }: Holiday,
   states: ReadonlyMap<string, string>,
   ledgers: Ledgers,
@@ -68,21 +68,21 @@ function judgeHoliday(
     problems.push({ run, message: `the run is ${state}; it had to end ${end}` });
   }
   for (const kind of serviceKinds) {
-    const message = judgeBookings(kind, end, bookingsOf(ledgers[kind], run));
+    const message = checkBookings(kind, end, bookingsOf(ledgers[kind], run));
     if (message !== null) problems.push({ run, message });
   }
   return problems;
 }
 
-function judgeBookings(
+function checkBookings(
   kind: ServiceKind,
   end: Holiday["end"],
-  { made, standing }: { readonly made: number; readonly standing: number },
+  { made, active }: { readonly made: number; readonly active: number },
 ): string | null {
   if (end === "COMPENSATED") {
-    return standing === 0 ? null : `${kind}: ${standing} booking(s) left standing; none may be`;
+    return active === 0 ? null : `${kind}: ${active} booking(s) left standing; none may be`;
   }
   if (made === 0) return `${kind}: the booking is missing`;
   if (made > 1) return `${kind}: booked ${made} times; once was wanted`;
-  return standing === 1 ? null : `${kind}: the booking was cancelled; it had to stand`;
+  return active === 1 ? null : `${kind}: the booking was cancelled; it had to stand`;
 }

@@ -3,9 +3,9 @@
  */
 import { writeFileSync } from "node:fs";
 import type { Attempt, RunDetails } from "@drover/sdk";
-import type { Drover } from "../../stage/place.ts";
 import type { Child } from "../../stage/processes.ts";
 import {
+  conclusionLines,
   countBy,
   failureTable,
   interventionTable,
@@ -14,9 +14,9 @@ import {
   table,
   timeToDetectMs,
   title,
-  verdictLines,
 } from "../../stage/tables.ts";
 import { paint } from "../../stage/timeline.ts";
+import type { Drover } from "../../stage/workspace.ts";
 import { type ServiceKind, serviceKinds } from "../services/booking-desk.ts";
 import { standingBookings } from "../services/ledger.ts";
 import type { Holiday } from "./holidays.ts";
@@ -44,7 +44,7 @@ export function summary(outcome: Outcome): string {
     failureTable(outcome.details, meanings),
     interventionTable(outcome.details) + killNote(outcome),
     ledgerTable(outcome),
-    verdict(outcome),
+    conclusion(outcome),
   ].join("\n\n");
 }
 
@@ -53,8 +53,8 @@ function runTable({ holidays, details, ledgers }: Outcome): string {
     const found = details.get(run);
     const state = found?.run.state ?? "?";
     const cells = serviceKinds.map((kind) => {
-      const { standing } = bookingsOf(ledgers[kind], run);
-      return `${attemptsOf(found, kind)}${standing > 0 ? "" : " –"}`;
+      const { active } = bookingsOf(ledgers[kind], run);
+      return `${attemptsOf(found, kind)}${active > 0 ? "" : " –"}`;
     });
     const undos = found?.attempts.filter(({ kind }) => kind === "COMPENSATE").length ?? 0;
     const took = found ? msBetween(found.run.createdTime, found.run.endedTime) : 0;
@@ -109,8 +109,8 @@ function ledgerTable({ ledgers }: Outcome): string {
   const rows = serviceKinds.map((kind) => {
     const entries = ledgers[kind];
     const booked = entries.filter(({ op }) => op === "booked").length;
-    const standing = standingBookings(entries).length;
-    return [kind, String(booked), String(booked - standing), String(standing)];
+    const active = standingBookings(entries).length;
+    return [kind, String(booked), String(booked - active), String(active)];
   });
   const note = "what the remote services really did";
   return `${title("Ledgers", note)}\n${table(["ledger", "booked", "cancelled", "stand"], rows)}`;
@@ -118,11 +118,11 @@ function ledgerTable({ ledgers }: Outcome): string {
 
 export const right = "every wanted booking stands once, and of an undone holiday none.";
 
-function verdict({ holidays, details, problems, tookMs }: Outcome): string {
+function conclusion({ holidays, details, problems, tookMs }: Outcome): string {
   const states = countBy([...details.values()].map(({ run }) => run.state));
   const counts = [...states].map(([state, count]) => `${count} ${state}`).join(", ");
   const head = `${holidays.length} holidays in ${seconds(tookMs)}: ${counts}.`;
-  return [head, ...verdictLines(problems, right)].join("\n");
+  return [head, ...conclusionLines(problems, right)].join("\n");
 }
 
 export const nextSteps = `${title("Try next", "")}

@@ -1,12 +1,12 @@
 /** What the demo starts beside Drover: three remote services with a ledger each, three agents. */
 import { join } from "node:path";
-import { type Place, textIn } from "../../stage/place.ts";
 import type { Child, Processes } from "../../stage/processes.ts";
+import { textIn, type Workspace } from "../../stage/workspace.ts";
 import type { ServiceKind } from "../services/booking-desk.ts";
 import { fullHotel, travellersWithoutHotel } from "./holidays.ts";
 
 /** File of each ledger. */
-export function ledgerFiles({ ledgers }: Place): Readonly<Record<ServiceKind, string>> {
+export function ledgerFiles({ ledgers }: Workspace): Readonly<Record<ServiceKind, string>> {
   return {
     flight: join(ledgers, "flight.jsonl"),
     hotel: join(ledgers, "hotel.jsonl"),
@@ -18,11 +18,11 @@ export function ledgerFiles({ ledgers }: Place): Readonly<Record<ServiceKind, st
 export type Services = Readonly<Record<ServiceKind, string>>;
 
 export async function startServices(
-  place: Place,
+  workspace: Workspace,
   processes: Processes,
   seed: number,
 ): Promise<Services> {
-  const ledgers = ledgerFiles(place);
+  const ledgers = ledgerFiles(workspace);
   const start = async (kind: ServiceKind) => {
     const full = kind === "hotel" ? ["--full", fullHotel, ...travellersWithoutHotel] : [];
     const { ready } = await processes.startReady({

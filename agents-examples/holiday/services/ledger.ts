@@ -37,12 +37,12 @@ export interface Ledger {
 
 /** The bookings that stand: made and not cancelled. Two under one purpose are one too many. */
 export function standingBookings(entries: readonly LedgerEntry[]): readonly BookedEntry[] {
-  const standing = new Map<string, BookedEntry>();
+  const active = new Map<string, BookedEntry>();
   for (const entry of entries) {
-    if (entry.op === "booked") standing.set(entry.booking_id, entry);
-    else if (entry.booking_id !== null) standing.delete(entry.booking_id);
+    if (entry.op === "booked") active.set(entry.booking_id, entry);
+    else if (entry.booking_id !== null) active.delete(entry.booking_id);
   }
-  return [...standing.values()];
+  return [...active.values()];
 }
 
 /** All entries of a ledger's text; a line that is none is an error that names it. */

@@ -1,8 +1,8 @@
 /** The order agent: each task is one call to a remote service. */
 import { createAgent, type Handler } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 
 function calls(path: string): Handler {
   return async (task, { signal }) => {

@@ -8,10 +8,10 @@ import {
   happened,
   type Task,
 } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { openWebhook } from "../webhook.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 const client = createClient({ address });
 const webhook = await openWebhook((token, ref) =>
   client.completeDeferred(token, { output: { captured: ref } }),

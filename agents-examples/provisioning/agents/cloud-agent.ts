@@ -1,9 +1,9 @@
 /** The cloud agent: makes resources, asks how far they are, and deletes them. */
 import { again, createAgent, type Handler, type Task } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { kinds } from "../environments.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 const askAgainAfter = "50ms";
 
 function bodyOf(task: Task, kind: string) {

@@ -9,7 +9,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { instead, type Notes, outcomeOf, perform, say } from "./script.ts";
+import { instead, type Notes, outcomeOf, perform, print } from "./script.ts";
 
 const variable = (name: string): string => process.env[`DROVER_${name}`] ?? "";
 const namespace = variable("NAMESPACE");
@@ -39,24 +39,24 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
   let notes: Notes = {};
   let answered = false;
 
-  async function beat(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     const sentMs = now();
-    const told = notes;
+    const sent = notes;
     notes = {};
-    const response = await heartbeat([{ taskToken, ...told }]).catch(() => null);
-    if (response === null) notes = { ...told, ...notes };
+    const response = await heartbeat([{ taskToken, ...sent }]).catch(() => null);
+    if (response === null) notes = { ...sent, ...notes };
     const answer = response?.answers[0]?.answer;
     if (answer?.case === "carryOn") endsMs = sentMs + ms(answer.value.leaseFor);
     if (answer?.case === "cancel") why ??= "cancelled";
     if (answer?.case === "leaseLost") why ??= "lease-lost";
   }
-  let beating = Promise.resolve();
+  let heartbeatSent = Promise.resolve();
   async function keep(): Promise<void> {
     for (let dueMs = now() + ms(heartbeatInterval); !answered; await sleep(50)) {
       if (now() < dueMs && Object.keys(notes).length === 0) continue;
       dueMs = now() + ms(heartbeatInterval);
-      await beating;
-      beating = beat();
+      await heartbeatSent;
+      heartbeatSent = sendHeartbeat();
     }
   }
   void keep();
@@ -74,8 +74,8 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
     },
     /** Repeats the report until it is answered: an error of the call says nothing about it. */
     async report(outcome: Outcome, refused = false): Promise<void> {
-      await beating;
-      if (Object.keys(notes).length > 0) await beat(); // what the next attempt resumes from
+      await heartbeatSent;
+      if (Object.keys(notes).length > 0) await sendHeartbeat(); // what the next attempt resumes from
       const request = { namespace, agent: me, results: [{ taskToken, outcome }] };
       for (; !answered; await sleep(200)) {
         const call = server.complete(request, { timeoutMs: 5_000 });
@@ -93,7 +93,7 @@ process.once("SIGTERM", () => {
   graceEndsMs = now() + Number(variable("GRACE_MS"));
   drain.abort();
 });
-say("ready");
+print("ready");
 for (let pollSeq = 1n; !drain.signal.aborted; pollSeq += 1n) {
   const sentMs = now();
   const request = { namespace, agent: me, pollSeq, ...asked, lostPolls: lostPolls() };

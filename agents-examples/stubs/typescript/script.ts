@@ -30,7 +30,7 @@ export interface Held {
 type Words = Readonly<Record<string, unknown>>;
 const kinds = ["", "perform", "verify", "compensate"];
 
-export function say(event: string, more: Words = {}): void {
+export function print(event: string, more: Words = {}): void {
   process.stdout.write(`${JSON.stringify({ event, ...more })}\n`);
 }
 
@@ -94,9 +94,9 @@ export async function perform(task: Task, held: Held): Promise<Outcome> {
   const { runId: run, stepId: step, attempt, fence, item = null } = task;
   const about = { run, step, kind: kinds[task.kind], attempt, fence };
   const { idempotencyKey: key, effectKey: effect_key, callbackToken: callback_token } = task;
-  say("started", { ...about, key, effect_key, callback_token, item });
+  print("started", { ...about, key, effect_key, callback_token, item });
   const [act, result] = await ended(task, held, about);
-  say("ended", { ...about, act });
+  print("ended", { ...about, act });
   return result;
 }
 
@@ -112,11 +112,11 @@ async function ended(task: Task, held: Held, about: Words): Promise<[string, Out
     else if (name === "details") held.note({ details: json(value) });
     else if (name !== "await") return [name, outcome(name, value, task)];
     else {
-      say("waiting", { ...about, path: value });
+      print("waiting", { ...about, path: value });
       while (!existsSync(String(value)) && held.stopped() === null) await sleep(20);
       if (existsSync(String(value))) continue;
       const why = held.stopped();
-      say("stopped", { ...about, why });
+      print("stopped", { ...about, why });
       const [other, given] = Object.entries(words(words(act).on_stop))[0] ?? [];
       if (other !== undefined) return [other, outcome(other, given, task)];
       return ["stopped", why === "cancelled" ? outcome(why, {}, task) : unknown(why)];

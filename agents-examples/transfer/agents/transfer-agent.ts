@@ -1,8 +1,8 @@
 /** The transfer agent: each task is one call to the bank. Any of them may be killed at any time. */
 import { createAgent, type Handler } from "@drover/sdk";
-import { readAgentPlace } from "../../stage/agent-place.ts";
+import { readAgentSettings } from "../../stage/agent-settings.ts";
 
-const { address, remote } = readAgentPlace();
+const { address, remote } = readAgentSettings();
 
 function calls(path: string): Handler {
   return async (task, { signal }) => {

@@ -9,7 +9,7 @@ const one = "a stub takes one task at a time";
 export const life: readonly Scenario[] = [
   {
     name: "killed",
-    says: "Another agent takes over from one that was killed in the middle of its work.",
+    guarantee: "Another agent takes over from one that was killed in the middle of its work.",
     async play(stage) {
       const first = await stage.start();
       const script = { perform: [[{ await: stage.never }], [{ success: 2 }]] };
@@ -27,7 +27,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-idle",
-    says: "An idle agent that is asked to stop ends at once, with exit code 0.",
+    guarantee: "An idle agent that is asked to stop ends at once, with exit code 0.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       const agent = await stage.start();
@@ -39,7 +39,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-finishes",
-    says: "An agent that is asked to stop lets its handler finish, and takes no further task.",
+    guarantee: "An agent that is asked to stop lets its handler finish, and takes no further task.",
     async play(stage) {
       const first = await stage.start();
       const go = stage.file("go");
@@ -60,7 +60,8 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "drain-stops",
-    says: "A handler that takes longer than the grace period is asked to stop, and its end is reported.",
+    guarantee:
+      "A handler that takes longer than the grace period is asked to stop, and its end is reported.",
     async play(stage) {
       const first = await stage.start({ graceMs: 200 });
       const runId = await stage.begin({ perform: [[{ await: stage.never }], [{ success: 2 }]] });
@@ -68,14 +69,15 @@ export const life: readonly Scenario[] = [
       first.signal("SIGTERM");
       assert.equal((await first.line("stopped", { run: runId })).why, "agent-stopped");
       assert.equal((await first.ended).code, 0);
-      assertAttempts(await stage.look(runId), [{ outcome: "UNKNOWN", agentId: first.id }]);
+      assertAttempts(await stage.get(runId), [{ outcome: "UNKNOWN", agentId: first.id }]);
       await stage.start();
       assertOutput(await stage.end(runId), 2);
     },
   },
   {
     name: "drain-gives-back",
-    says: "A task that was handed out to an agent that has just been asked to stop goes to another.",
+    guarantee:
+      "A task that was handed out to an agent that has just been asked to stop goes to another.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       const first = await stage.start();
@@ -99,7 +101,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "slots",
-    says: "An agent never holds more tasks than it has slots, and fills them side by side.",
+    guarantee: "An agent never holds more tasks than it has slots, and fills them side by side.",
     notForStubs: one,
     async play(stage) {
       const agent = await stage.start({ slots: 3 });
@@ -116,7 +118,7 @@ export const life: readonly Scenario[] = [
   },
   {
     name: "batch",
-    says: "A hundred tasks at once are each performed once.",
+    guarantee: "A hundred tasks at once are each performed once.",
     async play(stage) {
       const agent = await stage.start({ slots: 100 });
       const script = { perform: [[{ success: 1 }]] };

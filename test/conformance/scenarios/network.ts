@@ -4,12 +4,12 @@ import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { spawnDroverServer } from "../../support/drover-server.ts";
 import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
-import { beatenLease, type Stage, shortLease } from "../stage.ts";
+import { heartbeatLease, type Stage, shortLease } from "../stage.ts";
 
 /** So many beats that name a task arrive from now on. */
-async function moreBeats(stage: Stage, count: number): Promise<void> {
+async function moreHeartbeats(stage: Stage, count: number): Promise<void> {
   const answered = () =>
-    stage.wire.beat.calls.filter(
+    stage.wire.heartbeat.calls.filter(
       ({ request, passedAt }) => request.reports.length > 0 && passedAt() !== null,
     ).length;
   const before = answered();
@@ -19,7 +19,8 @@ async function moreBeats(stage: Stage, count: number): Promise<void> {
 export const network: readonly Scenario[] = [
   {
     name: "lost-delivery",
-    says: "The agent names a poll whose answer was lost; its tasks are handed out again, uncounted.",
+    guarantee:
+      "The agent names a poll whose answer was lost; its tasks are handed out again, uncounted.",
     async play(stage) {
       const { poll } = stage.wire;
       const brings = poll.next();
@@ -40,7 +41,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "lost-answer",
-    says: "A report whose answer was lost is repeated, and counts once.",
+    guarantee: "A report whose answer was lost is repeated, and counts once.",
     async play(stage) {
       const reporting = stage.wire.complete.next();
       await stage.start();
@@ -59,19 +60,19 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "overloaded",
-    says: "Polls, heartbeats and reports that an overloaded server refused are repeated.",
+    guarantee: "Polls, heartbeats and reports that an overloaded server refused are repeated.",
     async play(stage) {
-      const { poll, beat, complete } = stage.wire;
-      const refusals = [poll.next(), beat.next(), complete.next()].map(async (call) =>
+      const { poll, heartbeat, complete } = stage.wire;
+      const refusals = [poll.next(), heartbeat.next(), complete.next()].map(async (call) =>
         (await call).fail("full"),
       );
       const go = stage.file("go");
       await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: go }, { success: "at last" }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
-      await moreBeats(stage, 1);
+      await moreHeartbeats(stage, 1);
       stage.open(go);
       assertOutput(await stage.end(runId), "at last");
       await Promise.all(refusals);
@@ -79,7 +80,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "server-away",
-    says: "An agent that finds no server keeps polling, and works when there is one.",
+    guarantee: "An agent that finds no server keeps polling, and works when there is one.",
     async play(stage) {
       const { poll } = stage.wire;
       const refusals = [poll.next(), poll.next(), poll.next()].map(async (call) =>
@@ -92,7 +93,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "cut",
-    says: "Connections that break in the middle of the work cost nothing.",
+    guarantee: "Connections that break in the middle of the work cost nothing.",
     async play(stage) {
       const agent = await stage.start();
       const go = stage.file("go");
@@ -102,7 +103,7 @@ export const network: readonly Scenario[] = [
       );
       await agent.line("waiting", { run: runId });
       stage.wire.cut();
-      await moreBeats(stage, 1);
+      await moreHeartbeats(stage, 1);
       stage.wire.cut();
       stage.open(go);
       const run = await stage.end(runId);
@@ -112,7 +113,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "silence",
-    says: "If all packets are lost, the agent ends the lease by its own clock.",
+    guarantee: "If all packets are lost, the agent ends the lease by its own clock.",
     async play(stage) {
       const agent = await stage.start();
       const script = { perform: [[{ await: stage.never }], [{ success: 2 }]] };
@@ -127,7 +128,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "slow-network",
-    says: "With 150 ms each way, leases are kept and nothing is done twice.",
+    guarantee: "With 150 ms each way, leases are kept and nothing is done twice.",
     async play(stage) {
       stage.wire.delay(150);
       await stage.start();
@@ -136,9 +137,9 @@ export const network: readonly Scenario[] = [
         {
           perform: [[{ progress: { counter: 1 } }, { await: go }, { success: "slow" }]],
         },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
-      await moreBeats(stage, 3);
+      await moreHeartbeats(stage, 3);
       stage.open(go);
       const run = await stage.end(runId);
       assertOutput(run, "slow");
@@ -147,17 +148,17 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "two-servers",
-    says: "Polls go to one server, heartbeats and reports to another.",
+    guarantee: "Polls go to one server, heartbeats and reports to another.",
     async play(stage) {
-      stage.wire.beat.route(stage.servers.second);
+      stage.wire.heartbeat.route(stage.servers.second);
       stage.wire.complete.route(stage.servers.second);
       await stage.start();
       const go = stage.file("go");
       const runId = await stage.begin(
         { perform: [[{ await: go }, { success: "both" }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
-      await moreBeats(stage, 3);
+      await moreHeartbeats(stage, 3);
       stage.open(go);
       const run = await stage.end(runId);
       assertOutput(run, "both");
@@ -166,7 +167,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "server-restart",
-    says: "A server that is killed and comes back in the middle of the work costs nothing.",
+    guarantee: "A server that is killed and comes back in the middle of the work costs nothing.",
     async play(stage) {
       const before = await spawnDroverServer(stage.servers.connectionString);
       stage.wire.route(before.address);
@@ -192,7 +193,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "server-drains",
-    says: "A server that drains answers the polls that wait, and the agent asks another.",
+    guarantee: "A server that drains answers the polls that wait, and the agent asks another.",
     async play(stage) {
       const drained = await spawnDroverServer(stage.servers.connectionString);
       stage.wire.route(drained.address);
@@ -208,7 +209,7 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "unknown-kind",
-    says: "A task of a kind that the agent does not know is released.",
+    guarantee: "A task of a kind that the agent does not know is released.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       await stage.start();
@@ -223,19 +224,19 @@ export const network: readonly Scenario[] = [
   },
   {
     name: "unknown-answer",
-    says: "An agent that does not know the answer to its heartbeat continues.",
+    guarantee: "An agent that does not know the answer to its heartbeat continues.",
     async play(stage) {
       await stage.start();
       const go = stage.file("go");
-      const beating = stage.wire.beat.next();
+      const heartbeats = stage.wire.heartbeat.next();
       const runId = await stage.begin(
         { perform: [[{ await: go }, { success: "went on" }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
-      await (await beating).pass(({ answers }) => {
+      await (await heartbeats).pass(({ answers }) => {
         for (const one of answers) one.answer = { case: undefined };
       });
-      await moreBeats(stage, 2);
+      await moreHeartbeats(stage, 2);
       stage.open(go);
       assertOutput(await stage.end(runId), "went on");
     },

@@ -5,7 +5,7 @@ import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
 export const outcomes: readonly Scenario[] = [
   {
     name: "success",
-    says: "A handler's result is the output of its step.",
+    guarantee: "A handler's result is the output of its step.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin({ perform: [[{ success: { seats: [1, 2] } }]] });
@@ -16,7 +16,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "no-output",
-    says: "A handler that returns nothing has succeeded without an output.",
+    guarantee: "A handler that returns nothing has succeeded without an output.",
     async play(stage) {
       await stage.start();
       assertOutput(await stage.end(await stage.begin({ perform: [[]] })), undefined);
@@ -24,7 +24,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "transient",
-    says: "A transient failure is tried again, and its code and message are on record.",
+    guarantee: "A transient failure is tried again, and its code and message are on record.",
     async play(stage) {
       await stage.start();
       const fail = { code: "busy", message: "All lines are busy." };
@@ -38,7 +38,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "permanent",
-    says: "A permanent failure is not tried again.",
+    guarantee: "A permanent failure is not tried again.",
     async play(stage) {
       await stage.start();
       const fail = { code: "no-such-city", permanent: true };
@@ -49,7 +49,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "retry-after",
-    says: "A failure may set how long to wait, and the next attempt does not start before.",
+    guarantee: "A failure may set how long to wait, and the next attempt does not start before.",
     async play(stage) {
       await stage.start();
       const fail = { code: "rate-limited", retry_after_ms: 700 };
@@ -62,7 +62,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "no-effect",
-    says: "A failure with no_effect leaves nothing to undo, even after an unknown attempt.",
+    guarantee: "A failure with no_effect leaves nothing to undo, even after an unknown attempt.",
     async play(stage) {
       await stage.start();
       const fail = { code: "sold-out", permanent: true, no_effect: true };
@@ -77,7 +77,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "unknown",
-    says: "An unknown outcome of an idempotent step is tried again, with the same key.",
+    guarantee: "An unknown outcome of an idempotent step is tried again, with the same key.",
     async play(stage) {
       const agent = await stage.start();
       const unknown = { code: "broken-pipe", message: "The connection broke." };
@@ -93,7 +93,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "unnamed-error",
-    says: "An error of no known class is an unknown: it may have come after the effect.",
+    guarantee: "An error of no known class is an unknown: it may have come after the effect.",
     notForStubs: "error classes are an SDK's",
     async play(stage) {
       await stage.start();
@@ -109,7 +109,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "bad-input",
-    says: "An input that the handler cannot read is a failure for good.",
+    guarantee: "An input that the handler cannot read is a failure for good.",
     async play(stage) {
       await stage.start();
       const runId = await stage.beginSteps([stage.step("work", {}, { input: ["no", "script"] })]);
@@ -120,7 +120,8 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "again",
-    says: "A task that is not finished at the remote service is handed out again, and no attempt is counted.",
+    guarantee:
+      "A task that is not finished at the remote service is handed out again, and no attempt is counted.",
     async play(stage) {
       const agent = await stage.start();
       const again = [{ again: { after_ms: 30 } }];
@@ -131,7 +132,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "deferred",
-    says: "After a deferred answer, the outcome comes by the callback token.",
+    guarantee: "After a deferred answer, the outcome comes by the callback token.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin({ perform: [[{ deferred: {} }]] });
@@ -143,7 +144,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "callback-first",
-    says: "A callback may come before the agent's own answer, which is then dropped.",
+    guarantee: "A callback may come before the agent's own answer, which is then dropped.",
     async play(stage) {
       const agent = await stage.start();
       const go = stage.file("go");
@@ -163,7 +164,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "fallback",
-    says: "The next strategy has another idempotency key, and counts its attempts anew.",
+    guarantee: "The next strategy has another idempotency key, and counts its attempts anew.",
     async play(stage) {
       const agent = await stage.start();
       const fail = { code: "no-room", permanent: true };
@@ -180,7 +181,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "chain",
-    says: "Steps that need each other are performed in their order by one agent.",
+    guarantee: "Steps that need each other are performed in their order by one agent.",
     async play(stage) {
       const agent = await stage.start();
       const ids = ["a", "b", "c", "d"];
@@ -207,7 +208,7 @@ export const outcomes: readonly Scenario[] = [
   },
   {
     name: "map",
-    says: "Each item of a map is a task of its own, with its index and its own key.",
+    guarantee: "Each item of a map is a task of its own, with its index and its own key.",
     async play(stage) {
       const agent = await stage.start({ slots: 3 });
       const item = { perform: [[{ success: "done" }]] };

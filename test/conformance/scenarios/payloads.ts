@@ -37,7 +37,7 @@ const echo = (ballast: unknown): Script => ({ perform: [[{ echo: "input" }]], ba
 export const payloads: readonly Scenario[] = [
   {
     name: "unicode",
-    says: "Text of any script, and what JSON has to escape, goes there and back unchanged.",
+    guarantee: "Text of any script, and what JSON has to escape, goes there and back unchanged.",
     async play(stage) {
       await stage.start();
       const input = echo({
@@ -49,7 +49,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "json-values",
-    says: "Numbers, booleans, null and nesting go there and back as they were.",
+    guarantee: "Numbers, booleans, null and nesting go there and back as they were.",
     async play(stage) {
       await stage.start();
       const input = echo([0, -1, 1.5, 1e21, 9007199254740991, true, false, null, [], {}, [[[1]]]]);
@@ -58,7 +58,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "null-output",
-    says: "A result of null is an output, and not the lack of one.",
+    guarantee: "A result of null is an output, and not the lack of one.",
     async play(stage) {
       await stage.start();
       const run = await stage.end(await stage.begin({ perform: [[{ success: null }]] }));
@@ -67,7 +67,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "big-payload",
-    says: "Payloads of 200 KB pass in both directions.",
+    guarantee: "Payloads of 200 KB pass in both directions.",
     async play(stage) {
       await stage.start();
       const input = echo("0123456789".repeat(20_000));
@@ -76,7 +76,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "large-answer",
-    says: "A task that makes an answer of 5 MiB is taken and performed.",
+    guarantee: "A task that makes an answer of 5 MiB is taken and performed.",
     async play(stage) {
       const polling = stage.wire.poll.next();
       await stage.start();
@@ -91,7 +91,8 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "output-too-large",
-    says: "An output over the limit fails its step for good with the reason; completed steps are undone.",
+    guarantee:
+      "An output over the limit fails its step for good with the reason; completed steps are undone.",
     async play(stage) {
       const agent = await stage.start();
       const script = { perform: [[{ large: 300_000 }]] };
@@ -104,7 +105,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "codec",
-    says: "With a codec the server sees nothing but sealed input, details and output.",
+    guarantee: "With a codec the server sees nothing but sealed input, details and output.",
     notForStubs: noCodec,
     async play(stage) {
       const key = randomBytes(32);
@@ -118,15 +119,15 @@ export const payloads: readonly Scenario[] = [
       const run = await stage.end(runId);
       assert.equal(run.run.state, "COMPLETED");
       assert.deepEqual(unseal(key, run.steps[0]?.output), { page: 7 });
-      const told = stage.wire.beat.calls.flatMap(({ request }) => request.reports);
-      const details = told.flatMap((report) => report.details ?? []);
+      const reported = stage.wire.heartbeat.calls.flatMap(({ request }) => request.reports);
+      const details = reported.flatMap((report) => report.details ?? []);
       assert.ok(details.length > 0);
       for (const { contentType } of details) assert.equal(contentType, sealedType);
     },
   },
   {
     name: "codec-undo",
-    says: "With a codec an undo gets the output unsealed.",
+    guarantee: "With a codec an undo gets the output unsealed.",
     notForStubs: noCodec,
     async play(stage) {
       const key = randomBytes(32);
@@ -150,7 +151,7 @@ export const payloads: readonly Scenario[] = [
   },
   {
     name: "log",
-    says: "A log line of a handler carries its run, its step and its attempt.",
+    guarantee: "A log line of a handler carries its run, its step and its attempt.",
     notForStubs: "the log is an SDK's",
     async play(stage) {
       const agent = await stage.start();

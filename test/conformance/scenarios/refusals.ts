@@ -29,7 +29,7 @@ function startsOf({ lines }: Program): number {
 function refusedBy(name: string, failure: Failure, code: string): Scenario {
   return {
     name,
-    says: `After two seconds in which each Complete is ${code}, a step that must not be repeated has been performed once.`,
+    guarantee: `After two seconds in which each Complete is ${code}, a step that must not be repeated has been performed once.`,
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
@@ -52,7 +52,8 @@ export const refusals: readonly Scenario[] = [
   refusedBy("refused-route", "no-route", "UNIMPLEMENTED"),
   {
     name: "drain-outage",
-    says: "An agent that is asked to stop keeps a report through an outage as long as its lease lasts.",
+    guarantee:
+      "An agent that is asked to stop keeps a report through an outage as long as its lease lasts.",
     async play(stage) {
       const agent = await stage.start();
       const go = stage.file("go");
@@ -76,7 +77,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: "full-item",
-    says: "A report whose own answer is retryable is repeated.",
+    guarantee: "A report whose own answer is retryable is repeated.",
     async play(stage) {
       const reporting = stage.wire.complete.next();
       await stage.start();

@@ -1,17 +1,17 @@
 /** All scenarios, in the order of the table. */
 import type { Scenario } from "../scenario.ts";
-import { beating } from "./beating.ts";
+import { heartbeats } from "./heartbeats.ts";
 import { life } from "./life.ts";
-import { lookingUp } from "./looking-up.ts";
 import { network } from "./network.ts";
 import { outcomes } from "./outcomes.ts";
 import { payloads } from "./payloads.ts";
 import { refusals } from "./refusals.ts";
+import { verifyAndUndo } from "./verify-and-undo.ts";
 
 export const scenarios: readonly Scenario[] = [
   ...outcomes,
-  ...lookingUp,
-  ...beating,
+  ...verifyAndUndo,
+  ...heartbeats,
   ...network,
   ...refusals,
   ...life,

@@ -14,9 +14,9 @@ function serversThat(facts: readonly Fact[], run: string, ...dids: readonly stri
 test(
   "a release goes through, or stops and is taken back from the servers that it touched alone",
   async () => {
-    const told = await tellStory("deployment");
-    expect(told.code, told.output).toBe(0);
-    const { facts, runs } = told;
+    const result = await tellStory("deployment");
+    expect(result.code, result.output).toBe(0);
+    const { facts, runs } = result;
     const up = servers.filter((server) => server !== inRepair(1));
     const itemsOf = (run: string) => runs.get(run)?.steps.find(({ id }) => id === "deploy")?.items;
 
@@ -48,15 +48,15 @@ test(
 test(
   "the naive caller leaves the fleet on mixed versions, as the README says",
   async () => {
-    const told = await tellStory("deployment", "--naive");
-    expect(told.code).toBe(1);
-    const mixed = told.problems.filter(({ run }) => run === "the fleet");
+    const result = await tellStory("deployment", "--naive");
+    expect(result.code).toBe(1);
+    const mixed = result.problems.filter(({ run }) => run === "the fleet");
     expect(mixed.map(({ message }) => message.slice(0, 9))).toEqual([
       "version 4",
       "version 3",
       "version 1",
     ]);
-    expect(untrueLines("deployment", [told])).toEqual([]);
+    expect(untrueLines("deployment", [result])).toEqual([]);
   },
   storyMsMax,
 );

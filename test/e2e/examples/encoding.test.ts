@@ -8,12 +8,12 @@ const seed = 3;
 test(
   "a chunk that stands still is ended, its encoder killed, and encoded in another way",
   async () => {
-    const told = await tellStory("encoding", "--seed", String(seed));
-    expect(told.code, told.output).toBe(0);
+    const result = await tellStory("encoding", "--seed", String(seed));
+    expect(result.code, result.output).toBe(0);
     const step = `chunks[${filmOf(seed).stuckChunk - 1}]`;
     const ref = `film/${filmOf(seed).stuckChunk}`;
 
-    const film = told.runs.get("film");
+    const film = result.runs.get("film");
     expect(film?.steps.find(({ id }) => id === "chunks")?.items).toMatchObject({ succeeded: 6 });
     // What the first preset may have stored is deleted before the second one is tried.
     expect(
@@ -23,7 +23,7 @@ test(
       expect.objectContaining({ rule: "stall", stepId: step }),
     );
 
-    const of = told.facts.filter((fact) => fact.ref === ref);
+    const of = result.facts.filter((fact) => fact.ref === ref);
     expect(of.map(({ did }) => did)).toEqual([
       "taken",
       "returned",
@@ -41,9 +41,9 @@ test(
 test(
   "the naive caller keeps a seat and publishes nothing, as the README says",
   async () => {
-    const told = await tellStory("encoding", "--naive", "--seed", String(seed));
-    expect(told.code).toBe(1);
-    expect(untrueLines("encoding", [told])).toEqual([]);
+    const result = await tellStory("encoding", "--naive", "--seed", String(seed));
+    expect(result.code).toBe(1);
+    expect(untrueLines("encoding", [result])).toEqual([]);
   },
   storyMsMax,
 );

@@ -8,9 +8,9 @@ const seed = 1;
 test(
   "each row is loaded once although an agent is killed in the middle of a partition",
   async () => {
-    const told = await tellStory("etl", "--seed", String(seed));
-    expect(told.code, told.output).toBe(0);
-    const { facts, runs, output } = told;
+    const result = await tellStory("etl", "--seed", String(seed));
+    expect(result.code, result.output).toBe(0);
+    const { facts, runs, output } = result;
     const load = runs.get(run);
     expect(load?.run).toMatchObject({ state: "COMPLETED", warnings: 1 });
     const items = load?.steps.find(({ id }) => id === "load")?.items;
@@ -30,8 +30,8 @@ test(
     const next = reads[lastOfKilled + 1];
     expect(next?.what.by).not.toBe(Number(pid));
     expect(Number(next?.what.from)).toBeGreaterThan(0);
-    const unsaid = Number(reads[lastOfKilled]?.what.from) + 5;
-    expect(Number(next?.what.from)).toBeLessThanOrEqual(unsaid);
+    const unreported = Number(reads[lastOfKilled]?.what.from) + 5;
+    expect(Number(next?.what.from)).toBeLessThanOrEqual(unreported);
   },
   storyMsMax,
 );
@@ -39,9 +39,9 @@ test(
 test(
   "the naive caller loads rows twice and leaves others out, as the README says",
   async () => {
-    const told = await tellStory("etl", "--naive", "--seed", String(seed));
-    expect(told.code).toBe(1);
-    expect(untrueLines("etl", [told])).toEqual([]);
+    const result = await tellStory("etl", "--naive", "--seed", String(seed));
+    expect(result.code).toBe(1);
+    expect(untrueLines("etl", [result])).toEqual([]);
   },
   storyMsMax,
 );

@@ -5,17 +5,17 @@ import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 test(
   "every payment is charged once or not at all, whatever the card service does",
   async () => {
-    const told = await tellStory("payment");
-    expect(told.code, told.output).toBe(0);
-    const states = [...told.runs.values()].map(({ run }) => run.state).sort();
+    const result = await tellStory("payment");
+    expect(result.code, result.output).toBe(0);
+    const states = [...result.runs.values()].map(({ run }) => run.state).sort();
     expect(states).toEqual(["COMPENSATED", ...Array(7).fill("COMPLETED"), "FAILED"]);
 
-    const escalations = [...told.runs.values()].flatMap((run) => run.escalations);
+    const escalations = [...result.runs.values()].flatMap((run) => run.escalations);
     expect(escalations.map(({ reason }) => reason)).toEqual(["unverified", "unverified"]);
     expect(escalations.map(({ answer }) => answer?.answer).sort()).toEqual(["retry", "succeed"]);
     expect(escalations.every(({ answer }) => answer?.by === "Olga")).toBe(true);
 
-    const failures = [...told.runs.values()].flatMap(({ attempts }) =>
+    const failures = [...result.runs.values()].flatMap(({ attempts }) =>
       attempts.flatMap(({ failure }) => (failure === null ? [] : [failure.code])),
     );
     const counted = Object.groupBy(failures, (code) => code);
@@ -30,12 +30,12 @@ test(
 test(
   "the naive caller charges twice and leaves a hold, as the README says",
   async () => {
-    const told = await tellStory("payment", "--naive");
-    expect(told.code).toBe(1);
-    const twice = told.problems.filter(({ message }) => message.startsWith("charged 2"));
+    const result = await tellStory("payment", "--naive");
+    expect(result.code).toBe(1);
+    const twice = result.problems.filter(({ message }) => message.startsWith("charged 2"));
     expect(twice.length).toBeGreaterThanOrEqual(2);
-    expect(told.problems.filter(({ message }) => message.includes("a hold"))).toHaveLength(1);
-    expect(untrueLines("payment", [told])).toEqual([]);
+    expect(result.problems.filter(({ message }) => message.includes("a hold"))).toHaveLength(1);
+    expect(untrueLines("payment", [result])).toEqual([]);
   },
   storyMsMax,
 );

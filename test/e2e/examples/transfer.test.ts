@@ -12,9 +12,9 @@ function centsOf(facts: readonly Fact[], did: string): number {
 test(
   "no cent appears or is lost although agents are killed, and two approve what is large",
   async () => {
-    const told = await tellStory("transfer");
-    expect(told.code, told.output).toBe(0);
-    const { facts, runs, output } = told;
+    const result = await tellStory("transfer");
+    expect(result.code, result.output).toBe(0);
+    const { facts, runs, output } = result;
     expect(centsOf(facts, "debited")).toBe(centsOf(facts, "credited") + centsOf(facts, "reversed"));
     expect(output.match(/SIGKILL for transfer-/g)).toHaveLength(5);
 
@@ -24,8 +24,8 @@ test(
     expect(leases.length).toBeGreaterThan(0);
 
     const deciders = (run: string) =>
-      told.runs.get(run)?.decisions.map(({ approver, approved }) => [approver, approved]);
-    expect(told.output).toContain("transfer-09 is not Tess's to approve");
+      result.runs.get(run)?.decisions.map(({ approver, approved }) => [approver, approved]);
+    expect(result.output).toContain("transfer-09 is not Tess's to approve");
     expect(deciders("transfer-09")).toEqual([
       ["Tom", true],
       ["Theo", true],
@@ -34,7 +34,7 @@ test(
       ["Tom", true],
       ["Tess", false],
     ]);
-    expect(told.runs.get("transfer-13")?.run.state).toBe("FAILED");
+    expect(result.runs.get("transfer-13")?.run.state).toBe("FAILED");
   },
   storyMsMax,
 );
@@ -42,10 +42,10 @@ test(
 test(
   "the naive caller takes money and puts it nowhere, as the README says",
   async () => {
-    const told = await tellStory("transfer", "--naive");
-    expect(told.code).toBe(1);
-    expect(told.problems.at(-1)?.message).toContain("euros are missing");
-    expect(untrueLines("transfer", [told])).toEqual([]);
+    const result = await tellStory("transfer", "--naive");
+    expect(result.code).toBe(1);
+    expect(result.problems.at(-1)?.message).toContain("euros are missing");
+    expect(untrueLines("transfer", [result])).toEqual([]);
   },
   storyMsMax,
 );

@@ -93,7 +93,7 @@ describe("a definition that does not hold together is INVALID_DEFINITION, with t
     ]) {
       expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_DEFINITION" });
       expect(answer.fields).toEqual(
-        problems.map(([path, words]) => [path, expect.stringContaining(words)]),
+        problems.map(([path, expected]) => [path, expect.stringContaining(expected)]),
       );
       expect(answer.message).toContain(problems[0]?.[0]);
     }
@@ -150,7 +150,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
     const answer = await register(definition);
     expect(answer).toMatchObject({ code: INVALID_ARGUMENT, reason: "INVALID_REQUEST" });
     expect(answer.fields).toEqual(
-      problems.map(([path, words]) => [path, expect.stringContaining(words)]),
+      problems.map(([path, expected]) => [path, expect.stringContaining(expected)]),
     );
     expect(stored).toEqual([]);
   });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const told = ({ status }: CompleteAnswer) => status && readStatus(status);
+const statusOf = ({ status }: CompleteAnswer) => status && readStatus(status);
 
 describe("Complete", () => {
   test("a success whose output is lost is taken as a failure for good, or without an output", async () => {
@@ -49,7 +49,7 @@ describe("Complete", () => {
         { taskToken: token(), outcome: both },
       ],
     });
-    const reasons = (answer?.answers.map(told) ?? []).map((one) => one?.reason);
+    const reasons = (answer?.answers.map(statusOf) ?? []).map((one) => one?.reason);
     expect(reasons).toEqual(["", "INVALID_REQUEST"]);
     expect(seen[0]?.results.map((one) => one.outcome)).toMatchObject([
       { kind: "failure", class: "permanent", code: "drover.output", message: outputProblem },
@@ -104,7 +104,7 @@ describe("Complete", () => {
       ],
     });
     expect(code).toBe(0);
-    const answers = answer?.answers.map(told) ?? [];
+    const answers = answer?.answers.map(statusOf) ?? [];
     expect(answers.map((one) => one?.reason)).toEqual([
       "",
       "MALFORMED_TOKEN",
@@ -179,7 +179,7 @@ describe("Complete", () => {
       agent: AGENT,
       results: [{ taskToken: "x", outcome: success }],
     });
-    expect(answer?.answers.map((one) => told(one)?.reason)).toEqual(["MALFORMED_TOKEN"]);
+    expect(answer?.answers.map((one) => statusOf(one)?.reason)).toEqual(["MALFORMED_TOKEN"]);
   });
 
   test("next rides along, also when every result was refused", async () => {
@@ -324,8 +324,8 @@ describe("ScheduleBatch", () => {
       [RUN_ID, false],
       ["", false],
     ]);
-    const words = results.map(({ status }) => status && readStatus(status));
-    expect(words.map((word) => word?.reason)).toEqual([
+    const statuses = results.map(({ status }) => status && readStatus(status));
+    expect(statuses.map((one) => one?.reason)).toEqual([
       "",
       "INVALID_REQUEST",
       "WORKFLOW_NOT_FOUND",
@@ -334,10 +334,10 @@ describe("ScheduleBatch", () => {
       "",
       "INVALID_REQUEST",
     ]);
-    expect(words[1]?.fields[0]?.[0]).toBe("runs[1].priority");
-    expect(words[2]?.message).toBe("runs[2]: There is none.");
-    expect(words[3]?.fields[0]?.[0]).toBe("runs[3].namespace");
-    expect(words[4]?.fields[0]?.[0]).toMatch(/^runs\[4\]\.definition\.steps\[0\]/);
+    expect(statuses[1]?.fields[0]?.[0]).toBe("runs[1].priority");
+    expect(statuses[2]?.message).toBe("runs[2]: There is none.");
+    expect(statuses[3]?.fields[0]?.[0]).toBe("runs[3].namespace");
+    expect(statuses[4]?.fields[0]?.[0]).toMatch(/^runs\[4\]\.definition\.steps\[0\]/);
   });
 
   test("a batch of nothing, or of more than 500, is refused as a call", async () => {

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { formatPageToken } from "../../../server/api/calls/page-token.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
-import { inNewNamespace, type Kept, startWorld, type World } from "./rpc-world.ts";
+import { inNewNamespace, type StoredNamespace, startWorld, type World } from "./rpc-world.ts";
 
 const { setCircuit, listCircuits } = OperatorService.method;
 const { cordonAgent, uncordonAgent, listCordons } = OperatorService.method;
@@ -22,11 +22,11 @@ afterAll(async () => {
 });
 
 let world: World;
-let kept: Kept;
+let stored: StoredNamespace;
 let grpc: GrpcClient;
 beforeEach(async () => {
-  kept = await inNewNamespace(postgres.store);
-  world = await startWorld({ kept });
+  stored = await inNewNamespace(postgres.store);
+  world = await startWorld({ stored });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {
@@ -92,7 +92,7 @@ test("circuits are listed page by page", async () => {
 });
 
 test("the list of circuits goes on after a lane of any number that a lane may have", async () => {
-  const pageToken = formatPageToken(`circuits ${kept.namespaceId}`, "2147483647 a1");
+  const pageToken = formatPageToken(`circuits ${stored.namespaceId}`, "2147483647 a1");
   expect((await answerTo(listCircuits, { pageToken })).circuits).toEqual([]);
 });
 

@@ -76,8 +76,8 @@ describe("the pages", () => {
   });
 
   test("an address that is no page's is 404, which a browser is told by the dashboard", async () => {
-    const told = await ask("/no-such", { headers: browser });
-    expect([told.status, String(told.body)]).toEqual([404, expect.stringContaining("<title>")]);
+    const page = await ask("/no-such", { headers: browser });
+    expect([page.status, String(page.body)]).toEqual([404, expect.stringContaining("<title>")]);
     const program = await ask("/no-such");
     expect([program.status, String(program.body)]).toEqual([
       404,

@@ -313,18 +313,18 @@ describe("the port", () => {
     socket.resume();
     await new Promise<void>((sent) => socket.write("PR", () => sent()));
     while (due.length === 0) await new Promise((turn) => setImmediate(turn));
-    for (const fire of due.splice(0)) fire();
+    for (const callback of due.splice(0)) callback();
     await gone;
     await restart({});
   });
 
   test("bears connections that come and go without a word", async () => {
-    for (const said of ["", "PR", "\x00\x01\x02\x03"]) {
+    for (const bytes of ["", "PR", "\x00\x01\x02\x03"]) {
       const socket = connect(world.port, "127.0.0.1");
       socket.on("error", () => {});
       await new Promise<void>((gone) => {
         socket.once("close", () => gone());
-        socket.once("connect", () => socket.end(said));
+        socket.once("connect", () => socket.end(bytes));
         socket.resume();
       });
     }

@@ -156,11 +156,11 @@ describe("ResolveEscalation", () => {
     by: "ann",
     why: "the airline says so",
   };
-  let told: RunCommand[];
+  let received: RunCommand[];
   const takes = (answer: Answer) => {
-    told = [];
+    received = [];
     world.scheduler.command = async (_run, event) => {
-      told.push(event);
+      received.push(event);
       return answer;
     };
   };
@@ -171,7 +171,7 @@ describe("ResolveEscalation", () => {
     show(escalation(), answered);
     const payload = { body: { case: "json" as const, value: '"F1"' } };
     const { answer } = await grpc.unary(resolveEscalation, { ...request, payload });
-    expect(told).toEqual([
+    expect(received).toEqual([
       {
         kind: "answer",
         n: 2,
@@ -232,7 +232,7 @@ describe("ResolveEscalation", () => {
       expect(answer).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
       expect(answer.fields[0]?.[0]).toBe(field);
     }
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test("of a run that has gone is RUN_NOT_FOUND", async () => {

@@ -7,7 +7,14 @@ import type { ListedIntervention } from "../../../server/store/operators.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
-import { inNewNamespace, type Kept, RUN_ID, SESSION, startWorld, type World } from "./rpc-world.ts";
+import {
+  inNewNamespace,
+  RUN_ID,
+  SESSION,
+  type StoredNamespace,
+  startWorld,
+  type World,
+} from "./rpc-world.ts";
 
 const {
   getAgent,
@@ -31,12 +38,12 @@ afterAll(async () => {
 
 let world: World;
 let grpc: GrpcClient;
-let kept: Kept;
+let stored: StoredNamespace;
 let tests = 0;
 beforeEach(async () => {
   tests++;
-  kept = await inNewNamespace(postgres.store);
-  world = await startWorld({ kept });
+  stored = await inNewNamespace(postgres.store);
+  world = await startWorld({ stored });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {
@@ -62,7 +69,7 @@ const bytesOf = (n: number) => Uint8Array.from(Buffer.from(sessionOf(n), "hex"))
 
 const seen = (n: number) => ({
   session: sessionOf(n),
-  namespaceId: kept.namespaceId,
+  namespaceId: stored.namespaceId,
   agentId: "hotel",
   agentVersion: "1",
   labels: { zone: "b" },
@@ -107,13 +114,13 @@ describe("agents", () => {
   test("tell why they get nothing new: their cordons, and circuits that are open", async () => {
     await world.markAgents("here:1", [seen(1), { ...seen(2), agentVersion: "2" }]);
     const { cordonAgent } = world.scheduler;
-    const cordon = { namespaceId: kept.namespaceId, by: "ada", why: "slow" };
+    const cordon = { namespaceId: stored.namespaceId, by: "ada", why: "slow" };
     await cordonAgent({ ...cordon, kind: "agent", name: "hotel" });
     await cordonAgent({ ...cordon, kind: "version", name: "2" });
     await cordonAgent({ ...cordon, kind: "version", name: "hotel" });
-    const said = { forced: "open", by: "bob", why: "", at: NOW } as const;
+    const setting = { forced: "open", by: "bob", why: "", at: NOW } as const;
     const lane = { lane: 1, version: 1, queue: "travel", task: "book", agentVersion: null };
-    const open = { ...lane, override: said, saw: "" };
+    const open = { ...lane, override: setting, saw: "" };
     world.lists.circuits = async (_namespaceId, { agentIds }) =>
       (agentIds ?? []).map((agentId) => ({ ...open, agentId, state: { kind: "closed" } }));
     const { agents } = await answerTo(listAgents, {});
@@ -156,29 +163,32 @@ describe("partitions", () => {
     ["5 s, unless it is told otherwise", {}, [3, 4]],
     ["a minute, if it is told so", { overdueMs: 60_000 }, [4]],
     ["a second, if it is told so", { overdueMs: 1_000 }, [2, 3, 4]],
-  ])("are late for a server where nobody watches, or by more than %s", async ([, told, late]) => {
-    grpc.close();
-    await world.close();
-    world = await startWorld({ ...told, kept });
-    grpc = grpcClient(world.port);
-    const lags = [null, 500, 3_000, 7_000];
-    const of = { region: "default", used: true, epoch: 1, takenAt: NOW, owner: null };
-    const row = { ...of, watched: true };
-    const partitions = [
-      ...lags.map((lag, partition) => ({ ...row, partition, overdueAt: lag && NOW - lag })),
-      { ...row, partition: 4, watched: false, overdueAt: null },
-    ];
-    world.store.operators = {
-      ...world.store.operators,
-      partitions: async () => ({ now: NOW, partitions }),
-    };
-    const listed = await answerTo(listPartitions, {});
-    expect(listed.partitions.filter((one) => one.late).map(({ partition }) => partition)).toEqual(
-      late,
-    );
-    const { latePartitions } = await answerTo(getOverview, {});
-    expect(latePartitions.map(({ partition }) => partition)).toEqual(late);
-  });
+  ])(
+    "are late for a server where nobody watches, or by more than %s",
+    async ([, settings, late]) => {
+      grpc.close();
+      await world.close();
+      world = await startWorld({ ...settings, stored });
+      grpc = grpcClient(world.port);
+      const lags = [null, 500, 3_000, 7_000];
+      const of = { region: "default", used: true, epoch: 1, takenAt: NOW, owner: null };
+      const row = { ...of, watched: true };
+      const partitions = [
+        ...lags.map((lag, partition) => ({ ...row, partition, overdueAt: lag && NOW - lag })),
+        { ...row, partition: 4, watched: false, overdueAt: null },
+      ];
+      world.store.operators = {
+        ...world.store.operators,
+        partitions: async () => ({ now: NOW, partitions }),
+      };
+      const listed = await answerTo(listPartitions, {});
+      expect(listed.partitions.filter((one) => one.late).map(({ partition }) => partition)).toEqual(
+        late,
+      );
+      const { latePartitions } = await answerTo(getOverview, {});
+      expect(latePartitions.map(({ partition }) => partition)).toEqual(late);
+    },
+  );
 
   test("are counted beyond those that are listed, and not where their region is unused", async () => {
     const row = { epoch: 1, takenAt: NOW, owner: null, overdueAt: null, watched: false };

@@ -22,7 +22,7 @@ afterAll(async () => {
 let world: World;
 let grpc: GrpcClient;
 beforeEach(async () => {
-  world = await startWorld({ kept: await inNewNamespace(postgres.store) });
+  world = await startWorld({ stored: await inNewNamespace(postgres.store) });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {

@@ -61,7 +61,7 @@ export interface WorldOptions {
   /** The folder of a dashboard; left out: none is served. */
   readonly dashboard?: string;
   /** Left out: memory, and nobody asks for what only a database keeps. */
-  readonly kept?: Kept;
+  readonly stored?: StoredNamespace;
 }
 
 export const DEFINITION: Definition = {
@@ -190,7 +190,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
 }
 
 function schedulerStub(
-  { namespaceId, store: { queues, pins, circuits, lanes } }: Kept,
+  { namespaceId, store: { queues, pins, circuits, lanes } }: StoredNamespace,
   schedules: ScheduleControl,
 ): Mutable<Scheduler> {
   return {
@@ -216,10 +216,10 @@ function schedulerStub(
     pinQueue: async (...asked) => (await pins.pin(...asked)) !== null,
     unpinQueue: async (of) => void (await pins.unpin(of)),
     resumeQueue: async (of) => void (await queues.resume(of)),
-    setCircuit: async ({ queue, task }, agentId, said) => {
+    setCircuit: async ({ queue, task }, agentId, setting) => {
       const [lane = 0] = await lanes([{ namespaceId, queue, task }]);
       return {
-        ...(await circuits.setOverride({ lane, agentId }, said)),
+        ...(await circuits.setOverride({ lane, agentId }, setting)),
         queue,
         task,
         agentVersion: null,
@@ -231,19 +231,19 @@ function schedulerStub(
 }
 
 /** Where a world keeps what is not scripted: in a namespace that it calls "default". */
-export interface Kept {
+export interface StoredNamespace {
   readonly store: Store;
   readonly namespaceId: number;
 }
 
 /** A namespace without hooks, webhooks, queues and schedules. */
-export async function inNewNamespace(store: Store): Promise<Kept> {
+export async function inNewNamespace(store: Store): Promise<StoredNamespace> {
   const { id: namespaceId } = await store.createNamespace(`ns-${randomBytes(6).toString("hex")}`);
   return { store, namespaceId };
 }
 
 /** Nobody listens there: whatever is asked of it fails. */
-function withoutDatabase(): Kept {
+function withoutDatabase(): StoredNamespace {
   const nowhere = createPostgresStore({
     connectionString: "postgres://127.0.0.1:1/none",
     log: pino({ level: "silent" }),
@@ -252,7 +252,7 @@ function withoutDatabase(): Kept {
   return { store: { ...nowhere, ...memory }, namespaceId: 1 };
 }
 
-async function register({ store, namespaceId }: Kept): Promise<void> {
+async function register({ store, namespaceId }: StoredNamespace): Promise<void> {
   const definitionId = await store.internDefinition(namespaceId, DEFINITION);
   const name = DEFINITION.workflow;
   await store.registerWorkflow({ namespaceId, name, definitionId, keepDefault: false });
@@ -287,13 +287,13 @@ export async function startWorld({
   clock = systemClock,
   overdueMs = HEALTH_DEFAULTS.overdueMs,
   dashboard,
-  kept = withoutDatabase(),
+  stored = withoutDatabase(),
 }: WorldOptions = {}) {
   const logged: string[] = [];
   const setOverride = (_fields: object, text: string) => void logged.push(text);
   const log: Log = { info: setOverride, warn: setOverride, error: setOverride };
-  await register(kept);
-  const { namespaceId: defaultId } = kept;
+  await register(stored);
+  const { namespaceId: defaultId } = stored;
   const reads: Mutable<Reads> = {
     findRun: async (namespaceId, by) => {
       const known = "runId" in by ? by.runId === RUN_ID : by.key === "trip-1";
@@ -318,7 +318,7 @@ export async function startWorld({
     }),
   };
   const lists: Mutable<Lists> = {
-    ...kept.store.lists,
+    ...stored.store.lists,
     countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
     definitions: async () => [{ workflow: "holiday", version: 3, definitionId: 9 }],
     runs: async () => [runRecord()],
@@ -330,8 +330,8 @@ export async function startWorld({
     versions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  const { outbox, schedules, triggers, namespaces, markAgents, operators, tokens } = kept.store;
-  const scheduler = schedulerStub(kept, scheduleControl(kept.store, clock));
+  const { outbox, schedules, triggers, namespaces, markAgents, operators, tokens } = stored.store;
+  const scheduler = schedulerStub(stored, scheduleControl(stored.store, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),

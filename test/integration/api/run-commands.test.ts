@@ -27,14 +27,14 @@ const ref = { runId: RUN_ID, partition: 0x2a };
 
 let world: World;
 let grpc: GrpcClient;
-let told: [RunRef, RunCommand][];
+let received: [RunRef, RunCommand][];
 let answer: Answer;
 
 beforeAll(async () => {
   world = await startWorld();
   grpc = grpcClient(world.port);
   world.scheduler.command = async (...given) => {
-    told.push(given);
+    received.push(given);
     return answer;
   };
   world.store.definition = async () => ({
@@ -50,7 +50,7 @@ afterAll(async () => {
   await world.close();
 });
 beforeEach(() => {
-  told = [];
+  received = [];
   answer = { kind: "done" };
 });
 
@@ -59,7 +59,7 @@ describe("commands", () => {
     const paused = await grpc.unary(pauseRun, { run, reason: "storm" });
     expect(paused.answer?.run?.runId).toBe(RUN_ID);
     await grpc.unary(resumeRun, { run, reason: "calm" });
-    expect(told).toEqual([
+    expect(received).toEqual([
       [ref, { kind: "pause", note: "storm" }],
       [ref, { kind: "resume", note: "calm" }],
     ]);
@@ -90,7 +90,7 @@ describe("Signal", () => {
   test("hands on name, id and payload", async () => {
     const payload = { body: { case: "json" as const, value: '{"sum":1}' } };
     expect((await grpc.unary(signal, { ...request, payload })).answer?.repeated).toBe(false);
-    expect(told).toEqual([
+    expect(received).toEqual([
       [
         ref,
         {
@@ -112,14 +112,14 @@ describe("Signal", () => {
     const refused = await grpc.unary(signal, { run, name: "paid" });
     expect(refused).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
     expect(refused.fields[0]?.[0]).toBe("signal_id");
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test.each<[string, readonly string[], string]>([
     ["payments", ["go", "payment"], 'it takes: go, payment. Did you mean "payment"?'],
     ["stop", ["payment"], "it takes: payment."],
     ["payments", [], "or any other: is it the right run?"],
-  ])("%s, where its steps take %j, is SIGNAL_UNKNOWN", async (name, takes, words) => {
+  ])("%s, where its steps take %j, is SIGNAL_UNKNOWN", async (name, takes, expected) => {
     answer = { kind: "no-such-signal", name, takes };
     expect(await grpc.unary(signal, { ...request, name })).toMatchObject({
       code: 3,
@@ -127,7 +127,7 @@ describe("Signal", () => {
       message: expect.stringContaining(`no step that takes the signal "${name}"`),
       metadata: { takes: takes.join(",") },
     });
-    expect((await grpc.unary(signal, { ...request, name })).message).toContain(words);
+    expect((await grpc.unary(signal, { ...request, name })).message).toContain(expected);
   });
 
   test("beyond what a run keeps is SIGNAL_LIMIT, which no repeat helps", async () => {
@@ -157,7 +157,7 @@ describe("Decide", () => {
     });
     world.reads.findRun = findRun;
     expect(code).toBe(0);
-    expect(told).toEqual([
+    expect(received).toEqual([
       [
         ref,
         {
@@ -176,7 +176,7 @@ describe("Decide", () => {
 
   test("does not know who asked for a run that does not say", async () => {
     await grpc.unary(decide, request);
-    expect(told[0]?.[1]).toMatchObject({ approved: true, requester: null, form: null });
+    expect(received[0]?.[1]).toMatchObject({ approved: true, requester: null, form: null });
   });
 
   test("on what is no approval of the run is STEP_NOT_FOUND, with those that are", async () => {
@@ -185,7 +185,7 @@ describe("Decide", () => {
       expect(refused).toMatchObject({ code: 5, reason: "STEP_NOT_FOUND" });
       expect(refused.message).toContain("the approvals of this run are release");
     }
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test("that the step does not take is DECISION_REFUSED, with the reason", async () => {
@@ -218,7 +218,7 @@ describe("CompleteDeferred", () => {
       outcome: failed,
     });
     expect(code).toBe(0);
-    expect(told).toEqual([
+    expect(received).toEqual([
       [
         ref,
         {
@@ -269,6 +269,6 @@ describe("CompleteDeferred", () => {
     const refused = await grpc.unary(completeDeferred, { callbackToken: text, outcome: success });
     expect(refused.reason).toBe(reason);
     expect(refused.fields[0]?.[0]).toBe("callback_token");
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 });

@@ -308,13 +308,13 @@ describe("GetRun", () => {
   test("shows every setting when asked, with the value that holds and where it comes from", async () => {
     expect((await grpc.unary(getRun, { run })).answer?.settings).toEqual([]);
     const { answer } = await grpc.unary(getRun, { run, includeSettings: true });
-    const shown = new Map(
+    const listed = new Map(
       answer?.settings.map(({ stepId, field, value, source }) => [
         `${stepId} ${field}`,
         `${value}${source === SettingSource.DEFINITION ? ", said" : ""}`,
       ]),
     );
-    expect(shown.size).toBe(answer?.settings.length);
+    expect(listed.size).toBe(answer?.settings.length);
     const expected = {
       " timeout": "1h30m, said",
       "charge queue": "default",
@@ -339,10 +339,10 @@ describe("GetRun", () => {
       "pause run_if": "ended",
       "tell always": "true, said",
     };
-    expect(Object.fromEntries(Object.keys(expected).map((key) => [key, shown.get(key)]))).toEqual(
+    expect(Object.fromEntries(Object.keys(expected).map((key) => [key, listed.get(key)]))).toEqual(
       expected,
     );
-    expect([...shown.keys()].filter((key) => key.startsWith("pause"))).toEqual([
+    expect([...listed.keys()].filter((key) => key.startsWith("pause"))).toEqual([
       "pause run_if",
       "pause on_failure",
       "pause escalation.remind",

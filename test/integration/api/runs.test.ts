@@ -43,9 +43,9 @@ function handClock(): Clock & { tick(): void } {
     },
     tick() {
       nowMs += 10_000;
-      const fired = due;
+      const callbacks = due;
       due = [];
-      for (const fn of fired) fn();
+      for (const fn of callbacks) fn();
     },
   };
 }

@@ -46,8 +46,8 @@ let now: number;
 beforeEach(async () => {
   now = 0;
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + now };
-  const kept = { store: postgres.store, namespaceId: 1 };
-  world = await startWorld({ clock, kept, config: { requireTokens: true } });
+  const stored = { store: postgres.store, namespaceId: 1 };
+  world = await startWorld({ clock, stored, config: { requireTokens: true } });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {
@@ -58,8 +58,8 @@ afterEach(async () => {
 /** The secret of a new token; for the namespace `default`, unless said otherwise. */
 async function tokenOf(role: NewToken["role"], over: Partial<NewToken> = {}) {
   const { secret, id, digest } = newApiToken(systemRandom);
-  const said = { name: `${role}-1`, queues: [], madeBy: by, validMs: null, namespaceId: 1 };
-  await world.store.tokens.create({ id, digest, role, ...said, ...over });
+  const attributes = { name: `${role}-1`, queues: [], madeBy: by, validMs: null, namespaceId: 1 };
+  await world.store.tokens.create({ id, digest, role, ...attributes, ...over });
   return secret;
 }
 
@@ -169,8 +169,8 @@ describe("what a role may", () => {
     const partitions = await call(secret, listPartitions, {});
     expect(partitions.details).toMatchObject({ needs: "a token for every namespace" });
     const foreign = { namespace: "payments" };
-    const told = { outcome: { case: "success", value: {} } } as const;
-    const deferred = { callbackToken: callbackToken(foreign), ...told };
+    const success = { outcome: { case: "success", value: {} } } as const;
+    const deferred = { callbackToken: callbackToken(foreign), ...success };
     const client = await tokenOf("client");
     expect(await call(client, completeDeferred, deferred)).toMatchObject({ reason: "NOT_ALLOWED" });
   });

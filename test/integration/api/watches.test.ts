@@ -45,7 +45,7 @@ afterAll(async () => {
 
 let world: World;
 beforeEach(async () => {
-  world = await startWorld({ kept: await inNewNamespace(postgres.store) });
+  world = await startWorld({ stored: await inNewNamespace(postgres.store) });
 });
 afterEach(() => world.close());
 
@@ -125,19 +125,19 @@ test("a state that is final is sent whatever its caller has seen", async () => {
 test("however many watch the overview, it is looked at once a second", async () => {
   const operator = createClient(OperatorService, transports.Connect());
   const known = world.store.operators;
-  let looks = 0;
+  let queries = 0;
   world.store.operators = {
     ...known,
     attention: async (id) => {
-      looks++;
-      return { ...(await known.attention(id)), escalations: looks };
+      queries++;
+      return { ...(await known.attention(id)), escalations: queries };
     },
   };
   const watchers = Array.from({ length: 20 }, () => take(operator.watchOverview({}), 2));
   const seen = await Promise.all(watchers);
-  const told = new Set(seen.flat().map(({ overview }) => overview?.openEscalations));
-  expect(told.size).toBe(looks);
-  expect(looks).toBeLessThan(5);
+  const published = new Set(seen.flat().map(({ overview }) => overview?.openEscalations));
+  expect(published.size).toBe(queries);
+  expect(queries).toBeLessThan(5);
 });
 
 test("a watch of the overview ends when the server drains", async () => {
@@ -270,13 +270,13 @@ test("items of a map, and tries in several runs, are tries of one step", () => {
 
 test("a caller that goes in the middle of a message is no defect of the server", async () => {
   const logged: string[] = [];
-  const say = (_fields: object, text: string) => void logged.push(text);
+  const write = (_fields: object, text: string) => void logged.push(text);
   const mount = createMount({
     check: createRequestCheck(RPC_DEFAULTS),
     drain: createDrain(),
     ...RPC_DEFAULTS,
     clock: systemClock,
-    log: { info: say, warn: say, error: say },
+    log: { info: write, warn: write, error: write },
   });
   const handlers = {
     ...NO_HANDLERS,

@@ -16,9 +16,9 @@ const bench = (...args: readonly string[]) =>
 test("all runs complete, each wait is told in order, and no open run is left", async () => {
   const { code, stdout } = await bench("--runs", "30", "--concurrency", "5", "-o", "json");
   expect(code).toBe(0);
-  const told: unknown = JSON.parse(stdout);
-  expect(told).toMatchObject({ runs: 30, notCompleted: 0, firstError: "" });
-  const { scheduleToTask, hop, wholeRun, stepsPerSecond } = Object(told);
+  const report: unknown = JSON.parse(stdout);
+  expect(report).toMatchObject({ runs: 30, notCompleted: 0, firstError: "" });
+  const { scheduleToTask, hop, wholeRun, stepsPerSecond } = Object(report);
   expect(stepsPerSecond).toBeGreaterThan(0);
   for (const { p50Ms, p99Ms, maxMs } of [scheduleToTask, hop, wholeRun]) {
     expect(p50Ms).toBeGreaterThan(0);

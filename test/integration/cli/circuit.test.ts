@@ -20,8 +20,8 @@ test("an operator opens a circuit with a reason, and the output names the comman
   server.play({
     setCircuit: (request) => {
       asked.push(request);
-      const said = { setting: CircuitSetting.OPEN, setBy: "ada", why: "it leaks", setTime: AT };
-      return { circuit: { queue: "bank", task: "pay", ...said } };
+      const override = { setting: CircuitSetting.OPEN, setBy: "ada", why: "it leaks", setTime: AT };
+      return { circuit: { queue: "bank", task: "pay", ...override } };
     },
   });
   const why = ["--by", "ada", "--why", "it leaks"];
@@ -53,13 +53,13 @@ test("the manual setting of one agent's circuit is removed", async () => {
 });
 
 test("the status shows the circuits that are open, each with the command that helps", async () => {
-  const said = { setBy: "ada", why: "it leaks", setTime: AT };
+  const override = { setBy: "ada", why: "it leaks", setTime: AT };
   const open = { state: CircuitState.OPEN, sinceTime: AT, tryTime: AT };
   server.play({
     getOverview: () => ({
       openCircuits: [
         { queue: "bank", task: "pay", ...open },
-        { queue: "bank", task: "ask", agentId: "a1", setting: CircuitSetting.OPEN, ...said },
+        { queue: "bank", task: "ask", agentId: "a1", setting: CircuitSetting.OPEN, ...override },
       ],
     }),
     getClusterInfo: () => ({}),

@@ -21,8 +21,8 @@ beforeAll(async () => {
   folder = makeTestFolder();
   dataDir = join(folder, "data");
   dev = startDrover(["dev", "--data-dir", dataDir, "--address", "127.0.0.1:0"]);
-  const said = await dev.wrote("next: drover run list");
-  env = { DROVER_ADDRESS: /server +([\d.:]+): /.exec(said)?.[1] ?? "" };
+  const output = await dev.wrote("next: drover run list");
+  env = { DROVER_ADDRESS: /server +([\d.:]+): /.exec(output)?.[1] ?? "" };
 });
 afterAll(async () => {
   dev.signal("SIGTERM");
@@ -35,9 +35,9 @@ test("a workflow is registered, and a run of it started, shown and cancelled", a
   expect(applied).toMatchObject({ code: 0, stdout: "w v1 registered\n" });
   const started = await drover(["run", "start", "w", "--key", "k", "--input", "[1]"], { env });
   expect(started).toMatchObject({ code: 0 });
-  const shown = await drover(["run", "show", "key:k"], { env });
-  expect(shown.stdout).toMatch(/^state +RUNNING$/m);
-  expect(shown.stdout).toMatch(/^a +READY +t +default/m);
+  const described = await drover(["run", "show", "key:k"], { env });
+  expect(described.stdout).toMatch(/^state +RUNNING$/m);
+  expect(described.stdout).toMatch(/^a +READY +t +default/m);
   const cancelled = await drover(["run", "cancel", "key:k", "--leave"], { env });
   expect(cancelled.stdout).toMatch(/^run \S+ is CANCELLED \(cancelled by user\)$/m);
   const watched = await drover(["run", "watch", "key:k"], { env });
@@ -73,8 +73,8 @@ test("a signal drains and stops it, database included", async () => {
   dev.signal("SIGINT");
   const { code, stderr } = await dev.ended;
   expect(code).toBe(0);
-  const said = "SIGINT: draining; a second signal stops at once\nstopped\n";
-  expect(withoutSlowDatabase(stderr)).toBe(said);
+  const output = "SIGINT: draining; a second signal stops at once\nstopped\n";
+  expect(withoutSlowDatabase(stderr)).toBe(output);
   const { code: after } = await drover(["db", "url", "--data-dir", dataDir]);
   expect(after).toBe(3);
 });

@@ -167,7 +167,7 @@ describe("show", () => {
 });
 
 describe("resolve", () => {
-  const said = ["--by", "ada", "--why", "they confirmed by phone"];
+  const options = ["--by", "ada", "--why", "they confirmed by phone"];
 
   test("sends the answer with who gives it, why, and what goes with it", async () => {
     const requests: ResolveEscalationRequest[] = [];
@@ -178,13 +178,13 @@ describe("resolve", () => {
       },
     });
     const payload = ["--payload", '{"room":7}'];
-    expect(await escalation("resolve", "r1/2", "--answer", "succeed", ...said, ...payload)).toEqual(
-      {
-        code: 0,
-        stdout: "escalation r1/2 answered: succeed\nrun r1 is RUNNING\n",
-        stderr: "  next: drover run watch r1\n",
-      },
-    );
+    expect(
+      await escalation("resolve", "r1/2", "--answer", "succeed", ...options, ...payload),
+    ).toEqual({
+      code: 0,
+      stdout: "escalation r1/2 answered: succeed\nrun r1 is RUNNING\n",
+      stderr: "  next: drover run watch r1\n",
+    });
     expect(requests).toMatchObject([
       {
         run: { ref: { case: "runId", value: "r1" } },
@@ -204,7 +204,7 @@ describe("resolve", () => {
         repeated: true,
       }),
     });
-    expect(await escalation("resolve", "r1/2", "--answer", "skip", ...said)).toEqual({
+    expect(await escalation("resolve", "r1/2", "--answer", "skip", ...options)).toEqual({
       code: 0,
       stdout: "escalation r1/2 was answered before: skip\nrun r1 is COMPLETED\n",
       stderr: "  next: drover run show r1\n",
@@ -212,17 +212,21 @@ describe("resolve", () => {
   });
 
   test.each([
-    ["an answer that there is not", ["--answer", "shrug", ...said], /retry-changed, succeed, skip/],
+    [
+      "an answer that there is not",
+      ["--answer", "shrug", ...options],
+      /retry-changed, succeed, skip/,
+    ],
     ["no reason", ["--answer", "skip", "--by", "ada"], /'--why <text>' not specified/],
     [
       "a changed input that is not given",
-      ["--answer", "retry-changed", ...said],
+      ["--answer", "retry-changed", ...options],
       /complete new input/,
     ],
-  ])("%s is refused before any call", async (_name, args, says) => {
+  ])("%s is refused before any call", async (_name, args, output) => {
     const { code, stderr } = await escalation("resolve", "r1/2", ...args);
     expect(code).toBe(2);
-    expect(stderr).toMatch(says);
+    expect(stderr).toMatch(output);
   });
 
   test("an answer that is not taken says where those are that are", async () => {
@@ -235,7 +239,7 @@ describe("resolve", () => {
         });
       },
     });
-    const { code, stderr } = await escalation("resolve", "r1/2", "--answer", "skip", ...said);
+    const { code, stderr } = await escalation("resolve", "r1/2", "--answer", "skip", ...options);
     expect(code).toBe(1);
     expect(stderr).toContain(
       "next: drover escalation show RUN/N lists the answers that it accepts now",
@@ -247,7 +251,7 @@ describe("claim and release", () => {
   test.each([
     ["claim", "escalation r1/2 claimed by ada\n"],
     ["release", "escalation r1/2 released\n"],
-  ])("%s says whose it is now", async (verb, says) => {
+  ])("%s says whose it is now", async (verb, output) => {
     const asked: unknown[] = [];
     const answer = (request: { by: string; anyway: boolean; escalationId: string }) => {
       const { by, anyway, escalationId } = request;
@@ -256,7 +260,7 @@ describe("claim and release", () => {
     };
     server.play({ claimEscalation: answer, releaseEscalation: answer });
     const { code, stdout } = await escalation(verb, "r1/2", "--by", "ada", "--anyway");
-    expect({ code, stdout }).toEqual({ code: 0, stdout: says });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: output });
     expect(asked).toEqual([{ by: "ada", anyway: true, escalationId: "2" }]);
   });
 });

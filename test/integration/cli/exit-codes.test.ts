@@ -60,7 +60,7 @@ const needNothing: ReadonlySet<string> = new Set([
   "trigger refusals",
 ]);
 
-const nobody = "0198c0de-0000-7000-8000-00000000002a";
+const missing = "0198c0de-0000-7000-8000-00000000002a";
 let folder: string;
 let server: TestServer;
 beforeAll(async () => {
@@ -106,8 +106,8 @@ const options: Readonly<Record<string, readonly string[]>> = {
 };
 
 const values: Readonly<Record<string, string>> = {
-  run: nobody,
-  escalation: `${nobody}/1`,
+  run: missing,
+  escalation: `${missing}/1`,
   partition: "1",
   version: "1",
   duration: "30d",
@@ -129,11 +129,11 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
   if (!isVerb) return children;
   const given = command.registeredArguments.filter(({ variadic }) => !variadic);
   const fileOf = () => join(folder, name === "run start-many" ? "runs.jsonl" : "w.yaml");
-  const wordOf = (argument: (typeof given)[number]) =>
+  const argumentText = (argument: (typeof given)[number]) =>
     argument.argChoices?.[0] ?? values[argument.name()] ?? "nosuch";
   const args = () => [
     ...name.split(" "),
-    ...given.map((one) => (one.name() === "file" ? fileOf() : wordOf(one))),
+    ...given.map((one) => (one.name() === "file" ? fileOf() : argumentText(one))),
     ...(options[name] ?? []),
   ];
   const names = given.filter((one) => !(one.name() in { file: 0, duration: 0, partition: 0 }));

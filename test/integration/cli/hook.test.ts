@@ -25,8 +25,8 @@ async function put(...args: readonly string[]) {
       return { created: true };
     },
   });
-  const said = await hook("put", "ops", "https://there.com/in", ...args);
-  return { ...said, asked: asked[0] };
+  const answer = await hook("put", "ops", "https://there.com/in", ...args);
+  return { ...answer, asked: asked[0] };
 }
 
 test("a hook is put with what it hears of, and a secret out of a file", async () => {

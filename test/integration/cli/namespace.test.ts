@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const say = (line: string) =>
+const run = (line: string) =>
   callDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
 
 test("a namespace is paused for a reason, and resumed", async () => {
@@ -24,10 +24,10 @@ test("a namespace is paused for a reason, and resumed", async () => {
     },
     resumeNamespace: () => ({}),
   });
-  const paused = await say("namespace pause --namespace team --reason moving");
+  const paused = await run("namespace pause --namespace team --reason moving");
   expect(paused.stdout).toBe("namespace team is paused since 2026-01-01 00:00:00Z: moving\n");
   expect(asked).toMatchObject([{ namespace: "team", reason: "moving" }]);
-  const resumed = await say("namespace resume --namespace team");
+  const resumed = await run("namespace resume --namespace team");
   expect(resumed.stdout).toBe("namespace team resumed\n");
 });
 
@@ -39,9 +39,9 @@ test("a namespace is made in a region, and what was there already is told", asyn
       return { namespace: { name: "team", region: "eu" }, existed: asked.length > 1 };
     },
   });
-  const made = await say("namespace create team --region eu");
+  const made = await run("namespace create team --region eu");
   expect(made.stdout).toBe("namespace team created, in the region eu\n");
-  const again = await say("namespace create team --region eu");
+  const again = await run("namespace create team --region eu");
   expect(again.stdout).toBe("namespace team exists already, in the region eu\n");
   expect(asked[0]).toMatchObject({ name: "team", region: "eu" });
 });
@@ -59,7 +59,7 @@ test("namespaces are listed with their regions, and a region without supervisors
       ],
     }),
   });
-  const listed = await say("namespace list");
+  const listed = await run("namespace list");
   expect(listed.stdout).toMatch(/^NAMESPACE +REGION *\ndefault +default *\nteam +eu/);
   expect(listed.stderr).toContain("region eu: no supervisor for 256 of its 256 partitions");
   expect(listed.stderr).toContain("drover supervisor --region eu");
@@ -75,21 +75,21 @@ test("a workflow is paused for a reason, and resumed", async () => {
     },
     resumeWorkflow: () => ({}),
   });
-  const paused = await say("workflow pause order --reason moving");
+  const paused = await run("workflow pause order --reason moving");
   expect(paused.stdout).toBe("workflow order is paused since 2026-01-01 00:00:00Z: moving\n");
   expect(paused.stderr).toContain("drover workflow resume order");
   expect(asked).toMatchObject([{ namespace: "default", workflow: "order", reason: "moving" }]);
-  expect((await say("workflow resume order")).stdout).toBe("workflow order resumed\n");
+  expect((await run("workflow resume order")).stdout).toBe("workflow order resumed\n");
 });
 
 const limits = { openRuns: 100, runsPerSecond: 5, burst: 10, payloadBytes: 65_536 };
-const limitWords = "100 open runs; 5 runs a second, 10 at once; payloads of 65536 bytes";
+const limitText = "100 open runs; 5 runs a second, 10 at once; payloads of 65536 bytes";
 
 test("a namespace is shown with what it keeps and what it may take", async () => {
   const created = { seconds: 1_767_225_600n };
   const plain = { name: "team", region: "eu", createTime: created };
   server.play({ getNamespace: () => ({ namespace: plain }) });
-  expect((await say("namespace show --namespace team")).stdout).toBe(
+  expect((await run("namespace show --namespace team")).stdout).toBe(
     "namespace     team\nregion        eu\ncreated       2026-01-01 00:00:00Z\n" +
       "retains runs  for ever\nlimits        none\n",
   );
@@ -97,8 +97,8 @@ test("a namespace is shown with what it keeps and what it may take", async () =>
   server.play({
     listNamespaces: () => ({ namespaces: [{ ...plain, retention, limits }], regions: [] }),
   });
-  const listed = (await say("namespace list")).stdout;
-  expect(listed).toContain(`for 30d00h after their end  ${limitWords}\n`);
+  const listed = (await run("namespace list")).stdout;
+  expect(listed).toContain(`for 30d00h after their end  ${limitText}\n`);
 });
 
 test("how long runs are kept is set, or taken back", async () => {
@@ -109,12 +109,12 @@ test("how long runs are kept is set, or taken back", async () => {
       return { namespace: { name: namespace, ...(retention ? { retention } : {}) } };
     },
   });
-  const kept = await say("namespace retention 30d --namespace team");
-  expect(kept.stdout).toBe("namespace team retains runs for 30d00h after their end\n");
-  const forever = await say("namespace retention forever --namespace team");
+  const changed = await run("namespace retention 30d --namespace team");
+  expect(changed.stdout).toBe("namespace team retains runs for 30d00h after their end\n");
+  const forever = await run("namespace retention forever --namespace team");
   expect(forever.stdout).toBe("namespace team retains runs for ever\n");
   expect(asked).toEqual([2_592_000n, undefined]);
-  expect((await say("namespace retention soon")).code).toBe(2);
+  expect((await run("namespace retention soon")).code).toBe(2);
 });
 
 test("limits are set together, or all taken back", async () => {
@@ -126,9 +126,9 @@ test("limits are set together, or all taken back", async () => {
     },
   });
   const line = "namespace limit --open-runs 100 --per-second 5 --burst 10 --payload 64k";
-  expect((await say(line)).stdout).toBe(`namespace default limits: ${limitWords}\n`);
-  expect((await say("namespace limit --none")).stdout).toBe("namespace default limits: none\n");
+  expect((await run(line)).stdout).toBe(`namespace default limits: ${limitText}\n`);
+  expect((await run("namespace limit --none")).stdout).toBe("namespace default limits: none\n");
   expect(asked).toMatchObject([limits, { openRuns: 0, runsPerSecond: 0, payloadBytes: 0 }]);
   for (const wrong of ["", " --none --open-runs 5", " --payload 3M", " --payload x"])
-    expect((await say(`namespace limit${wrong}`)).code).toBe(2);
+    expect((await run(`namespace limit${wrong}`)).code).toBe(2);
 });

@@ -89,10 +89,10 @@ test("an agent is listed and shown with what it holds, and later with its succes
   expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z +alive$/m);
   const { agents } = await client.operations.agents({ agentId: "till" });
   expect(agents).toMatchObject([{ id: "till", held: 1, lastSuccessTime: null }]);
-  const shown = (await drover("agent show till")).stdout;
-  expect(shown).toMatch(/^labels +zone=b$/m);
-  expect(shown).toMatch(/^server +127\.0\.0\.1:/m);
-  expect(shown).toMatch(new RegExp(`${runId} +charge +perform +charge of shop +1 `));
+  const output = (await drover("agent show till")).stdout;
+  expect(output).toMatch(/^labels +zone=b$/m);
+  expect(output).toMatch(/^server +127\.0\.0\.1:/m);
+  expect(output).toMatch(new RegExp(`${runId} +charge +perform +charge of shop +1 `));
   const [, session] = /([0-9a-f]{32})/.exec(listed) ?? [];
   expect((await drover(`agent show ${session}`)).stdout).toContain("in progress     1 task");
   letGo();
@@ -101,11 +101,11 @@ test("an agent is listed and shown with what it holds, and later with its succes
   await drover("agent cordon till --by ada --why slow");
   await drover("queue circuit open shop charge --agent till --by ada");
   expect((await drover("agent list --id till")).stdout).toMatch(/ cordoned; circuit of charge$/m);
-  const kept = (await drover("agent show till")).stdout;
-  expect(kept).toMatch(/^cordoned +by ada at \S+ \S+Z: slow$/m);
-  expect(kept).toMatch(/^circuit +of charge in shop is open, set by ada at /m);
-  const [told] = (await json("agent list --id till")).agents;
-  expect(told).toMatchObject({ cordons: [{ agentId: "till" }], circuits: [{ task: "charge" }] });
+  const cordoned = (await drover("agent show till")).stdout;
+  expect(cordoned).toMatch(/^cordoned +by ada at \S+ \S+Z: slow$/m);
+  expect(cordoned).toMatch(/^circuit +of charge in shop is open, set by ada at /m);
+  const [found] = (await json("agent list --id till")).agents;
+  expect(found).toMatchObject({ cordons: [{ agentId: "till" }], circuits: [{ task: "charge" }] });
 });
 
 test("an agent that is not there, or is not alone of its name, is not shown", async () => {
@@ -131,9 +131,9 @@ test("a queue is shown with its tasks, and drained when its agents have finished
     "queue show bank",
     ({ queue, tasks }) => queue?.agents === 1 && tasks?.[0]?.polledTime !== undefined,
   );
-  const shown = (await drover("queue show bank")).stdout;
-  expect(shown).toMatch(/^in progress +1$/m);
-  expect(shown).toMatch(/^charge +0 +1 +1 +\d{4}-/m);
+  const output = (await drover("queue show bank")).stdout;
+  expect(output).toMatch(/^in progress +1$/m);
+  expect(output).toMatch(/^charge +0 +1 +1 +\d{4}-/m);
   expect((await drover("queue list")).stdout).toMatch(/^bank-2 +1 +\d{4}-\S+ \S+Z +0 +0$/m);
 
   const late = await ask("queue drain bank --reason upgrade --timeout 1s");
@@ -192,8 +192,8 @@ test("what the supervisor did is listed, of a rule, a run and a time", async () 
   await client.waitRun(runId);
   const { stdout } = await drover(`intervention list --run ${runId}`);
   expect(stdout).toMatch(new RegExp(` timer +\\S+ +${runId} +nap +pause `));
-  const told = await client.operations.interventions({ rules: ["timer"], runId });
-  expect(told.interventions).toMatchObject([{ runId, workflow: "nap", stepId: "pause" }]);
+  const found = await client.operations.interventions({ rules: ["timer"], runId });
+  expect(found.interventions).toMatchObject([{ runId, workflow: "nap", stepId: "pause" }]);
   expect((await json("intervention list --rule timer")).interventions).toMatchObject([{ runId }]);
   expect(await json("intervention list --rule timer --before 2026-01-01")).toEqual({});
   expect((await drover("intervention list --rule stall")).stderr).toBe("no intervention\n");
@@ -239,8 +239,8 @@ test("the status says what needs a person, and the command that helps", async ()
   const unserved =
     /^no agent polls queue "nobody-s" for "charge" +\S+ \S+Z +drover queue show nobody-s$/m;
   const stdout = await until("a task is called unserved", async () => {
-    const said = (await drover("status")).stdout;
-    return unserved.test(said) ? said : null;
+    const output = (await drover("status")).stdout;
+    return unserved.test(output) ? output : null;
   });
   expect(stdout).toMatch(/^agent "till" is cordoned by ada: slow .*agent uncordon till$/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);

@@ -35,9 +35,9 @@ test("a run is held, released, told and resumed to its end", async () => {
       ],
     },
   });
-  const shown = await drover(`run show ${runId}`);
-  expect(shown.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
-  expect(shown.stderr).toContain(`drover run decide ${runId} release --approve --as NAME`);
+  const described = await drover(`run show ${runId}`);
+  expect(described.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
+  expect(described.stderr).toContain(`drover run decide ${runId} release --approve --as NAME`);
   expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
   await drover(`run decide ${runId} release --approve --as ada --role finance`);
   await drover(`run resume ${runId}`);
@@ -45,10 +45,10 @@ test("a run is held, released, told and resumed to its end", async () => {
   expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was already sent");
   const { stdout } = await drover(`run watch ${runId}`);
   expect(stdout).toContain("run COMPLETED after ");
-  const told = (await drover(`run show ${runId} --settings`)).stdout;
-  expect(told).toMatch(/ada \(not verified\) +approved/);
-  expect(told).toMatch(/paid +p1 +paid +\{"amount":7\}/);
-  expect(told).toMatch(/^release +approval.need +1 +default$/m);
+  const output = (await drover(`run show ${runId} --settings`)).stdout;
+  expect(output).toMatch(/ada \(not verified\) +approved/);
+  expect(output).toMatch(/paid +p1 +paid +\{"amount":7\}/);
+  expect(output).toMatch(/^release +approval.need +1 +default$/m);
 });
 
 test("a child run is shown with its parent, and its parent with it", async () => {
@@ -56,9 +56,9 @@ test("a child run is shown with its parent, and its parent with it", async () =>
   const { runId } = await client.schedule({
     workflow: { workflow: "outer", steps: [{ id: "in", run: "inner" }] },
   });
-  const shown = await drover(`run show ${runId}`);
-  const [, child = ""] = /^in +run +WAITING +for run (\S+) until /m.exec(shown.stdout) ?? [];
-  expect(shown.stderr).toContain(`drover run show ${child}`);
+  const described = await drover(`run show ${runId}`);
+  const [, child = ""] = /^in +run +WAITING +for run (\S+) until /m.exec(described.stdout) ?? [];
+  expect(described.stderr).toContain(`drover run show ${child}`);
   expect((await drover(`run show ${child}`)).stdout).toMatch(
     new RegExp(`^parent +${runId}, step in$`, "m"),
   );
@@ -88,20 +88,20 @@ test("a question is found, read and answered", async () => {
   const listed = (await drover("escalation list")).stdout;
   const name = /^\S+\/\d+/m.exec(listed)?.[0] ?? "";
   expect(name.startsWith(`${runId}/`)).toBe(true);
-  const shown = await drover(`escalation show ${name}`);
-  expect(shown.stdout).toMatch(/^succeed +it is done; continue with --payload as its output$/m);
-  expect(shown.stdout).toContain("no-answer: the bank did not answer");
-  const said = "--answer succeed --by ada --why seen --payload 7";
-  const { stdout } = await drover(`escalation resolve ${name} ${said}`);
+  const described = await drover(`escalation show ${name}`);
+  expect(described.stdout).toMatch(/^succeed +it is done; continue with --payload as its output$/m);
+  expect(described.stdout).toContain("no-answer: the bank did not answer");
+  const options = "--answer succeed --by ada --why seen --payload 7";
+  const { stdout } = await drover(`escalation resolve ${name} ${options}`);
   expect(stdout).toContain(`escalation ${name} answered: succeed\n`);
-  expect((await drover(`escalation resolve ${name} ${said}`)).stdout).toContain(
+  expect((await drover(`escalation resolve ${name} ${options}`)).stdout).toContain(
     "was answered before",
   );
   expect((await drover("escalation list")).stderr).toBe("no escalation\n");
   expect((await drover("escalation list --all")).stdout).toContain(name);
   expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
-  const told = (await drover(`run show ${runId}`)).stdout;
-  expect(told).toMatch(/closed \S+ \S+Z: succeed, by ada \(not verified\): seen/);
+  const output = (await drover(`run show ${runId}`)).stdout;
+  expect(output).toMatch(/closed \S+ \S+Z: succeed, by ada \(not verified\): seen/);
 });
 
 test("queues, a workflow and the namespace are paused, explained, limited and resumed", async () => {

@@ -27,8 +27,8 @@ beforeEach(() => {
 const run = (...args: readonly string[]) => server.drover(["run", "bulk", ...args]);
 
 test("it counts first, and then does to as many, page after page", async () => {
-  const said = "cancel --workflow w --state running --label a=b --leave --yes --reason why";
-  expect(await run(...said.split(" "))).toEqual({
+  const options = "cancel --workflow w --state running --label a=b --leave --yes --reason why";
+  expect(await run(...options.split(" "))).toEqual({
     code: 1,
     stdout: "cancel: 1 done, 1 refused\n",
     stderr: expect.stringMatching(
@@ -61,8 +61,8 @@ test("a signal is told by its name, with what it carries", async () => {
 test("a re-run names the step, the version and one input for all", async () => {
   await run(..."rerun --from hotel --version newest --yes --input".split(" "), '{"to":"Oslo"}');
   const input = { body: { case: "json", value: '{"to":"Oslo"}' } };
-  const said = { kind: BulkKind.RERUN, stepId: "hotel", version: RerunVersion.NEWEST, input };
-  for (const request of asked) expect(request).toMatchObject(said);
+  const options = { kind: BulkKind.RERUN, stepId: "hotel", version: RerunVersion.NEWEST, input };
+  for (const request of asked) expect(request).toMatchObject(options);
   expect(asked).toHaveLength(3);
 });
 

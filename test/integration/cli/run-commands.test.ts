@@ -84,10 +84,10 @@ describe("decide", () => {
     ["neither yes nor no", ["--as", "ada"], "no decision was given"],
     ["both yes and no", ["--approve", "--reject", "--as", "ada"], "cannot be used with"],
     ["nobody who decides", ["--approve"], "required option '--as <name>' not specified"],
-  ])("%s is refused before any call", async (_name, args, says) => {
+  ])("%s is refused before any call", async (_name, args, expected) => {
     const { code, stderr } = await run("decide", "r1", "release", ...args);
     expect(code).toBe(2);
-    expect(stderr).toContain(says);
+    expect(stderr).toContain(expected);
   });
 
   test("a decision that is not taken says what to look at", async () => {

@@ -41,8 +41,8 @@ test("rerun names the step and another input; a repeat by its request says so", 
       return { runId: "r2", created: false };
     },
   });
-  const said = "rerun r1 --from hotel --request-id again --version same --input";
-  const ended = await run(...said.split(" "), '{"to":"Oslo"}');
+  const options = "rerun r1 --from hotel --request-id again --version same --input";
+  const ended = await run(...options.split(" "), '{"to":"Oslo"}');
   expect(ended.stdout).toBe("run r2 was already started by this request\n");
   expect(asked).toMatchObject([
     {

@@ -73,9 +73,9 @@ test.each([
   ["a stray name", '{"workflow":"w","inputs":1}', '"inputs" is not one of workflow, version'],
   ["no workflow", "{}", "workflow must be a name"],
   ["a label that is no text", '{"workflow":"w","labels":{"a":1}}', "labels must be texts"],
-])("%s is refused before anything is sent, with its line", async (_, line, says) => {
+])("%s is refused before anything is sent, with its line", async (_, line, expected) => {
   const { code, stderr } = await start(['{"workflow":"w"}', line]);
   expect(code).toBe(2);
-  expect(stderr).toContain(`runs.jsonl:2: ${says}`);
+  expect(stderr).toContain(`runs.jsonl:2: ${expected}`);
   expect(asked).toEqual([]);
 });

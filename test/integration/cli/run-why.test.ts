@@ -68,8 +68,8 @@ what can be done
 
 test("tells of signals that no step has taken", async () => {
   const sentence = 'The signal "paid" came \u001b[2J4 min ago.';
-  const told = create(ExplainRunResponseSchema, { untakenSignals: [{ sentence }] });
-  server.play({ explainRun: () => ({ ...explained, untakenSignals: told.untakenSignals }) });
+  const untaken = create(ExplainRunResponseSchema, { untakenSignals: [{ sentence }] });
+  server.play({ explainRun: () => ({ ...explained, untakenSignals: untaken.untakenSignals }) });
   const { stdout } = await run("why", "r1");
   expect(stdout).toContain('\nThe signal "paid" came \\u001b[2J4 min ago.\n\nwhat can be done');
 });

@@ -59,8 +59,8 @@ describe("start", () => {
         return { runId: "r1", created: true };
       },
     });
-    const said = '--input {"a":1} --key k1 --version 2 --priority 1 --label a=b --label c=d=e';
-    const ended = await run("start", "holiday", ...said.split(" "));
+    const options = '--input {"a":1} --key k1 --version 2 --priority 1 --label a=b --label c=d=e';
+    const ended = await run("start", "holiday", ...options.split(" "));
     expect(ended).toEqual({
       code: 0,
       stdout: "started run r1\n",
@@ -78,7 +78,7 @@ describe("start", () => {
     ]);
   });
 
-  const schedules = async (...said: readonly string[]) => {
+  const schedules = async (...options: readonly string[]) => {
     const requests: ScheduleRequest[] = [];
     server.play({
       schedule(request) {
@@ -86,7 +86,7 @@ describe("start", () => {
         return { runId: "r1", created: true };
       },
     });
-    const ended = await run("start", "holiday", ...said);
+    const ended = await run("start", "holiday", ...options);
     return { ...ended, request: requests[0] };
   };
 
@@ -108,8 +108,8 @@ describe("start", () => {
       limit: 1,
       policy: ConcurrencyPolicy.QUEUE,
     });
-    const said = "--concurrency k --limit 3 --policy cancel-oldest";
-    expect((await schedules(...said.split(" "))).request?.concurrency).toMatchObject({
+    const options = "--concurrency k --limit 3 --policy cancel-oldest";
+    expect((await schedules(...options.split(" "))).request?.concurrency).toMatchObject({
       key: "k",
       limit: 3,
       policy: ConcurrencyPolicy.CANCEL_OLDEST,
@@ -124,8 +124,8 @@ describe("start", () => {
     ["--policy refuse", "--concurrency"],
     ["--concurrency k --limit 0", "1 to 1000"],
     ["--concurrency k --policy none", "cancel-oldest"],
-  ])("%s is a mistake of usage", async (said, named) => {
-    const { code, stderr, request } = await schedules(...said.split(" "));
+  ])("%s is a mistake of usage", async (options, named) => {
+    const { code, stderr, request } = await schedules(...options.split(" "));
     expect({ code, request }).toEqual({ code: 2, request: undefined });
     expect(stderr).toContain(named);
   });
@@ -275,10 +275,10 @@ describe("list", () => {
         return { runs: ids.map((runId) => ({ runId })), nextPageToken: `after-${ids.at(-1)}` };
       },
     });
-    const said =
+    const options =
       "--state running --state failed --workflow w --label a=b --created-after 2026-01-31 " +
       "--order oldest --limit 3 -o jsonl";
-    const { stdout, stderr } = await run("list", ...said.split(" "));
+    const { stdout, stderr } = await run("list", ...options.split(" "));
     expect(stdout).toBe('{"runId":"r1"}\n{"runId":"r2"}\n{"runId":"r3"}\n');
     expect(stderr).toBe("more exist\n  next: --limit 30\n");
     expect(requests).toMatchObject([

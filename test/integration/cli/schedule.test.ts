@@ -39,19 +39,21 @@ function words(line: string): readonly string[] {
 
 test("each command of the guide does what it says, one after the other", async () => {
   const [, shell = ""] = /^```sh\n(.*?)^```$/ms.exec(readFileSync(GUIDE, "utf8")) ?? [];
-  const said: string[] = [];
-  for (const line of shell.trim().split("\n")) said.push(await done(...words(line).slice(1)));
-  expect(said[0]).toBe("schedule nightly created\n");
-  expect(said[2]).toMatch(/^nightly +etl +30 2 \* \* MON-FRI Europe\/Berlin +on +\d{4}-\d\d-\d\d/m);
-  expect(said[2]).toMatch(/^refresh +cache +every 15m00s +on/m);
-  expect(said[3]).toMatch(/^overlap +skip$/m);
-  expect(said[3]).toMatch(/T02:30:00\[Europe\/Berlin\]$/m);
-  expect(said[4]).toBe("schedule nightly paused\n");
-  expect(said[5]).toBe("schedule nightly resumed\n");
-  expect(said[6]).toMatch(/^run \S+ started$/m);
-  expect(said[7]?.match(/would start/g)).toHaveLength(23);
-  expect(said[8]).toBe("schedule nightly changed\n");
-  expect(said[9]).toBe("schedule nightly deleted\n");
+  const outputs: string[] = [];
+  for (const line of shell.trim().split("\n")) outputs.push(await done(...words(line).slice(1)));
+  expect(outputs[0]).toBe("schedule nightly created\n");
+  expect(outputs[2]).toMatch(
+    /^nightly +etl +30 2 \* \* MON-FRI Europe\/Berlin +on +\d{4}-\d\d-\d\d/m,
+  );
+  expect(outputs[2]).toMatch(/^refresh +cache +every 15m00s +on/m);
+  expect(outputs[3]).toMatch(/^overlap +skip$/m);
+  expect(outputs[3]).toMatch(/T02:30:00\[Europe\/Berlin\]$/m);
+  expect(outputs[4]).toBe("schedule nightly paused\n");
+  expect(outputs[5]).toBe("schedule nightly resumed\n");
+  expect(outputs[6]).toMatch(/^run \S+ started$/m);
+  expect(outputs[7]?.match(/would start/g)).toHaveLength(23);
+  expect(outputs[8]).toBe("schedule nightly changed\n");
+  expect(outputs[9]).toBe("schedule nightly deleted\n");
 });
 
 describe("a schedule", () => {
@@ -65,9 +67,9 @@ describe("a schedule", () => {
     const again = await done("schedule", "backfill", "days", ...range, "-o", "json");
     const { occurrences } = JSON.parse(again);
     expect(occurrences).toHaveLength(3);
-    const shown = await done("schedule", "show", "days");
-    for (const { runId } of occurrences) expect(shown).toContain(runId);
-    expect(shown).toMatch(/started +\S+ +pending +2025-03-03T00:00:00\[UTC\]/);
+    const described = await done("schedule", "show", "days");
+    for (const { runId } of occurrences) expect(described).toContain(runId);
+    expect(described).toMatch(/started +\S+ +pending +2025-03-03T00:00:00\[UTC\]/);
     const runs = await done("run", "list", "--label", "drover.schedule=days", "-o", "json");
     expect(
       JSON.parse(runs)

@@ -16,8 +16,8 @@ const start = (...args: string[]) =>
   });
 
 async function addressOf(server: ReturnType<typeof start>): Promise<string> {
-  const said = await server.wrote("next: drover run list");
-  return /server +([\d.:]+): /.exec(said)?.[1] ?? "";
+  const output = await server.wrote("next: drover run list");
+  return /server +([\d.:]+): /.exec(output)?.[1] ?? "";
 }
 
 test("migrates the database of DATABASE_URL, serves on it, and drains at SIGTERM", async () => {
@@ -31,8 +31,8 @@ test("migrates the database of DATABASE_URL, serves on it, and drains at SIGTERM
   expect(await parked).toEqual({ status: 200, body: { waited: "0s" } });
   const { code, stderr } = await server.ended;
   expect(code).toBe(0);
-  const said = "SIGTERM: draining; a second signal stops at once\nstopped\n";
-  expect(withoutSlowDatabase(stderr)).toBe(said);
+  const output = "SIGTERM: draining; a second signal stops at once\nstopped\n";
+  expect(withoutSlowDatabase(stderr)).toBe(output);
   const url = { env: { DATABASE_URL: database.connectionString } };
   expect(await drover(["migrate"], url)).toMatchObject({ stderr: "the database is up to date\n" });
 });

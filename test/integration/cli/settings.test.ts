@@ -28,11 +28,11 @@ describe("config show", () => {
     const args = ["config", "show", "--config", "mine.yaml", "--overdue", "8s", "-o", "jsonl"];
     const { code, stdout } = await callDrover(args, { cwd: folder, env });
     expect({ code, secret: stdout.includes("cret") }).toEqual({ code: 0, secret: false });
-    const shown = stdout
+    const listed = stdout
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    const of = (setting: string) => shown.find((one) => one.setting === setting);
+    const of = (setting: string) => listed.find((one) => one.setting === setting);
     expect(of("overdue")).toMatchObject({ value: "8.0s", source: "flag", from: "--overdue" });
     expect(of("log")).toMatchObject({ value: "debug", source: "environment", from: "DROVER_LOG" });
     expect(of("namespace")).toMatchObject({ value: "payments", source: "file", from: "mine.yaml" });

@@ -58,6 +58,6 @@ test("one document cannot be watched, and a server that never answers is not wai
   const { code, stderr } = await start("-o", "json").ended;
   expect(code).toBe(2);
   expect(stderr).toContain("next: -o jsonl");
-  const nobody = { env: { DROVER_ADDRESS: "127.0.0.1:1" } };
-  expect(await startDrover(["status", "--watch"], nobody).ended).toMatchObject({ code: 3 });
+  const unreachable = { env: { DROVER_ADDRESS: "127.0.0.1:1" } };
+  expect(await startDrover(["status", "--watch"], unreachable).ended).toMatchObject({ code: 3 });
 });

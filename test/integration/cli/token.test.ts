@@ -25,8 +25,8 @@ beforeAll(async () => {
   expect(made.stderr).toMatch(/^token [0-9a-f]{16} first created, for admins in every namespace/);
   const env = { ...url, DROVER_REQUIRE_TOKENS: "yes" };
   server = startDrover(["server", "--address", "127.0.0.1:0"], { env });
-  const said = await server.wrote("next: drover token create --help");
-  address = /server +([\d.:]+): /.exec(said)?.[1] ?? "";
+  const output = await server.wrote("next: drover token create --help");
+  address = /server +([\d.:]+): /.exec(output)?.[1] ?? "";
 });
 afterAll(async () => {
   server?.signal("SIGTERM");
@@ -36,8 +36,8 @@ afterAll(async () => {
 });
 
 const run = (token: string | null, ...args: string[]) => {
-  const shown: Record<string, string> = token === null ? {} : { DROVER_TOKEN: token };
-  return callDrover(args, { env: { DROVER_ADDRESS: address, ...shown }, cwd: folder });
+  const described: Record<string, string> = token === null ? {} : { DROVER_TOKEN: token };
+  return callDrover(args, { env: { DROVER_ADDRESS: address, ...described }, cwd: folder });
 };
 
 test("who shows no token, or one that may not, is told what to do", async () => {

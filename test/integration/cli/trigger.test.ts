@@ -44,9 +44,9 @@ test("a trigger is put from a file, with a new secret that is said once", async 
   expect(await trigger("put", "push.yaml")).toMatchObject({ stdout: "trigger push changed\n" });
   const { stdout: listed } = await trigger("list");
   expect(listed).toContain("push     POST, signed in x-hub-signature-256  schedule deploy");
-  const { stdout: shown } = await trigger("show", "push");
-  expect(shown).toContain("path          /hooks/default/push");
-  expect(shown).toContain('when          body.ref == "refs/heads/main"');
+  const { stdout: described } = await trigger("show", "push");
+  expect(described).toContain("path          /hooks/default/push");
+  expect(described).toContain('when          body.ref == "refs/heads/main"');
 });
 
 test("what is wrong with a file is named with line and column, and nothing is stored", async () => {

@@ -87,12 +87,12 @@ test("without a server the exit code is 3, and a server is what to start next", 
 });
 
 test("a schema that may not be Drover's is wrong usage, from a flag or the environment", async () => {
-  const said = /"public" cannot be the schema of Drover: name one of its own/;
+  const expected = /"public" cannot be the schema of Drover: name one of its own/;
   const flag = await drover(["migrate", "--database-schema", "public"]);
   const environment = await drover(["dev"], { env: { DROVER_DATABASE_SCHEMA: "public" } });
   for (const { code, stderr } of [flag, environment]) {
     expect(code).toBe(2);
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(expected);
   }
 });
 

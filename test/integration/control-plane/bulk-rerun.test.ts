@@ -209,8 +209,8 @@ it("an input, a version and a payload that do not fit are said before anything i
   expect(await world.bulk({ ...asked, input: large })).toMatchObject({
     reason: "PAYLOAD_TOO_LARGE",
   });
-  const stray = await world.bulk({ ...asked, kind: BulkKind.RETRY, stepId: "s0" });
-  expect(stray.fields).toEqual([["step_id", "is for RERUN: leave it out"]]);
+  const invalid = await world.bulk({ ...asked, kind: BulkKind.RETRY, stepId: "s0" });
+  expect(invalid.fields).toEqual([["step_id", "is for RERUN: leave it out"]]);
   expect(await begun("fit")).toBe(0);
 });
 

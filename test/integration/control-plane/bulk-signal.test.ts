@@ -170,8 +170,8 @@ it("what is wrong with the signal is said before anything is done", async () => 
   expect(await world.bulk({ ...asked, payload: large })).toMatchObject({
     reason: "PAYLOAD_TOO_LARGE",
   });
-  const stray = await world.bulk({ ...asked, kind: BulkKind.CANCEL });
-  expect(stray.fields).toEqual([
+  const invalid = await world.bulk({ ...asked, kind: BulkKind.CANCEL });
+  expect(invalid.fields).toEqual([
     ["signal_name", "is for SIGNAL: leave it out"],
     ["payload", "is for SIGNAL: leave it out"],
   ]);

@@ -201,8 +201,8 @@ describe("the circuit of a queue's task", () => {
   it("holds what waits: no alarm, no end of its time, and says so", async () => {
     const run = await schedule(here, many(1, { timeouts: { pickupMs: 1_000, totalMs: 60_000 } }));
     const of = { namespaceId: here.namespace.id, queue: "default", task };
-    const said = { forced: "open", by: "ada", why: "moving house" } as const;
-    await here.scheduler.setCircuit(of, "", said);
+    const setting = { forced: "open", by: "ada", why: "moving house" } as const;
+    await here.scheduler.setCircuit(of, "", setting);
     // Its minute is over, and half of it the circuit was open.
     await openedSecondsAgo(50);
     const [now, firstReadyAt] = [Date.now(), Date.now() - 70_000];
@@ -229,8 +229,8 @@ describe("the circuit of a queue's task", () => {
     // 60 s, less the 20 s before the circuit was open.
     expect(ready?.ms).toBeGreaterThan(35_000);
     expect(ready?.ms).toBeLessThanOrEqual(40_000);
-    const { circuits: told } = await here.store.reads.runLiveness(run.runId);
-    expect(told.get(0)).toMatchObject({
+    const { circuits: known } = await here.store.reads.runLiveness(run.runId);
+    expect(known.get(0)).toMatchObject({
       until: null,
       override: { by: "ada", why: "moving house" },
     });
@@ -269,15 +269,15 @@ describe("the circuit of a queue's task", () => {
   it("is opened and closed by hand, here at once and there within a second", async () => {
     const run = await schedule(here, many(2));
     const of = { namespaceId: here.namespace.id, queue: "default", task };
-    const said = { forced: "open", by: "ada", why: "" } as const;
+    const setting = { forced: "open", by: "ada", why: "" } as const;
     const near = newAgent(here);
     const far = newAgent(there);
-    await here.scheduler.setCircuit(of, "", said);
+    await here.scheduler.setCircuit(of, "", setting);
     await there.circuits.runOnce();
     expect([...(await snapshot(near)), ...(await snapshot(far))]).toEqual([]);
     const waiting = far.take(task);
     await there.pollTick.runOnce();
-    await here.scheduler.setCircuit(of, "", { ...said, forced: "closed" });
+    await here.scheduler.setCircuit(of, "", { ...setting, forced: "closed" });
     expect(await snapshot(near)).toHaveLength(1);
     await there.circuits.runOnce();
     await there.pollTick.runOnce();
@@ -360,7 +360,7 @@ describe("a cordon", () => {
     await there.scheduler.cordonAgent({ ...cordon, by: "ada", why: "" });
     await here.circuits.runOnce();
     expect(await snapshot(agent)).toEqual([]);
-    expect(await agent.beat([held])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([held])).toEqual(["carry-on"]);
     expect(await agent.report(held, success)).toBe("accepted");
     expect(await snapshot(agent)).toEqual([]);
     const waiting = agent.take(task);

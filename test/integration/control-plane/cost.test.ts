@@ -47,7 +47,7 @@ beforeEach(() => {
   ) {
     const [what] = args;
     asked.push(nameOf(what));
-    if (isPulse(what)) lanesAsked = new Set(what.values[0]).size;
+    if (isPollQuery(what)) lanesAsked = new Set(what.values[0]).size;
     const answer: unknown = Reflect.apply(query, this, args);
     // What the pool sends by itself is told by a callback, and stands alone.
     if (!(answer instanceof Promise)) return answer;
@@ -74,7 +74,7 @@ function nameOf(what: unknown): string {
     : String(what);
 }
 
-function isPulse(what: unknown): what is { readonly values: readonly [readonly number[]] } {
+function isPollQuery(what: unknown): what is { readonly values: readonly [readonly number[]] } {
   return nameOf(what) === "poll_query";
 }
 
@@ -93,8 +93,8 @@ async function workThrough(agent: Agent, name: string, parked: boolean): Promise
     if (parked && !isLast) {
       next = agent.take(name);
       // The poll has looked, found nothing and waits.
-      const looked = asked.length;
-      await expect.poll(() => asked.slice(looked).includes("commit"), { interval: 1 }).toBe(true);
+      const seen = asked.length;
+      await expect.poll(() => asked.slice(seen).includes("commit"), { interval: 1 }).toBe(true);
     }
     await agent.report(task, success);
     if (!parked && !isLast) next = agent.take(name);
@@ -210,11 +210,11 @@ describe("a step of a plain chain", () => {
     asked = [];
     await workThrough(agent, name, false);
     const counts = Object.entries(Object.groupBy(asked, (one) => one));
-    const shown = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
-    expect(perStep(isCommit), shown).toBeLessThanOrEqual(2.1);
+    const listed = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
+    expect(perStep(isCommit), listed).toBeLessThanOrEqual(2.1);
     expect(
       perStep(() => true),
-      shown,
+      listed,
     ).toBeLessThanOrEqual(12.5);
     expect(await stateOf(plane, run)).toBe("COMPLETED");
   });
@@ -226,16 +226,16 @@ describe("a step of a plain chain", () => {
     asked = [];
     await workThrough(agent, name, true);
     const counts = Object.entries(Object.groupBy(asked, (one) => one));
-    const shown = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
+    const listed = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
     // One for the report and its hand-over, one for the look of the poll before it parks.
-    expect(perStep(isCommit), shown).toBeLessThanOrEqual(2.1);
+    expect(perStep(isCommit), listed).toBeLessThanOrEqual(2.1);
     expect(
       perStep((one) => one === "end_leases"),
-      shown,
+      listed,
     ).toBeLessThanOrEqual(1);
     expect(
       perStep(() => true),
-      shown,
+      listed,
     ).toBeLessThanOrEqual(10.5);
   });
 
@@ -372,12 +372,12 @@ describe("a process in which nothing happens", () => {
     const polls = Array.from({ length: 200 }, () =>
       newAgent(plane).poll(newTask(), { ends: { over: stop.signal } }),
     );
-    const beat = async () => {
+    const sendHeartbeat = async () => {
       asked = [];
       await plane.pollTick.runOnce();
       return { asked, lanes: lanesAsked };
     };
-    await expect.poll(beat).toEqual({ asked: ["poll_query"], lanes: polls.length });
+    await expect.poll(sendHeartbeat).toEqual({ asked: ["poll_query"], lanes: polls.length });
     stop.abort();
     await Promise.all(polls);
   });

@@ -72,7 +72,7 @@ async function report(taskToken: string, kind: OutcomeInit): Promise<void> {
   expect(code).toBe(0);
 }
 
-async function beat(taskToken: string, progress: Progress["kind"]): Promise<void> {
+async function sendHeartbeat(taskToken: string, progress: Progress["kind"]): Promise<void> {
   const reports = [{ taskToken, progress: { kind: progress } }];
   expect((await grpc.unary(AgentService.method.heartbeat, { agent, reports })).code).toBe(0);
 }
@@ -113,7 +113,7 @@ test("an agent works: which, its last beat, how far it came, and when its time i
   const task = newTask();
   const runId = await schedule({ id: "a", task });
   const token = await take(task);
-  await beat(token, { case: "fraction", value: 0.47 });
+  await sendHeartbeat(token, { case: "fraction", value: 0.47 });
   const [step] = (await explain(runId)).steps;
   expect(step).toMatchObject({
     waitingFor: WaitKind.AGENT_WORKING,

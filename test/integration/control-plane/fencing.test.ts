@@ -203,13 +203,13 @@ describe("a supervisor whose writer row is there changes nothing in a partition"
     const run = await overdue();
     const other = await overdueBeside(run);
     const { session, actor } = await ownerOf(run);
-    const [kept] = await session.takeOver([other.partition]);
+    const [retained] = await session.takeOver([other.partition]);
     // A standby without the newest transactions was promoted: the lease is the former owner's.
     await hand.query(
       "update drover.partition_lease set node = $1, epoch = epoch - 1 where partition = $2",
       [randomUUID(), run.partition],
     );
-    const still = { node: session.node, epoch: kept?.epoch ?? 0 };
+    const still = { node: session.node, epoch: retained?.epoch ?? 0 };
     const [refused, done] = await Promise.all([
       plane.advance.submit(run, backoff, actor),
       plane.advance.submit(other, backoff, still),

@@ -178,7 +178,7 @@ export interface Agent {
     tasks: readonly HandedTask[],
     outcome: Reported | ((task: HandedTask) => Reported),
   ): Promise<readonly string[]>;
-  beat(
+  heartbeat(
     tasks: readonly HandedTask[],
     lostPolls?: readonly number[],
     listsAllTo?: number,
@@ -217,8 +217,8 @@ function agentOf(
 
   const complete: Agent["complete"] = async (tasks, outcome) => {
     const results = tasks.map((task) => {
-      const said = typeof outcome === "function" ? outcome(task) : outcome;
-      return { token: tokenOf(task), outcome: said, digest: digestOf(said) };
+      const resolved = typeof outcome === "function" ? outcome(task) : outcome;
+      return { token: tokenOf(task), outcome: resolved, digest: digestOf(resolved) };
     });
     const { answers } = await dispatcher.complete({ namespace, agent, results, next: null }, idle);
     return answers.map(inShort);
@@ -255,15 +255,15 @@ function agentOf(
       return answers.map(inShort).join();
     },
     complete,
-    async beat(tasks, lostPolls = [], listsAllTo = 0) {
+    async heartbeat(tasks, lostPolls = [], listsAllTo = 0) {
       const reports = tasks.map((task) => ({
         token: tokenOf(task),
         progress: null,
         details: null,
       }));
       const lists = { lostPolls, listsAllTo, reports };
-      const verdicts = await dispatcher.heartbeat({ namespace, agent, ...lists });
-      return verdicts.map(({ kind }) => kind);
+      const replies = await dispatcher.heartbeat({ namespace, agent, ...lists });
+      return replies.map(({ kind }) => kind);
     },
   };
 }
@@ -343,14 +343,14 @@ export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Prom
     [runId, step],
   );
   const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
-  const moment = {
+  const event = {
     kind: "lease-timer",
     step,
     fence,
     lastHeartbeatAt: null,
     watchingSince: 0,
   } as const;
-  await plane.advance.submit(ref, moment);
+  await plane.advance.submit(ref, event);
 }
 
 export async function stateOf(plane: TestPlane, { runId }: RunRef): Promise<string> {

@@ -39,7 +39,7 @@ describe("a task that a list of all leaves out", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     await agent.take(name, { pollSeq: 1 });
-    await through(there, agent).beat([], [], 1);
+    await through(there, agent).heartbeat([], [], 1);
     const again = await newAgent(there).take(name);
     expect([again.fence, again.attempt]).toEqual([2, 1]);
     const { attempts, interventions } = await historyOf(here, run);
@@ -51,14 +51,14 @@ describe("a task that a list of all leaves out", () => {
     const name = newTask();
     const run = await schedule(here, wide(name, 2));
     const agent = newAgent(here);
-    const [kept] = await agent.poll(name, { pollSeq: 1, maxTasks: 2 });
-    if (!kept) throw new Error("two tasks were due");
+    const [retained] = await agent.poll(name, { pollSeq: 1, maxTasks: 2 });
+    if (!retained) throw new Error("two tasks were due");
     const lists = [agent, through(there, agent), agent, through(there, agent)];
-    await Promise.all(lists.map((one) => one.beat([kept], [], 1)));
+    await Promise.all(lists.map((one) => one.heartbeat([retained], [], 1)));
     const again = await newAgent(here).take(name);
-    for (const one of lists) await one.beat([kept], [], 1);
+    for (const one of lists) await one.heartbeat([retained], [], 1);
     expect(await newAgent(there).report(again, success)).toBe("accepted");
-    expect(await agent.report(kept, success)).toBe("accepted");
+    expect(await agent.report(retained, success)).toBe("accepted");
     expect(await outcomesOf(run)).toEqual(["unknown", "success", "success"]);
     expect(await stateOf(here, run)).toBe("COMPLETED");
   });
@@ -74,14 +74,14 @@ describe("a task that is on its way to its agent", () => {
     const gate = gates.stopNext("claim");
     const polled = agent.poll(name, { pollSeq: 2, maxTasks: 1 });
     await gate.reached;
-    const before = through(there, agent).beat([first], [], 1);
+    const before = through(there, agent).heartbeat([first], [], 1);
     gate.open();
     await before;
     const [second] = await polled;
     if (!second) throw new Error("the second task did not come");
     // Sent before the answer came, and late: it speaks of the first poll alone.
-    for (const one of [agent, through(there, agent), agent]) await one.beat([first], [], 1);
-    expect(await agent.beat([first, second], [], 2)).toEqual(["carry-on", "carry-on"]);
+    for (const one of [agent, through(there, agent), agent]) await one.heartbeat([first], [], 1);
+    expect(await agent.heartbeat([first, second], [], 2)).toEqual(["carry-on", "carry-on"]);
     expect(await agent.complete([first, second], success)).toEqual(["accepted", "accepted"]);
     expect(await outcomesOf(run)).toEqual(["success", "success"]);
   });
@@ -91,7 +91,7 @@ describe("a task that is on its way to its agent", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     await agent.poll(name, { pollSeq: 1 });
-    await through(there, agent).beat([], [1], 7);
+    await through(there, agent).heartbeat([], [1], 7);
     await expect.poll(() => outcomesOf(run)).toHaveLength(1);
     const again = await newAgent(here).take(name);
     expect([again.fence, again.attempt]).toEqual([2, 1]);
@@ -106,10 +106,10 @@ describe("a task that is on its way to its agent", () => {
     const polled = agent.poll(name, { pollSeq: 1 });
     await gate.reached;
     // Nothing is granted yet, so nothing is given back; the list comes after the claim.
-    const listed = through(there, agent).beat([], [1], 1);
+    const listed = through(there, agent).heartbeat([], [1], 1);
     gate.open();
     await Promise.all([listed, polled]);
-    await through(there, agent).beat([], [1], 1);
+    await through(there, agent).heartbeat([], [1], 1);
     // A beat does not wait for it, and these servers hear nothing of each other.
     await expect.poll(() => outcomesOf(run)).toHaveLength(1);
     await newAgent(here).take(name);
@@ -123,8 +123,8 @@ describe("a task whose report is under way", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     const task = await agent.take(name, { pollSeq: 1 });
-    await Promise.all([agent.report(task, success), through(there, agent).beat([], [], 1)]);
-    await agent.beat([], [], 1);
+    await Promise.all([agent.report(task, success), through(there, agent).heartbeat([], [], 1)]);
+    await agent.heartbeat([], [], 1);
     expect(await stateOf(here, run)).toBe("COMPLETED");
   });
 });

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => close?.());
 
 /** The first moment of the lease came long ago, and the supervisor has watched for longer still. */
-async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {
+async function scanLate(plane: TestPlane, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
   await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
   const partition = Number.parseInt(runId.slice(-2), 16);
@@ -51,8 +51,8 @@ describe("a heartbeat", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     const task = await agent.take(name);
-    expect(await through(there, agent).beat([task])).toEqual(["carry-on"]);
-    await lookLate(here, task);
+    expect(await through(there, agent).heartbeat([task])).toEqual(["carry-on"]);
+    await scanLate(here, task);
     expect((await historyOf(here, run)).interventions).toEqual([]);
     const [lease] = await hand.query<{ later: boolean }>(
       "select next_look_at > now() as later from drover.lease_view where run_id = $1",
@@ -66,9 +66,9 @@ describe("a heartbeat", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     const task = await agent.take(name);
-    await lookLate(there, task);
+    await scanLate(there, task);
     expect((await historyOf(here, run)).interventions.map(({ rule }) => rule)).toEqual(["lease"]);
-    expect(await agent.beat([task])).toEqual(["lease-lost"]);
+    expect(await agent.heartbeat([task])).toEqual(["lease-lost"]);
   });
 
   it("hears at one server of a cancel that was asked for at another", async () => {
@@ -78,9 +78,9 @@ describe("a heartbeat", () => {
     const task = await agent.take(name);
     await here.scheduler.command(run, { kind: "cancel", undo: true, note: "" });
     expect(await stateOf(there, run)).toBe("STOPPING");
-    expect(await through(there, agent).beat([task])).toEqual(["cancel"]);
+    expect(await through(there, agent).heartbeat([task])).toEqual(["cancel"]);
     // From now on no beat extends the lease.
-    expect(await agent.beat([task])).toEqual(["cancel"]);
+    expect(await agent.heartbeat([task])).toEqual(["cancel"]);
     await agent.report(task, { kind: "cancelled", noEffect: true });
     expect(await stateOf(there, run)).toBe("CANCELLED");
   });
@@ -89,6 +89,6 @@ describe("a heartbeat", () => {
     const name = newTask();
     await schedule(here, chain(name, 1));
     const task = await newAgent(here).take(name);
-    expect(await newAgent(here).beat([task])).toEqual(["lease-lost"]);
+    expect(await newAgent(here).heartbeat([task])).toEqual(["lease-lost"]);
   });
 });

@@ -59,7 +59,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-function look(
+function scan(
   schedule: (request: ScheduleRequest) => Promise<{ runId: string; created: boolean }> = plane
     .scheduler.schedule,
   isOwner = true,
@@ -86,11 +86,11 @@ it("a run starts when the user's transaction has committed, and not before", asy
   const { rows } = await user.query<{ key: string }>(
     `select drover.schedule('default', 'trip', '{"to":"Rome"}', labels => '{"of":"sql"}') as key`,
   );
-  await look();
+  await scan();
   const key = rows[0]?.key ?? "";
   expect(await runBy(key)).toBeNull();
   await user.query("commit");
-  await look();
+  await scan();
   expect(await runBy(key)).toMatchObject({
     workflow: "trip",
     version: 1,
@@ -109,7 +109,7 @@ it("the look for what is due tells of a row, and not of one that somebody is at 
   expect(await outside()).toEqual([]);
   await untaken();
   expect(await outside()).toEqual(["inbox"]);
-  await look();
+  await scan();
   expect(await outside()).toEqual([]);
 });
 
@@ -117,7 +117,7 @@ it("a transaction that is rolled back starts nothing", async () => {
   await user.query("begin");
   await user.query("select drover.schedule('default', 'trip', '{}', 'rolled-back')");
   await user.query("rollback");
-  await look();
+  await scan();
   expect(await runBy("rolled-back")).toBeNull();
 });
 
@@ -138,7 +138,7 @@ it("a path of the caller's own leads the function to no other table", async () =
   await user.query("select drover.schedule('default', 'trip', '{}', 'pinned')");
   await user.query("reset search_path");
   await user.query("drop table pg_temp.inbox");
-  await look();
+  await scan();
   expect(await runBy("pinned")).not.toBeNull();
 });
 
@@ -158,10 +158,10 @@ it("one key is one run, also after a crash between the run and its row", async (
   await expect(crashing.takeOnce()).rejects.toThrow("crash");
   const first = await runBy("once");
   expect(await waiting()).toBe(2);
-  await look();
+  await scan();
   expect(await waiting()).toBe(2);
   await untaken();
-  await look();
+  await scan();
   expect(await waiting()).toBe(0);
   expect(await runBy("once")).toEqual(first);
   expect(await hand.query("select from drover.run where key = 'once'")).toHaveLength(1);
@@ -180,7 +180,7 @@ it("a row stays where the store has lost its run again, and begins it anew", asy
   await losing.takeOnce();
   expect(await waiting()).toBe(1);
   await untaken();
-  await look();
+  await scan();
   expect(await waiting()).toBe(0);
   expect(await hand.query("select from drover.run where key = 'lost'")).toHaveLength(1);
 });
@@ -190,8 +190,8 @@ it("what cannot be scheduled is kept with the reason, and holds up nothing", asy
   await user.query("select drover.schedule('nowhere', 'trip', '{}', 'b')");
   await user.query("select drover.schedule('default', 'trip', '[]', 'c')");
   await user.query("select drover.schedule('default', 'trip', '{}', 'd')");
-  await look();
-  await look();
+  await scan();
+  await scan();
   const refused = await hand.query<{ key: string; reason: string; message: string }>(
     "select key, reason, message from drover.inbox_refused order by key",
   );
@@ -206,11 +206,11 @@ it("what cannot be scheduled is kept with the reason, and holds up nothing", asy
 
 it("a row waits while nobody can say what became of it, and for the owner alone", async () => {
   await user.query("select drover.schedule('default', 'trip', '{}', 'later')");
-  await look(undefined, false);
-  await look(() => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away")));
+  await scan(undefined, false);
+  await scan(() => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away")));
   expect(await waiting()).toBe(1);
   await untaken();
-  await look();
+  await scan();
   expect(await waiting()).toBe(0);
 });
 
@@ -240,6 +240,6 @@ it.each([
     "select drover.schedule('default', 'trip', to_jsonb(repeat('x', 300000)))",
     "larger than 256 KiB",
   ],
-])("%s fails the user's statement at once", async (_what, text, says) => {
-  await expect(user.query(text)).rejects.toThrow(says);
+])("%s fails the user's statement at once", async (_what, text, expected) => {
+  await expect(user.query(text)).rejects.toThrow(expected);
 });

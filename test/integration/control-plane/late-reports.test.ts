@@ -76,7 +76,7 @@ describe("a report of an attempt that was lost", () => {
     const again = await next.take(name);
     expect(await lost.report(task, success)).toBe("LEASE_LOST");
     expect(await lost.report(task, success)).toBe("LEASE_LOST");
-    expect(await next.beat([again])).toEqual(["carry-on"]);
+    expect(await next.heartbeat([again])).toEqual(["carry-on"]);
     expect(await next.report(again, success)).toBe("accepted");
     const { attempts } = await historyOf(here, run);
     expect(attempts.map(({ kind, fence, outcome }) => [kind, fence, outcome.kind]).sort()).toEqual([
@@ -155,7 +155,7 @@ describe("a token", () => {
     const nextFence = forged((bytes) => bytes.writeInt32BE(2, 24));
     expect(await agent.report(otherSecret, success)).toBe("TASK_NOT_FOUND");
     expect(await agent.report(nextFence, success)).toBe("TASK_NOT_FOUND");
-    expect(await agent.beat([otherSecret, nextFence])).toEqual(["lease-lost", "lease-lost"]);
+    expect(await agent.heartbeat([otherSecret, nextFence])).toEqual(["lease-lost", "lease-lost"]);
     expect(await agent.report(task, success)).toBe("accepted");
   });
 });

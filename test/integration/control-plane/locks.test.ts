@@ -201,7 +201,7 @@ describe("a supervisor", () => {
     await hand.untilWaiting("for no key update of p");
     const rules = async (run: RunRef) =>
       (await historyOf(plane, run)).interventions.map(({ rule }) => rule);
-    for (let look = 0; look < 3; look++) {
+    for (let round = 0; round < 3; round++) {
       const run = await overdue();
       await expect.poll(() => rules(run), { timeout: 5_000 }).toEqual(["backoff"]);
     }
@@ -229,7 +229,7 @@ describe("a batch with one bad item", () => {
     expect(answers.filter((answer) => answer === "accepted")).toHaveLength(7);
     expect(answers[5]).toBe("INTERNAL");
     if (!bad) throw new Error("eight tasks were due");
-    expect(await agent.beat([bad])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([bad])).toEqual(["carry-on"]);
     expect(await agent.report(bad, success)).toBe("accepted");
   });
 });
@@ -256,7 +256,7 @@ describe("a heartbeat", () => {
     gate.open();
     await ended;
     expect(answer).toMatchObject({ answers: [[{ kind: "busy" }]], forgotten: [] });
-    expect(await agent.beat([task])).toEqual(["lease-lost"]);
+    expect(await agent.heartbeat([task])).toEqual(["lease-lost"]);
   });
 
   it("waits for a pass that ends a silent lease: none ends that was just told to carry on", async () => {
@@ -276,7 +276,7 @@ describe("a heartbeat", () => {
     } as const;
     const ended = plane.advance.submit(run, event);
     await gate.reached;
-    const beaten = other.store.heartbeat([
+    const answered = other.store.heartbeat([
       {
         namespaceId: 1,
         session: agent.session,
@@ -288,7 +288,7 @@ describe("a heartbeat", () => {
     await hand.untilWaiting("insert into drover.agent_session as s");
     gate.open();
     await ended;
-    expect(await beaten).toMatchObject({ answers: [[{ kind: "lease-lost" }]], forgotten: [] });
+    expect(await answered).toMatchObject({ answers: [[{ kind: "lease-lost" }]], forgotten: [] });
     expect((await historyOf(plane, run)).interventions.map(({ rule }) => rule)).toEqual(["lease"]);
   });
 });

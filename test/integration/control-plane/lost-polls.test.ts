@@ -78,7 +78,7 @@ describe("a poll that an agent calls lost", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     await agent.poll(name, { pollSeq: 1 });
-    await through(there, agent).beat([], [1]);
+    await through(there, agent).heartbeat([], [1]);
     // The heartbeat does not wait for it.
     await expect.poll(async () => (await historyOf(here, run)).attempts).toHaveLength(1);
     const other = await newAgent(here).take(name);
@@ -90,14 +90,14 @@ describe("a poll that an agent calls lost", () => {
     await schedule(here, wide(name, 2));
     const agent = newAgent(here);
     const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
-    const [kept] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
-    if (!lost || !kept) throw new Error("two tasks were due");
+    const [retained] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
+    if (!lost || !retained) throw new Error("two tasks were due");
     // What gives the task back stands before its commit.
     const gate = gates.stopNext("advance");
-    expect(await agent.beat([kept], [1])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([retained], [1])).toEqual(["carry-on"]);
     await gate.reached;
     gate.open();
-    expect(await agent.beat([kept], [1])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([retained], [1])).toEqual(["carry-on"]);
     const [again] = await agent.poll(name, { pollSeq: 3, maxTasks: 1 });
     expect(again?.fence).toBe(2);
   });
@@ -107,18 +107,18 @@ describe("a poll that an agent calls lost", () => {
     const run = await schedule(here, wide(name, 3));
     const agent = newAgent(here);
     const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
-    const [kept] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
+    const [retained] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
     const other = newAgent(here);
     const [foreign] = await other.poll(name, { pollSeq: 1, maxTasks: 1 });
-    if (!lost || !kept || !foreign) throw new Error("three tasks were due");
-    await agent.beat([kept], [1]);
+    if (!lost || !retained || !foreign) throw new Error("three tasks were due");
+    await agent.heartbeat([retained], [1]);
     // A beat does not wait for it.
     await until("the task is given back", async () => {
       const { attempts } = await historyOf(here, run);
       return attempts.some(({ outcome }) => outcome.kind === "undelivered") ? true : null;
     });
     expect(await agent.report(lost, success)).toBe("TASK_OVER");
-    expect(await agent.report(kept, success)).toBe("accepted");
+    expect(await agent.report(retained, success)).toBe("accepted");
     expect(await other.report(foreign, success)).toBe("accepted");
   });
 
@@ -127,11 +127,11 @@ describe("a poll that an agent calls lost", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     await agent.poll(name, { pollSeq: 1 });
-    await Promise.all([agent.beat([], [1]), through(there, agent).beat([], [1])]);
+    await Promise.all([agent.heartbeat([], [1]), through(there, agent).heartbeat([], [1])]);
     const [again] = await agent.poll(name, { pollSeq: 2, lostPolls: [1] });
     if (!again) throw new Error("the task did not come back");
-    await agent.beat([again], [1]);
-    await through(there, agent).beat([again], [1]);
+    await agent.heartbeat([again], [1]);
+    await through(there, agent).heartbeat([again], [1]);
     expect(await agent.report(again, success)).toBe("accepted");
     expect((await historyOf(here, run)).attempts.map(({ outcome }) => outcome.kind)).toEqual([
       "undelivered",
@@ -147,10 +147,10 @@ describe("a lease that its agent does not list", () => {
     const agent = newAgent(here);
     const [one, two] = await agent.poll(name, { pollSeq: 1 });
     if (!one || !two) throw new Error("two tasks were due");
-    await agent.beat([one]);
-    await through(there, agent).beat([]);
+    await agent.heartbeat([one]);
+    await through(there, agent).heartbeat([]);
     expect(await agent.poll(name, { pollSeq: 2, waitMs: 0 })).toEqual([]);
-    expect(await agent.beat([one, two])).toEqual(["carry-on", "carry-on"]);
+    expect(await agent.heartbeat([one, two])).toEqual(["carry-on", "carry-on"]);
     expect(await agent.complete([one, two], success)).toEqual(["accepted", "accepted"]);
   });
 });
@@ -264,7 +264,7 @@ describe("a task that never arrives", () => {
         await here.advance.submit(run, { kind: "due-timer", step: 0, on: "backoff" });
       }
       expect(await agent.poll(name, { pollSeq, waitMs: 0 })).toHaveLength(1);
-      await agent.beat([], [pollSeq]);
+      await agent.heartbeat([], [pollSeq]);
       const ended = async () => (await historyOf(here, run)).attempts.length;
       await expect.poll(ended).toBe(pollSeq);
     }

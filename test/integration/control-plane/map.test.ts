@@ -145,9 +145,15 @@ describe("a map", () => {
     const first = await agent.take(gate);
     await agent.complete([first], broken);
     const payload = { kind: "json", json: '{"look":"again"}' } as const;
-    const said = { kind: "answer", n: 1, answer: "retry-changed", by: "ann", why: "" } as const;
+    const resolution = {
+      kind: "answer",
+      n: 1,
+      answer: "retry-changed",
+      by: "ann",
+      why: "",
+    } as const;
     const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
-    await plane.scheduler.command(ref, { ...said, payload });
+    await plane.scheduler.command(ref, { ...resolution, payload });
     const second = await agent.take(gate);
     expect(second.input).toEqual(payload);
     expect([first.idempotencyKey, second.idempotencyKey]).toEqual([

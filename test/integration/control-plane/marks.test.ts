@@ -46,7 +46,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function placeOf({ runId }: RunRef): Promise<bigint> {
+async function positionOf({ runId }: RunRef): Promise<bigint> {
   const [row] = await hand.query<{ ordered_by: string }>(
     "select ordered_by::text from drover.ready where run_id = $1",
     [runId],
@@ -59,12 +59,12 @@ it("finds the row of a transaction that began before others and commits after th
   const early = schedule(gated, chain(name, 1));
   await gate.reached;
   const late = await schedule(plane, chain(name, 1));
-  const latePlace = await placeOf(late);
+  const latePosition = await positionOf(late);
   expect(await agent.take(name)).toMatchObject({ runId: late.runId });
   await plane.pollTick.runOnce();
   gate.open();
   const run = await early;
-  expect(await placeOf(run)).toBeLessThan(latePlace);
+  expect(await positionOf(run)).toBeLessThan(latePosition);
   expect(await agent.take(name)).toMatchObject({ runId: run.runId });
 });
 

@@ -97,20 +97,20 @@ async function untiring(agent: Agent, name: string, stop: AbortSignal): Promise<
 
 describe("a database that is away for some seconds", () => {
   it("costs no lease: who beats when it is back carries on, who stays silent is found", async () => {
-    const heard = newTask();
+    const received = newTask();
     const silent = newTask();
     const timeouts = { heartbeatMs: HEARTBEAT_MS };
     const runs = [
-      await schedule(plane, chain(heard, 1, { timeouts })),
+      await schedule(plane, chain(received, 1, { timeouts })),
       await schedule(plane, chain(silent, 1, { timeouts })),
     ] as const;
     const agent = newAgent(plane);
-    const task = await agent.take(heard);
+    const task = await agent.take(received);
     const gone = await newAgent(plane).take(silent);
     const grantedAt = performance.now();
     await postgres.stop();
 
-    await expect(agent.beat([task])).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(agent.heartbeat([task])).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     await expect(agent.report(task, success)).rejects.toMatchObject({
       reason: "STORE_UNAVAILABLE",
     });
@@ -122,7 +122,7 @@ describe("a database that is away for some seconds", () => {
       .toBeGreaterThan(2 * HEARTBEAT_MS);
 
     await postgres.start();
-    expect(await untilKnown(() => agent.beat([task]))).toEqual(["carry-on"]);
+    expect(await untilKnown(() => agent.heartbeat([task]))).toEqual(["carry-on"]);
     expect(await untilKnown(() => agent.report(task, success))).toMatch(/accepted|repeated/);
     expect((await historyOf(plane, runs[0])).interventions).toEqual([]);
     const again = await untilKnown(() => newAgent(plane).take(silent));

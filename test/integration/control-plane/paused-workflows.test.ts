@@ -51,7 +51,7 @@ function steps(count: number): Definition {
 const of = () => ({ namespaceId: here.namespace.id, workflow });
 const pause = (plane: TestPlane) => plane.scheduler.pauseWorkflow(of(), "");
 const resume = (plane: TestPlane) => plane.scheduler.resumeWorkflow(of());
-const look = (agent: Agent) => agent.poll(task, { waitMs: 0 });
+const pollNow = (agent: Agent) => agent.poll(task, { waitMs: 0 });
 const isWritten = () =>
   expect
     .poll(() => hand.query("select from drover.paused_workflow where name = $1", [workflow]), {
@@ -86,7 +86,7 @@ describe("a pause of a workflow", () => {
     gate.open();
     expect(await reported).toBe("accepted");
     await paused;
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     expect(await stateOf(here, run)).toBe("RUNNING");
     const waiting = newAgent(here).take(task);
     await here.pollTick.runOnce();
@@ -103,7 +103,7 @@ describe("a pause of a workflow", () => {
     await isWritten();
     gate.open();
     await Promise.all([scheduled, paused]);
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
   });
 
   it("waits for nobody's row: one that a pass holds is held when the pass is over", async () => {
@@ -114,7 +114,7 @@ describe("a pause of a workflow", () => {
     await isWritten();
     await hand.query("commit");
     await paused;
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
   });
 
   it("lets leased work finish, and the run end", async () => {
@@ -122,7 +122,7 @@ describe("a pause of a workflow", () => {
     const agent = newAgent(here);
     const mine = await agent.take(task);
     await pause(here);
-    expect(await agent.beat([mine])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([mine])).toEqual(["carry-on"]);
     expect(await agent.report(mine, success)).toBe("accepted");
     expect(await stateOf(here, run)).toBe("COMPLETED");
   });
@@ -139,7 +139,7 @@ describe("a resume that dies halfway", () => {
        values ($1, $2, now() - interval '61 seconds')`,
       [here.namespace.id, workflow],
     );
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     await here.store.forgetOld(100);
     expect((await newAgent(here).take(task)).runId).toBe(run.runId);
     expect(await hand.query("select from drover.pin_move")).toEqual([]);

@@ -62,7 +62,7 @@ const pin = (plane: TestPlane, agentVersion: string, version = 0) =>
 const unpin = (plane: TestPlane, version = 0) => plane.scheduler.unpinQueue(of(version));
 const ofVersion = (plane: TestPlane, version: string) => newAgent(plane, undefined, { version });
 /** What it gets at once, by step or run. */
-const look = (agent: Agent, any = false) => agent.poll(any ? "" : task, { queue, waitMs: 0 });
+const pollNow = (agent: Agent, any = false) => agent.poll(any ? "" : task, { queue, waitMs: 0 });
 const take = (agent: Agent, any = false) => agent.take(any ? "" : task, { queue });
 
 /** The workflow is known, and has a run. */
@@ -84,9 +84,9 @@ describe("a pin", () => {
     await pin(there, "2");
     await here.circuits.runOnce();
     const later = await begun();
-    expect(await look(newAgent(here))).toEqual([]);
-    expect(await look(newAgent(here), true)).toEqual([]);
-    const got = await look(ofVersion(here, "2"));
+    expect(await pollNow(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here), true)).toEqual([]);
+    const got = await pollNow(ofVersion(here, "2"));
     expect(got.map((one) => one.runId)).toEqual([runId, later.runId]);
   });
 
@@ -97,7 +97,7 @@ describe("a pin", () => {
     const one = await other();
     const two = await other();
     expect((await take(newAgent(here))).runId).toBe(one.runId);
-    const got = await look(ofVersion(here, "2"), true);
+    const got = await pollNow(ofVersion(here, "2"), true);
     expect(got.map(({ runId }) => runId)).toContain(two.runId);
     expect(got).toHaveLength(2);
   });
@@ -107,9 +107,9 @@ describe("a pin", () => {
     const agent = newAgent(here);
     const mine = await take(agent);
     await pin(here, "2");
-    expect(await agent.beat([mine])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([mine])).toEqual(["carry-on"]);
     expect(await agent.report(mine, success)).toBe("accepted");
-    expect(await look(agent)).toEqual([]);
+    expect(await pollNow(agent)).toEqual([]);
     const next = ofVersion(here, "2");
     expect(await next.report(await take(next), success)).toBe("accepted");
     expect(await stateOf(here, run)).toBe("COMPLETED");
@@ -129,8 +129,12 @@ describe("a pin", () => {
     const first = await schedule(here, one);
     const second = await schedule(here, steps(2));
     await here.circuits.runOnce();
-    expect((await look(ofVersion(here, "old"))).map(({ runId }) => runId)).toEqual([first.runId]);
-    expect((await look(ofVersion(here, "new"))).map(({ runId }) => runId)).toEqual([second.runId]);
+    expect((await pollNow(ofVersion(here, "old"))).map(({ runId }) => runId)).toEqual([
+      first.runId,
+    ]);
+    expect((await pollNow(ofVersion(here, "new"))).map(({ runId }) => runId)).toEqual([
+      second.runId,
+    ]);
   });
 
   it("hands a successor to an agent that waits in the commit that makes it ready", async () => {
@@ -177,9 +181,9 @@ describe("a pin", () => {
     await here.scheduler.pauseWorkflow(paused, "");
     await pin(there, "2");
     await here.circuits.runOnce();
-    expect(await look(ofVersion(here, "2"))).toEqual([]);
+    expect(await pollNow(ofVersion(here, "2"))).toEqual([]);
     await there.scheduler.resumeWorkflow(paused);
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     expect((await take(ofVersion(here, "2"))).runId).toBe(runId);
   });
 });
@@ -215,7 +219,7 @@ describe("a pin that is taken back", () => {
     await pin(here, "new");
     await pin(here, "old", 1);
     await unpin(here, 1);
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     expect((await take(ofVersion(here, "new"))).runId).toBe(runId);
   });
 });
@@ -247,7 +251,7 @@ describe("what is under way while a pin is written", () => {
     gate.open();
     expect(await reported).toBe("accepted");
     await pinned;
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     await here.circuits.runOnce();
     expect(await take(ofVersion(here, "2"))).toMatchObject({ runId, stepId: "s1" });
   });
@@ -261,9 +265,9 @@ describe("what is under way while a pin is written", () => {
     await isPinned();
     gate.open();
     await Promise.all([scheduled, pinned]);
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     await here.circuits.runOnce();
-    expect(await look(ofVersion(here, "2"))).toHaveLength(2);
+    expect(await pollNow(ofVersion(here, "2"))).toHaveLength(2);
   });
 
   it("is moved back if a report puts it where the pin was, which is taken back", async () => {
@@ -291,7 +295,7 @@ describe("what is under way while a pin is written", () => {
     await isPinned();
     await hand.query("commit");
     await pinned;
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
   });
 
   it("is waited for if it makes a lane that the class of the pin is to have too", async () => {
@@ -335,7 +339,7 @@ describe("a change of pins whose server dies in the middle", () => {
     const { runId } = await begun();
     await pin(here, "2");
     await leave("delete from drover.version_pin where queue = $1");
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     await housekeeping();
     expect((await take(newAgent(here))).runId).toBe(runId);
   });
@@ -346,8 +350,8 @@ describe("a change of pins whose server dies in the middle", () => {
     await pin(here, "2");
     await leave(`update drover.version_pin set class = 3 - class where queue = $1`);
     await housekeeping();
-    expect(await look(newAgent(here))).toEqual([]);
-    expect(await look(ofVersion(here, "2"))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
+    expect(await pollNow(ofVersion(here, "2"))).toEqual([]);
     expect((await take(ofVersion(here, "3"))).runId).toBe(runId);
   });
 });

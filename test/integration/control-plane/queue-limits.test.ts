@@ -44,7 +44,7 @@ const limit = (limits: Partial<QueueLimits>, plane = here) =>
     { namespaceId: plane.namespace.id, queue },
     { leasesMax: null, rate: null, ...limits },
   );
-const look = (agent: Agent, maxTasks = 100, task = "work") =>
+const pollNow = (agent: Agent, maxTasks = 100, task = "work") =>
   agent.poll(task, { queue, maxTasks, waitMs: 0 });
 /** Waits until one comes. */
 const wait = (agent: Agent, task = "work") => agent.poll(task, { queue, maxTasks: 1 });
@@ -60,18 +60,18 @@ describe("a queue with ten places", () => {
   it("gives ten, whatever is asked for, and none of another server", async () => {
     await limit({ leasesMax: 10 });
     await tasks(15);
-    expect(await look(newAgent(here))).toHaveLength(10);
-    expect(await look(newAgent(there))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toHaveLength(10);
+    expect(await pollNow(newAgent(there))).toEqual([]);
   });
 
   it("gives the last one once: the second claim waits for the first, and counts it", async () => {
     await limit({ leasesMax: 10 });
     await tasks(15);
-    expect(await look(newAgent(there), 9)).toHaveLength(9);
+    expect(await pollNow(newAgent(there), 9)).toHaveLength(9);
     const gate = gates.stopNext("claim");
-    const first = look(newAgent(here), 1);
+    const first = pollNow(newAgent(here), 1);
     await gate.reached;
-    const second = look(newAgent(there), 1);
+    const second = pollNow(newAgent(there), 1);
     await hand.untilWaiting("for no key update of q");
     gate.open();
     expect([(await first).length, (await second).length]).toEqual([1, 0]);
@@ -82,14 +82,14 @@ describe("a queue with ten places", () => {
     await limit({ leasesMax: 10 });
     await tasks(8, "one");
     await tasks(8, "two");
-    expect(await look(newAgent(here), 100, "one")).toHaveLength(8);
-    expect(await look(newAgent(here), 100, "two")).toHaveLength(2);
+    expect(await pollNow(newAgent(here), 100, "one")).toHaveLength(8);
+    expect(await pollNow(newAgent(here), 100, "two")).toHaveLength(2);
   });
 
   it("keeps no other queue from an agent that polls both", async () => {
     await limit({ leasesMax: 1 });
     await tasks(2);
-    await look(newAgent(here));
+    await pollNow(newAgent(here));
     const free = `${queue}-free`;
     const steps = [{ id: "a", needs: [], task: "work", queue: free }];
     const run = await schedule(here, { workflow: "free", steps });
@@ -116,7 +116,7 @@ describe("a place that becomes free", () => {
     await limit({ leasesMax: 1 });
     const { runId } = await tasks(2);
     const agent = newAgent(here);
-    const [task] = await look(agent);
+    const [task] = await pollNow(agent);
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(here));
     await here.pollTick.runOnce();
@@ -130,7 +130,7 @@ describe("a place that becomes free", () => {
     await tasks(1, "one");
     const { runId } = await tasks(1, "two");
     const agent = newAgent(here);
-    const [task] = await look(agent, 1, "one");
+    const [task] = await pollNow(agent, 1, "one");
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(here), "two");
     await here.pollTick.runOnce();
@@ -142,7 +142,7 @@ describe("a place that becomes free", () => {
     await limit({ leasesMax: 1 });
     const { runId } = await tasks(2);
     const agent = newAgent(here);
-    const [task] = await look(agent);
+    const [task] = await pollNow(agent);
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(there));
     await there.pollTick.runOnce();
@@ -158,8 +158,8 @@ describe("a queue with a rate", () => {
     await tasks(4);
     const agent = newAgent(here);
     // Both looks come before the bucket has its next token, however busy the machine is.
-    expect(await look(agent)).toHaveLength(2);
-    expect(await look(agent)).toEqual([]);
+    expect(await pollNow(agent)).toHaveLength(2);
+    expect(await pollNow(agent)).toEqual([]);
     // Nothing but the timer of the claim that was refused can serve these.
     expect(await wait(agent)).toHaveLength(1);
     expect(await wait(agent)).toHaveLength(1);
@@ -169,9 +169,9 @@ describe("a queue with a rate", () => {
     await limit({ rate: { perSecond: 0.001, burst: 5 } });
     await tasks(9);
     const gate = gates.stopNext("claim");
-    const first = look(newAgent(here), 4);
+    const first = pollNow(newAgent(here), 4);
     await gate.reached;
-    const second = look(newAgent(there), 4);
+    const second = pollNow(newAgent(there), 4);
     await hand.untilWaiting("for no key update of q");
     gate.open();
     expect([(await first).length, (await second).length]).toEqual([4, 1]);
@@ -182,7 +182,7 @@ describe("limits that are set", () => {
   it("wait for a claim that was under way and knew of none", async () => {
     await tasks(2);
     const gate = gates.stopNext("claim");
-    const granted = look(newAgent(here));
+    const granted = pollNow(newAgent(here));
     await gate.reached;
     let isSet = false;
     const set = limit({ leasesMax: 1 }, there).then(() => {
@@ -191,27 +191,27 @@ describe("limits that are set", () => {
     const written = () => hand.query("select from drover.queue where name = $1", [queue]);
     await expect.poll(written, { interval: 5 }).toHaveLength(1);
     await tasks(1);
-    expect(await look(newAgent(there))).toHaveLength(1);
+    expect(await pollNow(newAgent(there))).toHaveLength(1);
     expect(isSet).toBe(false);
     gate.open();
     await set;
     expect(await granted).toHaveLength(2);
-    expect(await look(newAgent(there))).toEqual([]);
+    expect(await pollNow(newAgent(there))).toEqual([]);
   });
 
   it("take nothing back when they are lowered, and hand out at once when raised", async () => {
     await limit({ leasesMax: 3 });
     await tasks(5);
     const agent = newAgent(here);
-    const held = await look(agent);
+    const held = await pollNow(agent);
     expect(held).toHaveLength(3);
     await limit({ leasesMax: 1 });
-    expect(await agent.beat(held)).toEqual(["carry-on", "carry-on", "carry-on"]);
+    expect(await agent.heartbeat(held)).toEqual(["carry-on", "carry-on", "carry-on"]);
     const waiting = wait(newAgent(here));
     await here.pollTick.runOnce();
     await limit({ leasesMax: 4 });
     expect(await waiting).toHaveLength(1);
     await limit({});
-    expect(await look(agent)).toHaveLength(1);
+    expect(await pollNow(agent)).toHaveLength(1);
   });
 });

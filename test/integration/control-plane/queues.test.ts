@@ -55,7 +55,7 @@ const pause = (plane: TestPlane) =>
   plane.scheduler.pauseQueue({ namespaceId: plane.namespace.id, queue }, "");
 const resume = (plane: TestPlane) =>
   plane.scheduler.resumeQueue({ namespaceId: plane.namespace.id, queue });
-const look = (agent: Agent) => agent.poll("work", { queue, waitMs: 0 });
+const pollNow = (agent: Agent) => agent.poll("work", { queue, waitMs: 0 });
 const take = async (agent: Agent) => {
   const [task] = await agent.poll("work", { queue, maxTasks: 1 });
   if (!task) throw new Error("no task came");
@@ -75,7 +75,7 @@ describe("a pause of a queue", () => {
     await expect.poll(written, { interval: 5 }).toHaveLength(1);
     // Another claim begins after the pause was written, and finds nothing.
     await schedule(there, steps(1));
-    expect(await look(newAgent(there))).toEqual([]);
+    expect(await pollNow(newAgent(there))).toEqual([]);
     expect(isOver()).toBe(false);
     gate.open();
     await paused;
@@ -92,7 +92,7 @@ describe("a pause of a queue", () => {
     await pause(there);
     expect(await agent.report(first, success)).toBe("accepted");
     await Promise.all([here.pollTick.runOnce(), there.pollTick.runOnce()]);
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await pollNow(newAgent(here))).toEqual([]);
     expect(await stateOf(here, run)).toBe("RUNNING");
     await resume(here);
     expect(await waiting).toMatchObject({ runId: run.runId, stepId: "s1" });
@@ -103,7 +103,7 @@ describe("a pause of a queue", () => {
     const agent = newAgent(here);
     const task = await take(agent);
     await pause(here);
-    expect(await agent.beat([task])).toEqual(["carry-on"]);
+    expect(await agent.heartbeat([task])).toEqual(["carry-on"]);
     expect(await agent.report(task, success)).toBe("accepted");
     expect(await stateOf(here, run)).toBe("COMPLETED");
   });

@@ -153,8 +153,8 @@ describe("a moment that has come", () => {
   it("is found by the look of its owner, and its task handed to an agent", async () => {
     const schedule = await make(1);
     const { partition } = await recordOf(schedule.name);
-    const look = await here.store.dueRows([partition], 10);
-    expect(look.schedules).toMatchObject([{ id: schedule.id, partition }]);
+    const due = await here.store.dueRows([partition], 10);
+    expect(due.schedules).toMatchObject([{ id: schedule.id, partition }]);
     const { actor } = await ownerOf(schedule);
     const taken = newAgent(here).take(schedule.task);
     await beginDue(here, schedule, actor);
@@ -400,7 +400,8 @@ describe("a person's word about a schedule", () => {
   it("that makes it is said once; another one of its name is refused", async () => {
     const schedule = await make(0);
     const { spec } = await recordOf(schedule.name);
-    const create = (said: ScheduleSpec) => here.scheduler.createSchedule(of(schedule), said, null);
+    const create = (given: ScheduleSpec) =>
+      here.scheduler.createSchedule(of(schedule), given, null);
     expect(await create(spec)).toEqual({ created: false });
     await expect(create({ ...spec, priority: 1 })).rejects.toMatchObject({
       reason: "SCHEDULE_EXISTS",

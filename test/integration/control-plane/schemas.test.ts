@@ -38,12 +38,12 @@ const BROKEN = {
 
 describe("a success whose output breaks the schema of its step", () => {
   /** Its first try: a run that has been scheduled, and its task reported with these cents. */
-  async function pricing(more: Partial<StepRules>, said: unknown) {
+  async function pricing(more: Partial<StepRules>, result: unknown) {
     const task = newTask();
     const agent = newAgent(plane);
     const run = await schedule(plane, chain(task, 1, { outputSchema: cents, ...more }));
     const first = await agent.take(task);
-    expect(await agent.report(first, priced(said))).toBe("accepted");
+    expect(await agent.report(first, priced(result))).toBe("accepted");
     const outcomes = async () => (await historyOf(plane, run)).attempts.map((one) => one.outcome);
     return { task, agent, run, outcomes };
   }

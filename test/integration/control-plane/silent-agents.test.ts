@@ -58,13 +58,13 @@ async function seen(runId: string, queue: string) {
   const { answer } = await grpc.unary(SchedulerService.method.explainRun, {
     run: { ref: { case: "runId", value: runId } },
   });
-  const shown = await grpc.unary(OperatorService.method.getQueue, { queue });
+  const described = await grpc.unary(OperatorService.method.getQueue, { queue });
   const overview = await grpc.unary(OperatorService.method.getOverview, {});
   const agents = await grpc.unary(OperatorService.method.listAgents, {});
   const detail = answer?.steps[0]?.detail;
   return {
     polled: detail?.case === "lane" ? detail.value.polled : null,
-    agents: shown.answer?.queue?.agents,
+    agents: described.answer?.queue?.agents,
     unserved: overview.answer?.unservedTasks.filter((one) => one.queue === queue).length,
     silent: agents.answer?.agents.filter(({ queues, silentSinceTime }) => {
       return queues.includes(queue) && silentSinceTime !== undefined;

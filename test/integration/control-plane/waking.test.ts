@@ -93,17 +93,17 @@ describe("a task that was lost", () => {
     const loser = newAgent(here);
     await lose(here, hand, await loser.take(name));
     expect(await loser.poll(name, { waitMs: 0 })).toEqual([]);
-    const keptMs: number[] = [];
+    const reservedMs: number[] = [];
     await editPages(hand, run.runId, {
       step: (of) => {
         const { forward } = of.step;
         if (forward.kind !== "READY" || !forward.avoid) return of;
-        keptMs.push(forward.avoid.until - forward.readyAt);
+        reservedMs.push(forward.avoid.until - forward.readyAt);
         const anyone = { ...forward, avoid: { ...forward.avoid, until: Date.now() - 1 } };
         return { ...of, step: { ...of.step, forward: anyone } };
       },
     });
-    expect(keptMs).toEqual([2_000]);
+    expect(reservedMs).toEqual([2_000]);
     const waiting = loser.take(name);
     await here.pollTick.runOnce();
     expect((await waiting).fence).toBe(2);

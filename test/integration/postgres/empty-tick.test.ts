@@ -24,7 +24,7 @@ const OUTSIDE = 4;
 const PAGES_A_PROBE = 3;
 
 /** That somebody polls, and in which nothing is ready. */
-const LANES = Array.from({ length: 50 }, (_, place) => 1_000_000 + place);
+const LANES = Array.from({ length: 50 }, (_, index) => 1_000_000 + index);
 /** Of each the first row from a place on: whether there is one, and the one of its mark. */
 const LANE_PROBES = 2;
 

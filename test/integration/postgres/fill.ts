@@ -171,10 +171,10 @@ const MAP_ROWS = [
 /** Of an item that is done, in its queue, or with an agent; the last one is of the run itself. */
 const MAP_TEXTS = [
   ...([{ kind: "SUCCEEDED" }, ...KINDS.slice(0, 2)] satisfies Forward[]).map((forward) => {
-    const place = stepKeyOf(0, 1);
+    const stepKey = stepKeyOf(0, 1);
     const terms = forward.kind === "SUCCEEDED" ? null : TERMS;
-    const step = stepWith(place, { forward, fence: 1, attempt: 1 }, { terms });
-    return textOf({ no: place, head: null, steps: new Map([[place, step]]) });
+    const step = stepWith(stepKey, { forward, fence: 1, attempt: 1 }, { terms });
+    return textOf({ no: stepKey, head: null, steps: new Map([[stepKey, step]]) });
   }),
   textOf(
     pagesWith(headWith({ hasMore: true }), [stepWith(0, { forward: { kind: "MAPPING" } })])[0],

@@ -73,16 +73,16 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
         }),
     })),
   );
-  const said = answers.flat();
-  expect(said).toHaveLength(SESSIONS * TASKS - 1);
-  expect(new Set(said.map(({ kind }) => kind))).toEqual(new Set(["carry-on"]));
+  const all = answers.flat();
+  expect(all).toHaveLength(SESSIONS * TASKS - 1);
+  expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(["carry-on"]));
   expect(forgotten).toMatchObject([{ runId: dropped?.run_id, secret: dropped?.secret }]);
 });
 
 test("a beat that waited does not set back the last beat that another server has stored meanwhile", async () => {
   const held = "aa".repeat(16);
   const session = "bb".repeat(16);
-  const beatOf = (...sessions: string[]) =>
+  const heartbeatOf = (...sessions: string[]) =>
     store.heartbeat(
       sessions.map((one) => ({
         namespaceId: 1,
@@ -95,40 +95,40 @@ test("a beat that waited does not set back the last beat that another server has
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();
   onTestFinished(() => hand.end());
-  const lastBeat = async (): Promise<number> => {
+  const lastHeartbeat = async (): Promise<number> => {
     const text = `select extract(epoch from last_heartbeat_at) as at from drover.agent_session
       where session = decode($1, 'hex')`;
     return Number((await hand.query<{ at: string }>(text, [session])).rows[0]?.at);
   };
-  await beatOf(held, session);
+  await heartbeatOf(held, session);
   await hand.query("begin");
   await hand.query(
     "select from drover.agent_session where session = decode($1, 'hex') for update",
     [held],
   );
-  const late = beatOf(held, session);
+  const late = heartbeatOf(held, session);
   await expect
     .poll(async () => {
       const waiting = "select from pg_stat_activity where wait_event_type = 'Lock'";
       return (await hand.query(waiting)).rowCount;
     })
     .toBe(1);
-  await beatOf(session);
-  const told = await lastBeat();
+  await heartbeatOf(session);
+  const before = await lastHeartbeat();
   await hand.query("commit");
   await late;
-  expect(await lastBeat()).toBeGreaterThanOrEqual(told);
+  expect(await lastHeartbeat()).toBeGreaterThanOrEqual(before);
 });
 
 test("a last beat that lies ahead of the clock, which was set back, does not stay there", async () => {
   const session = "cc".repeat(16);
-  const beat = { namespaceId: 1, session, agentId: "agent", agentVersion: "1", reports: [] };
+  const heartbeat = { namespaceId: 1, session, agentId: "agent", agentVersion: "1", reports: [] };
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();
   onTestFinished(() => hand.end());
-  await store.heartbeat([beat]);
+  await store.heartbeat([heartbeat]);
   await hand.query("update drover.agent_session set last_heartbeat_at = now() + interval '1 hour'");
-  await store.heartbeat([beat]);
+  await store.heartbeat([heartbeat]);
   const ahead =
     "select from drover.agent_session where session = $1 and last_heartbeat_at > clock_timestamp()";
   expect((await hand.query(ahead, [Buffer.from(session, "hex")])).rowCount).toBe(0);

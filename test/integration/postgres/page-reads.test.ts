@@ -191,12 +191,12 @@ describe("items of a map", () => {
   beforeAll(async () => {
     const items = Array.from({ length: ITEMS }, (_, at) => {
       const item = at + 1;
-      const place = stepKeyOf(MAP, item);
+      const stepKey = stepKeyOf(MAP, item);
       const endedAt = NOW + item;
       if (item === 700)
-        return stepWith(place, { forward: leaseWith() }, { terms: { ...TERMS, lane } });
+        return stepWith(stepKey, { forward: leaseWith() }, { terms: { ...TERMS, lane } });
       const forward: Forward = { kind: item % FAILED_EACH === 0 ? "FAILED" : "SUCCEEDED" };
-      return stepWith(place, { forward }, { attempts: [attemptWith({ endedAt })] });
+      return stepWith(stepKey, { forward }, { attempts: [attemptWith({ endedAt })] });
     });
     const map = stepWith(MAP, { forward: { kind: "MAPPING" } });
     const other = stepWith(stepKeyOf(0, 1), { forward: { kind: "ESCALATED" } });
@@ -210,7 +210,7 @@ describe("items of a map", () => {
   }) => {
     const page = { map: MAP, after: 0, limit: 5, forwards: null, ...of };
     const { steps, attempts } = await reads().runItems(runId, page);
-    const number = (place: number) => Math.floor(place / 512);
+    const number = (stepKey: number) => Math.floor(stepKey / 512);
     return {
       items: [...steps.keys()].map(number),
       attempts: attempts.map(({ step }) => number(step)),
@@ -485,8 +485,8 @@ describe("how a run ended", () => {
          values (7, 1, 3, $1::uuid, 0, 'h', $1::uuid::text, 1, 0, now())`,
         [runId],
       );
-    const told = await createOutbox(query).due([7], 10);
-    expect(new Map(told.map(({ runId, run }) => [runId, run.end]))).toEqual(
+    const outgoing = await createOutbox(query).due([7], 10);
+    expect(new Map(outgoing.map(({ runId, run }) => [runId, run.end]))).toEqual(
       new Map([
         [failed, { state: "FAILED", reason: "STEP_FAILED", at: NOW }],
         [going, null],
@@ -500,7 +500,7 @@ describe("how a run ended", () => {
       { runId: failed, state: "FAILED", reason: "STEP_FAILED", depth: 0 },
     ]);
     const schedule = "01900000-0000-7000-8000-0000000000aa";
-    for (const [moment, runId] of [
+    for (const [dueAt, runId] of [
       [1, failed],
       [2, going],
       [3, null],
@@ -508,7 +508,7 @@ describe("how a run ended", () => {
       await db.query(
         `insert into drover.occurrence (schedule_id, series, nominal_time, at, cause, outcome, run_id)
          values ($1, 1, $2::bigint, to_timestamp($2::bigint), 0, 0, $3)`,
-        [schedule, moment, runId],
+        [schedule, dueAt, runId],
       );
     const occurrences = await createSchedules(query).lastOccurrences([schedule], 5);
     expect(occurrences.map(({ runState }) => runState)).toEqual([null, "RUNNING", "FAILED"]);
@@ -553,9 +553,9 @@ describe("retention", () => {
       );
     }
     await forget();
-    const kept = [2, 3, 4].map(runId);
+    const stored = [2, 3, 4].map(runId);
     for (const table of ["run", "run_page", "payload", "attempt_log", "run_mark"])
-      expect(await left(table), table).toEqual(kept);
+      expect(await left(table), table).toEqual(stored);
   });
 });
 

@@ -87,7 +87,7 @@ let wholes: ReadonlyMap<string, string>;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = createPool(database.connectionString, "hot", 2, quietLog);
-  await keepUnanalysed(pool);
+  await retainUnanalysed(pool);
   const { rows } = await pool.query<{ index: string; table: string; whole: string | null }>(
     `select c.relname as index, t.relname as table,
        (select p.relname from pg_inherits as h join pg_class as p on p.oid = h.inhparent
@@ -109,7 +109,7 @@ afterAll(async () => {
  * Autovacuum would analyse the tables of a test that takes a minute, one after the other: plans are
  * to be those without statistics until a test has asked for them.
  */
-async function keepUnanalysed(on: pg.Pool): Promise<void> {
+async function retainUnanalysed(on: pg.Pool): Promise<void> {
   const { rows } = await on.query<{ table: string }>(
     `select c.oid::regclass::text as table from pg_class as c
      where c.relkind = 'r' and c.relnamespace = 'drover'::regnamespace`,
@@ -187,8 +187,8 @@ function readsWholeRuns(name: string, nodes: readonly PlanNode[]): readonly stri
   const comment = commentOf(name);
   if (!/Plan: [^.]* by key/.test(comment)) return [];
   const whole = nodes.flatMap(({ "Index Name": index = "", "Index Cond": cond = "" }) => {
-    const ofPlaces = PLACED.includes(baseOf(indexes.get(index))) && index.endsWith("_pkey");
-    return ofPlaces && !/\b(?:step_)?no\b/.test(cond) ? [`${index}: ${cond}`] : [];
+    const withoutIndex = PLACED.includes(baseOf(indexes.get(index))) && index.endsWith("_pkey");
+    return withoutIndex && !/\b(?:step_)?no\b/.test(cond) ? [`${index}: ${cond}`] : [];
   });
   return whole.slice(/ once by the run's key/.test(comment) ? 1 : 0);
 }

@@ -44,22 +44,22 @@ afterAll(async () => {
 
 /** All leases go and are forgotten by a vacuum while somebody looks on; then they come back. */
 beforeEach(async () => {
-  const looker = new pg.Client({ connectionString });
-  await looker.connect();
+  const reader = new pg.Client({ connectionString });
+  await reader.connect();
   try {
     await hand.query("create temp table kept as select * from drover.lease");
-    await looker.query("begin isolation level repeatable read");
-    await looker.query("select from drover.lease limit 1");
+    await reader.query("begin isolation level repeatable read");
+    await reader.query("select from drover.lease limit 1");
     await hand.query("delete from drover.lease");
     await hand.query("select pg_stat_force_next_flush()");
     await hand.query("vacuum analyze drover.lease");
     await plan();
-    await looker.query("commit");
+    await reader.query("commit");
     await hand.query("insert into drover.lease select * from kept");
     await hand.query("drop table kept");
     await hand.query("select pg_stat_force_next_flush()");
   } finally {
-    await looker.end();
+    await reader.end();
   }
 });
 
@@ -76,7 +76,7 @@ const BY_KEY = /Index Scan using lease_pkey.*\n +Index Cond: \(\(run_id = u.run_
 test("a server that does nothing asks nothing", async () => {
   const idle = createPostgresStore({ connectionString, log: quietLog });
   try {
-    for (let beats = 0; beats < 5; beats++) await idle.pollQuery(ASKS_NOTHING);
+    for (let ticks = 0; ticks < 5; ticks++) await idle.pollQuery(ASKS_NOTHING);
   } finally {
     // Waits for what is under way.
     await idle.close();

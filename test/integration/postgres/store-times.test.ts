@@ -30,13 +30,13 @@ test("a lane counts as polled for the time that is set", async () => {
   const partition = ownPartition();
   const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });
   await store.markPolled(newUuid(), run.lanes);
-  const look = async () => ({
+  const read = async () => ({
     due: (await store.dueRows([partition], 10)).due.map(({ polled }) => polled),
     orphans: (await store.operators.attention(run.namespaceId)).orphans.length,
   });
-  expect(await look()).toEqual({ due: [true], orphans: 0 });
+  expect(await read()).toEqual({ due: [true], orphans: 0 });
   await hand.query("update drover.lane_poller set seen_at = now() - interval '20 s'");
-  expect(await look()).toEqual({ due: [false], orphans: 1 });
+  expect(await read()).toEqual({ due: [false], orphans: 1 });
   expect((await store.reads.runLiveness(run.ref.runId)).polledMs).toBe(20_000);
 });
 

@@ -144,7 +144,7 @@ const RUNS: readonly (readonly [RunState, object])[] = [
 ];
 
 describe("run_view", () => {
-  it.for(RUNS)("shows a run that is %j", async ([state, shown]) => {
+  it.for(RUNS)("shows a run that is %j", async ([state, expected]) => {
     const endedAt = isEnded(state) ? NOW : null;
     const counts = { stepsLeft: 4, moving: 2, asking: 1, warnings: 6 };
     const runId = await makeRun({ state, ...counts }, { endedAt, cancelNote: 'it "was" asked' });
@@ -154,7 +154,7 @@ describe("run_view", () => {
       namespace: "default",
       workflow: "w",
       partition: 7,
-      ...shown,
+      ...expected,
       ...(endedAt === null
         ? { ended_at: null, steps_left: 4, moving: 2, asking: 1 }
         : { ended_at: new Date(NOW), steps_left: null, moving: null, asking: null }),
@@ -230,7 +230,7 @@ const UNDOS: readonly (readonly [Undo, object])[] = [
 ];
 
 describe("step_view", () => {
-  it.for(FORWARDS)("shows a step that is %j", async ([forward, shown]) => {
+  it.for(FORWARDS)("shows a step that is %j", async ([forward, expected]) => {
     const runId = await makeStep({ forward });
     const [row, ...others] = await stepOf(runId);
     expect(row).toMatchObject({
@@ -240,16 +240,21 @@ describe("step_view", () => {
       tries: 2,
       undo: "NONE",
       effect: "NONE",
-      ...shown,
+      ...expected,
     });
     expect(others).toEqual([]);
   });
 
-  it.for(UNDOS)("shows an undo that is %j beside the step's own state", async ([undo, shown]) => {
-    const mark = { planned: 0, changed: false, effectStatus: "MADE" } as const;
-    const runId = await makeStep({ forward: { kind: "SUCCEEDED" }, undo, strategies: [mark] });
-    expect(await stepOf(runId)).toMatchObject([{ state: "SUCCEEDED", effect: "MADE", ...shown }]);
-  });
+  it.for(UNDOS)(
+    "shows an undo that is %j beside the step's own state",
+    async ([undo, expected]) => {
+      const mark = { planned: 0, changed: false, effectStatus: "MADE" } as const;
+      const runId = await makeStep({ forward: { kind: "SUCCEEDED" }, undo, strategies: [mark] });
+      expect(await stepOf(runId)).toMatchObject([
+        { state: "SUCCEEDED", effect: "MADE", ...expected },
+      ]);
+    },
+  );
 
   it("shows the current strategy, whatever came of its input, and what an agent told last", async () => {
     const strategies: Strategy[] = [
@@ -330,7 +335,7 @@ describe("attempt_view", () => {
     ),
   ];
 
-  it.for(OUTCOMES)("shows an attempt that ended with %j", async ([outcome, shown]) => {
+  it.for(OUTCOMES)("shows an attempt that ended with %j", async ([outcome, expected]) => {
     const attempt = attemptWith({ outcome, fence: 2, progress: "half", counted: { policy: 1 } });
     const runId = await makeStep({ forward: { kind: "SUCCEEDED" } }, { attempts: [attempt] });
     expect(await attemptsOf(runId)).toMatchObject([
@@ -350,7 +355,7 @@ describe("attempt_view", () => {
         outcome: outcome.kind,
         counted: true,
         policy: 1,
-        ...shown,
+        ...expected,
       },
     ]);
   });
@@ -411,9 +416,9 @@ describe("attempt_view", () => {
       attemptWith({ outcome: one, fence: at + 1 }),
     );
     const runId = await makeStep({ forward: { kind: "SUCCEEDED" } }, { attempts });
-    const shown = "a\ufffdb \ufffd c \\u0000 \u{1f600}";
+    const expected = "a\ufffdb \ufffd c \\u0000 \u{1f600}";
     expect(await attemptsOf(runId)).toMatchObject([
-      { message: shown },
+      { message: expected },
       { output_json: '"\\ud83d\\ude00"' },
     ]);
     expect(await stepOf(runId)).toMatchObject([{ state: "SUCCEEDED" }]);
@@ -519,13 +524,13 @@ describe("intervention_view", () => {
            values ($1, $2, 1, $3, 0, 7, 'saw', 'did', now() - interval '2 s', now())`,
           [runId, step, code],
         );
-      const shown = await hand.query(
+      const expected = await hand.query(
         `select step, rule, saw, did, extract(epoch from took)::int as took_s
          from drover.intervention_view where run_id = $1 order by step nulls first`,
         [runId],
       );
       const same = { rule: name, saw: "saw", did: "did", took_s: 2 };
-      expect(shown).toEqual([
+      expect(expected).toEqual([
         { ...same, step: null },
         { ...same, step: "flight" },
       ]);

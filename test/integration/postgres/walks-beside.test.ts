@@ -153,18 +153,18 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
     `insert into drover.hook (namespace_id, name, url, events, secret, secret_digest)
      values (1, 'h', 'http://there', '{0,3}', 'x', 'y')`,
   );
-  const told = (cause: string, count: number) =>
+  const reports = (cause: string, count: number) =>
     db.query(
       `insert into drover.outbox (partition, namespace_id, kind, run_id, n, hook, cause)
        select 0, 1, 3, (select id from drover.run order by id desc limit 1), 0, 'h', $1
        from generate_series(1, $2::integer)`,
       [cause, count],
     );
-  await told("flood", 1);
+  await reports("flood", 1);
   await store.outbox.due([0], 10);
   // More than a look takes up of a partition.
-  await told("flood", 21_000);
-  await told("other", 1);
+  await reports("flood", 21_000);
+  await reports("other", 1);
   expect(
     await pageOf("fold_outbox", {
       partitions: [0],

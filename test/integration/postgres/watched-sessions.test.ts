@@ -90,8 +90,8 @@ async function rowOf(session: string): Promise<SessionRow | undefined> {
   return rows[0];
 }
 
-async function forget(kept = {}): Promise<void> {
-  while (await store.forgetOld(1_000, kept));
+async function forget(except = {}): Promise<void> {
+  while (await store.forgetOld(1_000, except));
 }
 
 /** Housekeeping, twice: a minute after the last heartbeat, and when no earlier grant is open. */
@@ -219,11 +219,11 @@ it("heartbeats change no index", async () => {
   const session = "ab".repeat(16);
   await grant(session, [30_000]);
   // A session of its own: it counts what it has changed itself.
-  const beating = await connected();
-  onTestFinished(() => beating.end());
-  await beating.query("begin");
+  const writer = await connected();
+  onTestFinished(() => writer.end());
+  await writer.query("begin");
   for (let count = 0; count < 10; count++)
-    await beating.query(
+    await writer.query(
       bind("store_heartbeats", {
         session: [session],
         namespace_id: [1],
@@ -231,7 +231,7 @@ it("heartbeats change no index", async () => {
         agent_version: ["1"],
       }),
     );
-  const { rows } = await beating.query(
+  const { rows } = await writer.query(
     `select pg_stat_get_xact_tuples_updated(c.oid)::integer as all,
        pg_stat_get_xact_tuples_hot_updated(c.oid)::integer as hot
      from pg_class as c where c.oid = 'drover.agent_session'::regclass`,
@@ -279,17 +279,26 @@ it("a lease that is granted while its session is forgotten is found", async () =
 
 it("a session that holds nothing is forgotten, whether it has ever sent a heartbeat or not", async () => {
   const mute = "af".repeat(16);
-  const heard = "ba".repeat(16);
-  const beat = { namespaceId: 1, session: heard, agentId: "agent", agentVersion: "1", reports: [] };
-  for (const session of [mute, heard]) await grant(session, [2_000]);
-  await store.heartbeat([beat]);
+  const active = "ba".repeat(16);
+  const heartbeat = {
+    namespaceId: 1,
+    session: active,
+    agentId: "agent",
+    agentVersion: "1",
+    reports: [],
+  };
+  for (const session of [mute, active]) await grant(session, [2_000]);
+  await store.heartbeat([heartbeat]);
   const backdate = "update drover.agent_session set last_heartbeat_at = now() - interval '1 hour'";
   await db.query(`${backdate} where last_heartbeat_at is not null`);
   await release();
   await forget({ sessionMs: 60_000 });
-  expect([await rowOf(mute), await rowOf(heard)]).toMatchObject([{ idle: false }, { idle: false }]);
+  expect([await rowOf(mute), await rowOf(active)]).toMatchObject([
+    { idle: false },
+    { idle: false },
+  ]);
   await db.query("delete from drover.lease");
   await release();
   await forget({ sessionMs: 60_000 });
-  expect([await rowOf(mute), await rowOf(heard)]).toEqual([undefined, undefined]);
+  expect([await rowOf(mute), await rowOf(active)]).toEqual([undefined, undefined]);
 });

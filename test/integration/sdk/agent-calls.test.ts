@@ -66,9 +66,9 @@ test("a heartbeat lists all that the polls before the one under way have brought
   const second = await server.poll.next();
   await clock.armed(3_000);
   clock.advance(3_000);
-  const beat = await server.beat.next();
-  expect(beat.request).toMatchObject({ listsAllTo: 1n, reports: [{ taskToken: "t1" }] });
-  beat.answer({ answers: [{}] });
+  const heartbeat = await server.beat.next();
+  expect(heartbeat.request).toMatchObject({ listsAllTo: 1n, reports: [{ taskToken: "t1" }] });
+  heartbeat.answer({ answers: [{}] });
   second.answer({ tasks: [aTask("t2")] });
   await expect.poll(() => begun.length).toBe(2);
   clock.advance(3_000);
@@ -325,7 +325,7 @@ test("an agent outlives a restart of the server: it reports, and polls again", a
   server.stop();
   gate.end("done meanwhile");
   const revived = await givenServer(server.port);
-  revived.beat.always((beat) => beat.answer({}));
+  revived.beat.always((heartbeat) => heartbeat.answer({}));
   const report = await revived.complete.next();
   expect(report.request.results[0]?.taskToken).toBe("t1");
   report.answer(answered);

@@ -43,12 +43,12 @@ test("heartbeats go out by themselves as often as the task asks, and never move 
   const { clock, context } = await aRunningTask(server);
   for (let count = 0; count < 5; count += 1) {
     clock.advance(3_000);
-    const beat = await server.beat.next();
-    expect(beat.request.reports).toHaveLength(1);
-    expect(beat.request.reports[0]?.taskToken).toBe("t1");
-    expect(beat.request.reports[0]?.progress).toBeUndefined();
-    expect(beat.request.reports[0]?.details).toBeUndefined();
-    beat.answer({ answers: [carryOn] });
+    const heartbeat = await server.beat.next();
+    expect(heartbeat.request.reports).toHaveLength(1);
+    expect(heartbeat.request.reports[0]?.taskToken).toBe("t1");
+    expect(heartbeat.request.reports[0]?.progress).toBeUndefined();
+    expect(heartbeat.request.reports[0]?.details).toBeUndefined();
+    heartbeat.answer({ answers: [carryOn] });
     // The renewal has been read when the lease is long again.
     await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(9_000);
   }
@@ -62,12 +62,12 @@ test("progress and details go out once, with the next beat, and not again", asyn
   context.progress({ fraction: 0.5 });
   context.details({ page: 7 });
   clock.advance(0);
-  const beat = await server.beat.next();
-  expect(beat.request.reports[0]).toMatchObject({
+  const heartbeat = await server.beat.next();
+  expect(heartbeat.request.reports[0]).toMatchObject({
     progress: { kind: { case: "fraction", value: 0.5 } },
     details: json({ page: 7 }),
   });
-  beat.answer({ answers: [carryOn] });
+  heartbeat.answer({ answers: [carryOn] });
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(9_000);
   clock.advance(3_000);
   const next = await server.beat.next();
@@ -80,9 +80,11 @@ test("details that no beat has carried go out before what ended without success 
   const { context, end } = await aRunningTask(server);
   context.details({ page: 7 });
   end(again({ after: "1s" }));
-  const beat = await server.beat.next();
-  expect(beat.request.reports).toMatchObject([{ taskToken: "t1", details: json({ page: 7 }) }]);
-  beat.answer({ answers: [carryOn] });
+  const heartbeat = await server.beat.next();
+  expect(heartbeat.request.reports).toMatchObject([
+    { taskToken: "t1", details: json({ page: 7 }) },
+  ]);
+  heartbeat.answer({ answers: [carryOn] });
   const report = await server.complete.next();
   expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
 });
@@ -229,9 +231,9 @@ test("a renewal counts from the sending of the heartbeat", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
-  const beat = await server.beat.next();
+  const heartbeat = await server.beat.next();
   clock.advance(2_000);
-  beat.answer({ answers: [carryOn] });
+  heartbeat.answer({ answers: [carryOn] });
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(7_000);
 });
 
@@ -247,7 +249,7 @@ test("a beat that is not answered does not hold up the next", async () => {
 
 test("the time of the attempt ends it, whatever the heartbeats say", async () => {
   const server = await givenServer();
-  server.beat.always((beat) => beat.answer({ answers: [carryOn] }));
+  server.beat.always((heartbeat) => heartbeat.answer({ answers: [carryOn] }));
   const { clock, context } = await aRunningTask(server, 0, { attemptFor: toDuration(5_000) });
   clock.advance(5_000);
   expect(stopKind(context.signal)).toBe("attempt-over");
@@ -264,9 +266,9 @@ test("a task is listed in heartbeats until its report is answered", async () => 
   end("done");
   const report = await server.complete.next();
   clock.advance(3_000);
-  const beat = await server.beat.next();
-  expect(beat.request.reports.map((item) => item.taskToken)).toEqual(["t1"]);
-  beat.answer({ answers: [carryOn] });
+  const heartbeat = await server.beat.next();
+  expect(heartbeat.request.reports.map((item) => item.taskToken)).toEqual(["t1"]);
+  heartbeat.answer({ answers: [carryOn] });
   report.answer({ answers: [{}], tasks: [aTask("t2")] });
   // t2 has come with the answer to t1, which is out of hand from then on.
   await server.complete.next();

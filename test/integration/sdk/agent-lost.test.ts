@@ -29,18 +29,18 @@ async function deafBeside(server: FakeServer) {
   });
   (await server.poll.next()).answer({ tasks: [aTask("t1"), aTask("t2")] });
   const parked = await server.poll.next();
-  const told = await gates.t1.started;
+  const task = await gates.t1.started;
   await gates.t2.started;
   const cancel = { answer: { case: "cancel" as const, value: { within: toDuration(20_000) } } };
-  server.beat.always((beat) => {
-    const answers = beat.request.reports.map(({ taskToken }) =>
+  server.beat.always((heartbeat) => {
+    const answers = heartbeat.request.reports.map(({ taskToken }) =>
       taskToken === "t1" ? cancel : carryOn,
     );
-    beat.answer({ answers });
+    heartbeat.answer({ answers });
   });
   clock.advance(3_000);
-  if (!told.signal.aborted)
-    await new Promise((resolve) => told.signal.addEventListener("abort", resolve));
+  if (!task.signal.aborted)
+    await new Promise((resolve) => task.signal.addEventListener("abort", resolve));
   return { agent, clock, parked, ...gates };
 }
 
@@ -95,7 +95,9 @@ test("a handler that ignores the end of its agent is lost too", async () => {
   clock.advance(0);
   await clock.armed(cancelGraceMs);
   await expect.poll(() => signal.aborted, { interval: 1 }).toBe(true);
-  server.beat.always((beat) => beat.answer({ answers: beat.request.reports.map(() => carryOn) }));
+  server.beat.always((heartbeat) =>
+    heartbeat.answer({ answers: heartbeat.request.reports.map(() => carryOn) }),
+  );
   clock.advance(cancelGraceMs);
   const report = await server.complete.next();
   expect(report.request.results[0]?.outcome?.kind).toMatchObject({

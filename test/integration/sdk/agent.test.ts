@@ -192,12 +192,12 @@ test.each([
 
 test("that a result cannot be sent stands in the agent's own log as well", async () => {
   const server = await givenServer();
-  const said: string[] = [];
-  const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
   givenAgent(server, { log, handlers: { "book-flight": () => ({ big: 1n }) } });
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
   await server.complete.next();
-  expect(said).toEqual([expect.stringContaining("The handler's result cannot be sent")]);
+  expect(errors).toEqual([expect.stringContaining("The handler's result cannot be sent")]);
 });
 
 test("a busy agent takes its next task with the report of the last, in one call", async () => {
@@ -315,10 +315,10 @@ test("a stop cancels the poll, names it as lost, and ends the agent", async () =
   const poll = await server.poll.next();
   const stopped = agent.stop();
   await poll.cancelled;
-  const beat = await server.beat.next();
-  expect(beat.request).toMatchObject({ lostPolls: [1n], reports: [] });
+  const heartbeat = await server.beat.next();
+  expect(heartbeat.request).toMatchObject({ lostPolls: [1n], reports: [] });
   server.beat.always((call) => call.answer({}));
-  beat.answer({});
+  heartbeat.answer({});
   await stopped;
   await agent.done;
   await agent.stop();

@@ -75,7 +75,7 @@ async function tablesWith(text: string): Promise<string[]> {
 test("what goes into a run and comes out of it is clear to who has the key, and to nobody else", async () => {
   const client = givenClient(codec);
   const token = Promise.withResolvers<string>();
-  const heard: unknown[] = [];
+  const inputs: unknown[] = [];
   const workflow = givenSteps(
     "sealed",
     {
@@ -85,8 +85,8 @@ test("what goes into a run and comes out of it is clear to who has the key, and 
         return deferred();
       },
       choose: (task) => {
-        heard.push(task.input());
-        if (heard.length === 1) throw new PermanentError("no-such-thing", "There is none.");
+        inputs.push(task.input());
+        if (inputs.length === 1) throw new PermanentError("no-such-thing", "There is none.");
         return "chosen";
       },
     },
@@ -112,7 +112,7 @@ test("what goes into a run and comes out of it is clear to who has the key, and 
   await client.escalations.resolve(runId, asked, answer);
   expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED", input });
 
-  expect(heard).toEqual([input, { choice: secret }]);
+  expect(inputs).toEqual([input, { choice: secret }]);
   const every = { attempts: true, signals: true };
   const clear = await client.getRun(runId, every);
   expect(clear.steps.map(({ output }) => output)).toEqual([

@@ -40,13 +40,18 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   onTestFinished(() => agent.stop());
   const { runId } = await client.schedule({ workflow: { workflow: "payment", steps } });
   await begun.promise;
-  const said = { by: "ada", why: "slow" };
-  await client.circuits.cordon({ agentId: "till" }, said);
-  await client.circuits.cordon({ version: "1.2" }, said);
+  const author = { by: "ada", why: "slow" };
+  await client.circuits.cordon({ agentId: "till" }, author);
+  await client.circuits.cordon({ version: "1.2" }, author);
   const name = { queue: "shop", task: "charge", agentId: "till" };
-  const circuit = await client.circuits.open(name, said);
-  const said_ = { setting: "OPEN", by: "ada", why: "slow", time: TIME };
-  expect(circuit).toMatchObject({ ...name, agentVersion: "", state: "CLOSED", override: said_ });
+  const circuit = await client.circuits.open(name, author);
+  const overridden = { setting: "OPEN", by: "ada", why: "slow", time: TIME };
+  expect(circuit).toMatchObject({
+    ...name,
+    agentVersion: "",
+    state: "CLOSED",
+    override: overridden,
+  });
   const [listed] = await until("the agent is listed", async () => {
     const { agents } = await client.operations.agents({ agentId: "till" });
     return agents.length > 0 ? agents : null;
@@ -68,9 +73,9 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   expect(await client.circuits.cordons()).toHaveLength(2);
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: true });
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: false });
-  expect((await client.circuits.close(name, said)).override?.setting).toBe("CLOSED");
+  expect((await client.circuits.close(name, author)).override?.setting).toBe("CLOSED");
   expect((await client.operations.overview()).openCircuits).toEqual([]);
-  expect((await client.circuits.release(name, said)).override).toBeNull();
+  expect((await client.circuits.release(name, author)).override).toBeNull();
   letGo.resolve();
   await client.waitRun(runId);
 });

@@ -39,7 +39,7 @@ const retry = { initial: "1ms", jitter: 0 };
 
 test("what did not happen is tried again, under the same key", async () => {
   const keys: string[] = [];
-  const looked: string[] = [];
+  const verified: string[] = [];
   const { client, start } = given({
     charge: (task, { details }) => {
       keys.push(task.idempotencyKey);
@@ -48,14 +48,14 @@ test("what did not happen is tried again, under the same key", async () => {
       throw new UnknownError("broken-pipe", "the connection broke");
     },
     "find-charge": (task) => {
-      looked.push(task.effectKey);
+      verified.push(task.effectKey);
       return didNotHappen();
     },
   });
   const verify = { task: "find-charge" };
   const runId = await start({ id: "pay", task: "charge", effects: "verifiable", verify, retry });
   expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });
-  expect(looked).toEqual([keys[0]]);
+  expect(verified).toEqual([keys[0]]);
   expect(new Set(keys).size).toBe(1);
   const { attempts } = await client.getRun(runId, { attempts: true });
   expect(attempts.map(({ kind, outcome }) => [kind, outcome])).toEqual([
@@ -96,9 +96,9 @@ test("who cannot tell is asked again, and then a person, whose answer counts", a
 });
 
 test("a task that is asked for again counts one attempt, and a slow service needs no agent", async () => {
-  let looks = 0;
+  let polls = 0;
   const { client, start } = given({
-    poll: () => (++looks < 4 ? again({ after: 1 }) : looks),
+    poll: () => (++polls < 4 ? again({ after: 1 }) : polls),
   });
   const runId = await start({ id: "wait", task: "poll" });
   expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });

@@ -20,8 +20,8 @@ afterAll(async () => {
 });
 
 async function tokenOf(role: Role, queues: readonly string[] = []): Promise<string> {
-  const said = { name: "a-token", by: "ada", role, queues: [...queues] };
-  return (await createTokenInDatabase(database.connectionString, said)).secret;
+  const fields = { name: "a-token", by: "ada", role, queues: [...queues] };
+  return (await createTokenInDatabase(database.connectionString, fields)).secret;
 }
 
 function clientWith(token?: string) {

@@ -18,8 +18,8 @@ let servers: readonly TestServer[];
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  const looks = { scanEveryMs: SCAN_EVERY_MS, gapMs: 2 * SCAN_EVERY_MS };
-  const settings = { ...looks, ownerMoves: 256 };
+  const scans = { scanEveryMs: SCAN_EVERY_MS, gapMs: 2 * SCAN_EVERY_MS };
+  const settings = { ...scans, ownerMoves: 256 };
   const start = () => startDroverServer(database.connectionString, { settings });
   servers = [await start(), await start()];
   hand = new Client({ connectionString: database.connectionString });

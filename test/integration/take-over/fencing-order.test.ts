@@ -49,14 +49,14 @@ async function ownerOf(partition: number): Promise<string | null> {
 
 /** A batch of the session's that stands before its COMMIT until it may land. */
 async function batchOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
-  const landing = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const holds = Promise.withResolvers<readonly TakenPartition[]>();
   const over = store.transact({ name: "advance" }, async (tx) => {
     holds.resolve(await tx.holdWriter({ node, number: 0 }, taken));
-    await landing.promise;
+    await release.promise;
   });
   expect(await holds.promise).toEqual(taken);
-  return { over, land: landing.resolve };
+  return { over, land: release.resolve };
 }
 
 test("of two take-overs at once the second fences the first", async () => {

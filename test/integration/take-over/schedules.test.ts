@@ -105,12 +105,12 @@ it("every moment begins one run through SIGKILL of its owner, and none is left o
   );
   const from = rows[0]?.nominal_time ?? 0;
   expect(rows.map((row) => row.nominal_time)).toEqual(
-    rows.map((_, place) => from + place * EVERY_MS),
+    rows.map((_, index) => from + index * EVERY_MS),
   );
   expect(rows.every(({ outcome }) => outcome === 0)).toBe(true);
   expect(new Set(rows.map(({ run_id: id }) => id)).size).toBe(rows.length);
-  const { rows: stray } = await db.query(
+  const { rows: orphans } = await db.query(
     "select r.id from drover.run as r where not exists (select from drover.occurrence as f where f.run_id = r.id)",
   );
-  expect(stray).toEqual([]);
+  expect(orphans).toEqual([]);
 }, 60_000);

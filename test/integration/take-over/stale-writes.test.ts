@@ -159,15 +159,15 @@ describe("a take-over while batches overlap without a gap", () => {
     number: number,
   ) {
     const held = Promise.withResolvers<readonly TakenPartition[]>();
-    const landing = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
     const over = plane.store.transact({ name: "batch" }, async (tx) => {
       held.resolve(await tx.holdWriter({ node, number }, taken));
-      await landing.promise;
+      await release.promise;
     });
     return {
       held: held.promise,
       async land() {
-        landing.resolve();
+        release.resolve();
         await over;
       },
     };

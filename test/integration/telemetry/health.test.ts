@@ -124,9 +124,11 @@ it("asks each server for the consistency check of its own", async () => {
   const log = { level: "silent" } as const;
   const server = await startServer({ address: "127.0.0.1:0", database: of, log, health });
   try {
-    const said = async () => (await fetch(`http://${server.address}/healthz`)).text();
+    const sentText = async () => (await fetch(`http://${server.address}/healthz`)).text();
     // This one allows no age of a round, and is sent calls as ever.
-    await expect.poll(said, { timeout: 20_000 }).toMatch(/consistency check began \d+ minutes ago/);
+    await expect
+      .poll(sentText, { timeout: 20_000 })
+      .toMatch(/consistency check began \d+ minutes ago/);
     expect((await fetch(`http://${server.address}/readyz`)).status).toBe(200);
     const other = await fetch(`http://${supervisor.address}/healthz`);
     expect(await other.json()).toEqual({ status: "ok", reasons: [] });

@@ -37,8 +37,8 @@ async function aRun({ plane }: Awaited<ReturnType<typeof given>>): Promise<strin
   const output = { kind: "json", json: `"${CANARY}"` } as const;
   await agent.report(await agent.take(), { kind: "success", output });
   const failed = { kind: "failure", class: "permanent", code: "gone" } as const;
-  const words = { message: CANARY, retryAfterMs: null, noEffect: false };
-  await agent.report(await agent.take(), { ...failed, ...words });
+  const failure = { message: CANARY, retryAfterMs: null, noEffect: false };
+  await agent.report(await agent.take(), { ...failed, ...failure });
   await agent.report(await agent.take(), { kind: "success", output });
   await endOf(plane, runId);
   return runId;
@@ -47,11 +47,11 @@ async function aRun({ plane }: Awaited<ReturnType<typeof given>>): Promise<strin
 test("a line is said for each that happened, with run, step and attempt, and no payload", async () => {
   const world = await given("debug");
   const runId = await aRun(world);
-  const said = await until("the line of the run's end", () => {
+  const logged = await until("the line of the run's end", () => {
     const own = world.lines.filter(({ run }) => run === runId);
     return own.some(({ event }) => event === "run") ? own : null;
   });
-  expect(said.map(({ event, step }) => [event, step])).toEqual(
+  expect(logged.map(({ event, step }) => [event, step])).toEqual(
     expect.arrayContaining([
       ["queue", "a"],
       ["perform", "a"],
@@ -61,23 +61,25 @@ test("a line is said for each that happened, with run, step and attempt, and no 
       ["run", undefined],
     ]),
   );
-  expect(said.find(({ event, outcome }) => event === "perform" && outcome === "failure")).toEqual({
-    level: 30,
-    time: expect.any(Number),
-    event: "perform",
-    ms: expect.any(Number),
-    run: runId,
-    step: "b",
-    attempt: 1,
-    fence: 1,
-    task: "perform",
-    queue: "default",
-    agent: "worker",
-    outcome: "failure",
-    "error.type": "gone",
-    msg: "perform b",
-  });
-  for (const { event } of said) expect(Object.keys(SPANS)).toContain(event);
+  expect(logged.find(({ event, outcome }) => event === "perform" && outcome === "failure")).toEqual(
+    {
+      level: 30,
+      time: expect.any(Number),
+      event: "perform",
+      ms: expect.any(Number),
+      run: runId,
+      step: "b",
+      attempt: 1,
+      fence: 1,
+      task: "perform",
+      queue: "default",
+      agent: "worker",
+      outcome: "failure",
+      "error.type": "gone",
+      msg: "perform b",
+    },
+  );
+  for (const { event } of logged) expect(Object.keys(SPANS)).toContain(event);
   expect(JSON.stringify(world.lines)).not.toContain(CANARY);
 });
 

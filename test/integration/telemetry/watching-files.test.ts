@@ -80,13 +80,13 @@ describe("alert rules and dashboard", () => {
   });
 
   it("show or tell of every measure that can stand for something wrong", () => {
-    const shown = new Set(
+    const used = new Set(
       expressions.flatMap(({ selectors }) =>
         selectors.map(({ metric }) => metric.replace(/_(?:bucket|sum|count)$/, "")),
       ),
     );
     const alarms = Object.keys(SPECS).filter((name) => SPECS[name]?.wrong !== undefined);
-    expect(alarms.filter((name) => !shown.has(name))).toEqual([]);
+    expect(alarms.filter((name) => !used.has(name))).toEqual([]);
   });
 });
 
@@ -127,9 +127,9 @@ describe("the dashboard", () => {
   it("asks whatever Prometheus the reader has, and says of each panel what is good", () => {
     const { panels: made, templating }: Dashboard = JSON.parse(dashboardText());
     expect(templating.list).toMatchObject([{ name: "source", type: "datasource" }]);
-    const shown = made.filter(({ type }) => type !== "row");
-    expect(shown.length).toBe(panels.length);
-    for (const { title, description, datasource, targets } of shown) {
+    const used = made.filter(({ type }) => type !== "row");
+    expect(used.length).toBe(panels.length);
+    for (const { title, description, datasource, targets } of used) {
       expect(description, title).toMatch(/\.$/);
       expect([datasource, ...targets.map((one) => one.datasource)]).toEqual(
         [datasource, ...targets].map(() => ({ type: "prometheus", uid: `\${${"source"}}` })),
@@ -175,10 +175,10 @@ describe("against a server that has worked", () => {
   });
 
   it("each metric has a series", () => {
-    const told = new Set([...text.matchAll(/^(\w+)[ {]/gm)].map(([, name]) => name));
+    const named = new Set([...text.matchAll(/^(\w+)[ {]/gm)].map(([, name]) => name));
     for (const { of, selectors } of expressions)
       for (const { metric } of selectors)
-        if (!OF_PROMETHEUS.metrics.includes(metric)) expect([...told], of).toContain(metric);
+        if (!OF_PROMETHEUS.metrics.includes(metric)) expect([...named], of).toContain(metric);
   });
 
   it("each value of a label is one that the server says", () => {
@@ -188,9 +188,9 @@ describe("against a server that has worked", () => {
         for (const { label, value } of matchers) {
           if (OF_PROMETHEUS.labels.includes(label)) continue;
           const series = new RegExp(`^${metric}\\{[^}]*${label}="([^"]+)"`, "gm");
-          const said = [...text.matchAll(series)].map(([, word = ""]) => word);
+          const values = [...text.matchAll(series)].map(([, word = ""]) => word);
           for (const word of value.split("|"))
-            expect([...words, ...said], `${of}: ${label}`).toContain(word);
+            expect([...words, ...values], `${of}: ${label}`).toContain(word);
         }
   });
 });

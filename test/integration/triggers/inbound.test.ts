@@ -98,9 +98,9 @@ describe("who does not prove who he is", () => {
     await push("guarded");
     const stranger = await drover.call("guarded", "{}", { headers });
     const nowhere = await drover.call("nowhere", "{}", { headers });
-    const nobody = await drover.call("guarded", "{}", { headers, namespace: "nobodys" });
+    const refused = await drover.call("guarded", "{}", { headers, namespace: "nobodys" });
     expect(stranger.status).toBe(401);
-    for (const other of [nowhere, nobody]) {
+    for (const other of [nowhere, refused]) {
       expect(other.status).toBe(401);
       expect(other.body).toEqual(stranger.body);
     }
@@ -233,8 +233,8 @@ signal:
     expect(signals).toHaveLength(1);
     const late = await drover.signed("paid", { ...paid, event: "evt_2" });
     expect(late).toMatchObject({ status: 409, body: { reason: "RUN_STATE" } });
-    const nobody = await drover.signed("paid", { ...paid, order: 8 });
-    expect(nobody).toMatchObject({ status: 422, body: { reason: "RUN_NOT_FOUND" } });
+    const refused = await drover.signed("paid", { ...paid, order: 8 });
+    expect(refused).toMatchObject({ status: 422, body: { reason: "RUN_NOT_FOUND" } });
   });
 });
 
@@ -272,18 +272,18 @@ complete:
     ["badly", { ok: false, why: "no money" }, "FAILED", null],
   ])(
     "tells that a deferred task has ended %s, and a repeat changes nothing",
-    async ([how, said, state, output]) => {
+    async ([how, sent, state, output]) => {
       const name = `ends-${how}`;
       await drover.workflow(name, `    task: pay\n    queue: ${name}`);
       await drover.put(COMPLETE(name), SECRET);
       const { runId } = await drover.client.schedule({ workflow: name });
       const token = await deferred(name);
-      const answer = await drover.signed(name, { token, ...said });
+      const answer = await drover.signed(name, { token, ...sent });
       expect(answer).toMatchObject({ status: 200, body: { run_id: runId } });
       expect(await drover.client.waitRun(runId)).toMatchObject({ state });
       const { steps } = await drover.client.getRun(runId);
       expect(steps[0]?.output ?? null).toEqual(output);
-      expect(await drover.signed(name, { token, ...said })).toMatchObject({
+      expect(await drover.signed(name, { token, ...sent })).toMatchObject({
         status: 200,
         body: answer.body,
       });

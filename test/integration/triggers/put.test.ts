@@ -99,9 +99,11 @@ describe("a trigger is refused, and nothing is stored,", () => {
       SECRET,
       "bytes",
     ],
-  ])("%s", async ([, text, secret, says]) => {
+  ])("%s", async ([, text, secret, expected]) => {
     const { message, fields } = await refused(text, secret);
-    expect([message, ...fields.map((field) => JSON.stringify(field))].join("\n")).toContain(says);
+    expect([message, ...fields.map((field) => JSON.stringify(field))].join("\n")).toContain(
+      expected,
+    );
     expect(await drover.client.triggers.list()).toEqual([]);
   });
 });

@@ -109,7 +109,7 @@ async function ended(of: { readonly name: string; readonly task: string }): Prom
   return runId;
 }
 
-function looker(
+function scanner(
   over: { readonly schedule?: TestPlane["scheduler"]["schedule"]; readonly store?: Store } = {},
 ) {
   const { store = plane.store, schedule: asked = plane.scheduler.schedule } = over;
@@ -139,7 +139,7 @@ describe("a run that ends", () => {
     const input = { of: `\${run.id}`, n: `\${input.n}`, ok: `\${output.s0.ok}`, why: `\${why}` };
     await follow(build.name, deploy.name, { input, labels: { team: `\${run.labels.team}` } });
     const runId = await ended(build);
-    expect(await looker().scanOnce()).toBe(1);
+    expect(await scanner().scanOnce()).toBe(1);
     const [run, ...others] = await runsOf(deploy.name);
     expect(others).toEqual([]);
     expect(run?.labels).toEqual({ team: "sea" });
@@ -155,7 +155,7 @@ describe("a run that ends", () => {
     expect(await waiting()).toBe(0);
     await follow(build.name, deploy.name, { when: 'run.state == "FAILED"' });
     await ended(build);
-    await looker().scanOnce();
+    await scanner().scanOnce();
     expect(await runsOf(deploy.name)).toEqual([]);
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
@@ -174,7 +174,7 @@ describe("a run that ends", () => {
       retryAfterMs: null,
       noEffect: true,
     });
-    await looker().scanOnce();
+    await scanner().scanOnce();
     const [run] = await runsOf(deploy.name);
     expect(run?.input_json).toBe('"FAILED: step \\"s0\\" failed: broken: no disk"');
   });
@@ -220,11 +220,11 @@ describe("exactly once", () => {
     await ended(build);
     const { triggers } = plane.store;
     const settle = () => Promise.reject(new Error("killed"));
-    const crashing = looker({ store: { ...plane.store, triggers: { ...triggers, settle } } });
+    const crashing = scanner({ store: { ...plane.store, triggers: { ...triggers, settle } } });
     await expect(crashing.scanOnce()).rejects.toThrow("killed");
     const first = await runsOf(deploy.name);
     expect([first.length, await waiting()]).toEqual([1, 1]);
-    await looker().scanOnce();
+    await scanner().scanOnce();
     expect([await runsOf(deploy.name), await waiting()]).toEqual([first, 0]);
   });
 
@@ -233,13 +233,13 @@ describe("exactly once", () => {
     const deploy = await workflow();
     await follow(build.name, deploy.name);
     await ended(build);
-    await Promise.all([looker().scanOnce(), looker().scanOnce()]);
+    await Promise.all([scanner().scanOnce(), scanner().scanOnce()]);
     await hand.query(
       "insert into drover.trigger_end (partition, namespace_id, trigger, run_id) select r.partition, 1, $1, r.id from drover.run as r where r.workflow = $2",
       [`after-${build.name}`, build.name],
     );
     await follow(build.name, deploy.name, { input: { other: true } });
-    await looker().scanOnce();
+    await scanner().scanOnce();
     expect(await runsOf(deploy.name)).toHaveLength(1);
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
@@ -250,10 +250,10 @@ describe("exactly once", () => {
     await follow(build.name, deploy.name);
     await ended(build);
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away"));
-    await looker({ schedule: away }).scanOnce();
+    await scanner({ schedule: away }).scanOnce();
     expect([await runsOf(deploy.name), await waiting(), await refusals()]).toEqual([[], 1, []]);
     await hand.query("update drover.trigger_end set next_at = now()");
-    await looker().scanOnce();
+    await scanner().scanOnce();
     expect([(await runsOf(deploy.name)).length, await waiting()]).toEqual([1, 0]);
   });
 });
@@ -267,7 +267,7 @@ describe("what cannot be set off", () => {
     const other = await workflow();
     await follow(other.name, deploy.name, { input: `\${input.missing}` });
     const later = await ended(other);
-    await looker().scanOnce();
+    await scanner().scanOnce();
     const listed = (await refusals()).map(({ reason, runId, count }) => [reason, runId, count]);
     expect(listed.sort()).toEqual([
       ["MAPPING_FAILED", later, 1],
@@ -282,7 +282,7 @@ describe("what cannot be set off", () => {
     const name = await follow(build.name, deploy.name);
     await ended(build);
     await plane.store.triggers.delete(plane.namespace.id, name);
-    await looker().scanOnce();
+    await scanner().scanOnce();
     expect([await runsOf(deploy.name), await waiting()]).toEqual([[], 0]);
   });
 
@@ -296,7 +296,7 @@ describe("what cannot be set off", () => {
     for (let depth = 0; depth <= TRIGGER_DEPTH_MAX; depth++) {
       const { task } = depth % 2 === 0 ? one : other;
       await agent.report(await agent.take(task), success);
-      await looker().scanOnce();
+      await scanner().scanOnce();
     }
     const count = (await runsOf(one.name)).length + (await runsOf(other.name)).length;
     expect(count).toBe(TRIGGER_DEPTH_MAX + 1);

@@ -62,7 +62,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
 let namespaces = 1;
 
 async function receive(
-  answer?: (request: Received, place: number) => { status: number },
+  answer?: (request: Received, index: number) => { status: number },
 ): Promise<void> {
   receiver = await startReceiver(answer);
   closers.push(receiver.close);
@@ -159,7 +159,7 @@ describe("a webhook", () => {
   });
 
   test("that was not heard is sent again under the same id, with the same words", async () => {
-    await receive((_, place) => ({ status: place === 0 ? 500 : 200 }));
+    await receive((_, index) => ({ status: index === 0 ? 500 : 200 }));
     const plane = await openPlane();
     await hook(plane, ["run-ended"]);
     await schedule(plane, ONE);
@@ -183,8 +183,8 @@ describe("a webhook", () => {
     const agent = testAgent(first);
     await agent.report(await agent.take(), done);
     const all = { states: [], hook: null, limit: 10, after: null };
-    const shown = async () => (await first.store.lists.deliveries(first.namespace.id, all))[0];
-    await expect.poll(shown, { timeout: 10_000 }).toMatchObject({
+    const delivery = async () => (await first.store.lists.deliveries(first.namespace.id, all))[0];
+    await expect.poll(delivery, { timeout: 10_000 }).toMatchObject({
       tries: 1,
       error: expect.stringContaining("--allow-local-webhooks"),
     });

@@ -7,7 +7,7 @@ import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
 import type { Stage } from "../stage.ts";
 
 /** A first attempt that nobody knows of, a second that succeeds, and these answers of a verify. */
-async function lookedUp(
+async function verified(
   stage: Stage,
   verify: Tries,
 ): Promise<{ readonly agent: Program; readonly run: RunDetails }> {
@@ -21,35 +21,35 @@ async function lookedUp(
   return { agent, run: await stage.end(runId) };
 }
 
-export const lookingUp: readonly Scenario[] = [
+export const verifyAndUndo: readonly Scenario[] = [
   {
     name: "verify-happened",
-    says: "A verify that finds the effect completes the step with the output that it found.",
+    guarantee: "A verify that finds the effect completes the step with the output that it found.",
     async play(stage) {
-      const { agent, run } = await lookedUp(stage, [[{ happened: { charge: 7 } }]]);
+      const { agent, run } = await verified(stage, [[{ happened: { charge: 7 } }]]);
       assertOutput(run, { charge: 7 });
       assertAttempts(run, [{ outcome: "SUCCESS" }], "VERIFY");
       const made = await agent.line("started", { kind: "perform" });
-      const looked = await agent.line("started", { kind: "verify" });
-      assert.equal(looked.effectKey, made.key);
-      assert.equal(looked.fence, made.fence);
+      const verifyStart = await agent.line("started", { kind: "verify" });
+      assert.equal(verifyStart.effectKey, made.key);
+      assert.equal(verifyStart.fence, made.fence);
     },
   },
   {
     name: "verify-did-not",
-    says: "After a verify that reports no effect, the step is tried again.",
+    guarantee: "After a verify that reports no effect, the step is tried again.",
     async play(stage) {
-      const { run } = await lookedUp(stage, [[{ did_not_happen: {} }]]);
+      const { run } = await verified(stage, [[{ did_not_happen: {} }]]);
       assertOutput(run, "second");
       assertAttempts(run, [{ outcome: "UNKNOWN" }, { outcome: "SUCCESS" }]);
     },
   },
   {
     name: "verify-cannot-tell",
-    says: "A verify with an unknown result is repeated, with its own attempt number.",
+    guarantee: "A verify with an unknown result is repeated, with its own attempt number.",
     async play(stage) {
       const cannot = [{ cannot_tell: { message: "The bank is closed." } }];
-      const { agent, run } = await lookedUp(stage, [cannot, [{ happened: "found" }]]);
+      const { agent, run } = await verified(stage, [cannot, [{ happened: "found" }]]);
       assertOutput(run, "found");
       assertAttempts(run, [{ outcome: "UNKNOWN" }, { outcome: "SUCCESS" }], "VERIFY");
       await agent.line("started", { kind: "verify", attempt: 2, fence: 1 });
@@ -57,17 +57,17 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "verify-fails",
-    says: "A verify that fails without no_effect counts as a verify with an unknown result.",
+    guarantee: "A verify that fails without no_effect counts as a verify with an unknown result.",
     async play(stage) {
       const fail = [{ fail: { code: "bank-closed" } }];
-      const { run } = await lookedUp(stage, [fail, [{ did_not_happen: {} }]]);
+      const { run } = await verified(stage, [fail, [{ did_not_happen: {} }]]);
       assertOutput(run, "second");
       assert.equal(run.attempts.filter(({ kind }) => kind === "VERIFY").length, 2);
     },
   },
   {
     name: "undo",
-    says: "A step is undone with its output and under the key by which it was made.",
+    guarantee: "A step is undone with its output and under the key by which it was made.",
     async play(stage) {
       const agent = await stage.start();
       const script = {
@@ -92,7 +92,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "undo-retried",
-    says: "An undo that fails is tried again, with the same key.",
+    guarantee: "An undo that fails is tried again, with the same key.",
     async play(stage) {
       const agent = await stage.start();
       const script = { perform: [[]], compensate: [[{ fail: { code: "busy" } }], []] };
@@ -112,7 +112,7 @@ export const lookingUp: readonly Scenario[] = [
   },
   {
     name: "undo-unknown",
-    says: "A possible effect is undone too, without an output, under the key of the effect.",
+    guarantee: "A possible effect is undone too, without an output, under the key of the effect.",
     async play(stage) {
       const agent = await stage.start();
       const perform = [

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
-import { beatenLease, type Stage, shortLease } from "../stage.ts";
+import { heartbeatLease, type Stage, shortLease } from "../stage.ts";
 
 /** Resolves when so many beats were answered that name a task. */
-async function beaten(stage: Stage, count: number): Promise<void> {
+async function heartbeatsAnswered(stage: Stage, count: number): Promise<void> {
   const named = () =>
-    stage.wire.beat.calls.filter(
+    stage.wire.heartbeat.calls.filter(
       ({ request, response }) => request.reports.length > 0 && response() !== null,
     );
   await until(`${count} beats are answered`, () => (named().length >= count ? true : null));
@@ -16,38 +16,39 @@ async function beaten(stage: Stage, count: number): Promise<void> {
 /** A lease is beaten every third of it. */
 const moreThanALease = 4;
 
-export const beating: readonly Scenario[] = [
+export const heartbeats: readonly Scenario[] = [
   {
     name: "lease-kept",
-    says: "Heartbeats keep the lease of a handler that takes longer, and contain no progress.",
+    guarantee: "Heartbeats keep the lease of a handler that takes longer, and contain no progress.",
     async play(stage) {
       await stage.start();
       const go = stage.file("go");
       const runId = await stage.begin(
         { perform: [[{ await: go }, { success: "slowly" }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
-      await beaten(stage, moreThanALease);
+      await heartbeatsAnswered(stage, moreThanALease);
       stage.open(go);
       const run = await stage.end(runId);
       assertOutput(run, "slowly");
       assertAttempts(run, [{ outcome: "SUCCESS" }]);
-      for (const { request } of stage.wire.beat.calls)
+      for (const { request } of stage.wire.heartbeat.calls)
         for (const { progress, details } of request.reports)
           assert.deepEqual([progress, details], [undefined, undefined]);
     },
   },
   {
     name: "lists-all",
-    says: "Heartbeats state up to which poll they list all tasks, so that a forgotten one is found.",
+    guarantee:
+      "Heartbeats state up to which poll they list all tasks, so that a forgotten one is found.",
     notForStubs: "an agent may leave it out; a lost answer is then found when the lease ends",
     async play(stage) {
       await stage.start();
       const go = stage.file("go");
-      const listing = stage.wire.beat.next(({ listsAllTo }) => listsAllTo > 0n);
+      const listing = stage.wire.heartbeat.next(({ listsAllTo }) => listsAllTo > 0n);
       const runId = await stage.begin(
         { perform: [[{ await: go }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
       await (await listing).pass();
       stage.open(go);
@@ -63,36 +64,38 @@ export const beating: readonly Scenario[] = [
   ).map(
     ([kind, mark, expected]): Scenario => ({
       name: `progress-${kind}`,
-      says: `A heartbeat brings a handler's progress as a ${kind}, once.`,
+      guarantee: `A heartbeat brings a handler's progress as a ${kind}, once.`,
       async play(stage) {
         await stage.start();
         const go = stage.file("go");
-        const telling = stage.wire.beat.next(({ reports }) => reports[0]?.progress !== undefined);
+        const reporting = stage.wire.heartbeat.next(
+          ({ reports }) => reports[0]?.progress !== undefined,
+        );
         const runId = await stage.begin(
           { perform: [[{ progress: mark }, { await: go }]] },
-          { timeouts: { heartbeat: beatenLease } },
+          { timeouts: { heartbeat: heartbeatLease } },
         );
-        const call = await telling;
+        const call = await reporting;
         assert.deepEqual({ ...call.request.reports[0]?.progress?.kind }, expected);
         await call.pass();
-        await beaten(stage, 3);
+        await heartbeatsAnswered(stage, 3);
         stage.open(go);
         await stage.end(runId);
-        const told = stage.wire.beat.calls.flatMap(({ request }) =>
+        const reported = stage.wire.heartbeat.calls.flatMap(({ request }) =>
           request.reports.filter(({ progress }) => progress !== undefined),
         );
-        assert.equal(told.length, 1);
+        assert.equal(reported.length, 1);
       },
     }),
   ),
   {
     name: "stalled",
-    says: "Work without progress is stopped, however many heartbeats arrive.",
+    guarantee: "Work without progress is stopped, however many heartbeats arrive.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ progress: { counter: 1 } }, { await: stage.never }], [{ success: 2 }]] },
-        { timeouts: { heartbeat: beatenLease, stall: "2s", cancel: "5s" } },
+        { timeouts: { heartbeat: heartbeatLease, stall: "2s", cancel: "5s" } },
       );
       const run = await stage.end(runId);
       assertOutput(run, 2);
@@ -102,7 +105,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "details-resume",
-    says: "The next attempt gets the last details of the one that failed.",
+    guarantee: "The next attempt gets the last details of the one that failed.",
     async play(stage) {
       await stage.start();
       const details = { page: 7, seen: ["a", "b"] };
@@ -114,10 +117,12 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "details-killed",
-    says: "Details outlive the agent that was killed, and another one resumes from them.",
+    guarantee: "Details outlive the agent that was killed, and another one resumes from them.",
     async play(stage) {
       const first = await stage.start();
-      const telling = stage.wire.beat.next(({ reports }) => reports[0]?.details !== undefined);
+      const reporting = stage.wire.heartbeat.next(
+        ({ reports }) => reports[0]?.details !== undefined,
+      );
       const script = {
         perform: [
           [{ details: { page: 7 } }, { await: stage.never }],
@@ -125,7 +130,7 @@ export const beating: readonly Scenario[] = [
         ],
       };
       const runId = await stage.begin(script, { timeouts: { heartbeat: shortLease } });
-      await (await telling).pass();
+      await (await reporting).pass();
       first.signal("SIGKILL");
       await first.ended;
       await stage.start();
@@ -134,12 +139,12 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "cancel",
-    says: "A cancel in the middle reaches the handler, which ends as cancelled.",
+    guarantee: "A cancel in the middle reaches the handler, which ends as cancelled.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
       await agent.line("waiting", { run: runId });
       await stage.client.cancelRun(runId, { reason: "changed my mind" });
@@ -151,13 +156,13 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "cancel-no-effect",
-    says: "A handler that was cancelled and reports no effect leaves nothing to undo.",
+    guarantee: "A handler that was cancelled and reports no effect leaves nothing to undo.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never, on_stop: { cancelled: { no_effect: true } } }]] },
         {
-          timeouts: { heartbeat: beatenLease },
+          timeouts: { heartbeat: heartbeatLease },
           step: { compensate: { task: "undo", when: "attempted" } },
         },
       );
@@ -170,13 +175,13 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "cancel-in-doubt",
-    says: "A handler that was cancelled and claims nothing is undone.",
+    guarantee: "A handler that was cancelled and claims nothing is undone.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never }]] },
         {
-          timeouts: { heartbeat: beatenLease },
+          timeouts: { heartbeat: heartbeatLease },
           step: { compensate: { task: "undo", when: "attempted" } },
         },
       );
@@ -189,7 +194,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "cancel-too-late",
-    says: "A success that comes after the cancel counts as an effect, and is undone.",
+    guarantee: "A success that comes after the cancel counts as an effect, and is undone.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
@@ -197,7 +202,7 @@ export const beating: readonly Scenario[] = [
           perform: [[{ await: stage.never, on_stop: { success: { seat: "12A" } } }]],
           compensate: [[{ echo: "output" }]],
         },
-        { timeouts: { heartbeat: beatenLease }, step: { compensate: "undo" } },
+        { timeouts: { heartbeat: heartbeatLease }, step: { compensate: "undo" } },
       );
       await agent.line("waiting", { run: runId });
       await stage.client.cancelRun(runId);
@@ -210,12 +215,12 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "attempt-timeout",
-    says: "An attempt that takes too long is stopped, and its outcome is unknown.",
+    guarantee: "An attempt that takes too long is stopped, and its outcome is unknown.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never }], [{ success: 2 }]] },
-        { timeouts: { heartbeat: beatenLease, attempt: "4s", cancel: "5s" } },
+        { timeouts: { heartbeat: heartbeatLease, attempt: "4s", cancel: "5s" } },
       );
       const run = await stage.end(runId);
       assertOutput(run, 2);
@@ -226,12 +231,13 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "lease-lost",
-    says: "An agent that learns that its lease is lost stops the handler, and continues with other work.",
+    guarantee:
+      "An agent that learns that its lease is lost stops the handler, and continues with other work.",
     async play(stage) {
       const agent = await stage.start();
       const runId = await stage.begin(
         { perform: [[{ await: stage.never }]] },
-        { timeouts: { heartbeat: beatenLease } },
+        { timeouts: { heartbeat: heartbeatLease } },
       );
       const { callbackToken } = await agent.line("started", { run: runId });
       await agent.line("waiting", { run: runId });
@@ -239,15 +245,15 @@ export const beating: readonly Scenario[] = [
       assert.equal((await agent.line("stopped", { run: runId })).why, "lease-lost");
       const next = await stage.begin({ perform: [[{ success: "next" }]] });
       assertOutput(await stage.end(next), "next");
-      assertOutput(await stage.look(runId), "by another way");
+      assertOutput(await stage.get(runId), "by another way");
     },
   },
   {
     name: "lease-ended",
-    says: "When no heartbeat is answered, the handler is stopped at the end of the lease.",
+    guarantee: "When no heartbeat is answered, the handler is stopped at the end of the lease.",
     async play(stage) {
       const agent = await stage.start();
-      const through = stage.wire.beat.each((call) => call.fail("away"));
+      const through = stage.wire.heartbeat.each((call) => call.fail("away"));
       const script = { perform: [[{ await: stage.never }], [{ success: 2 }]] };
       const runId = await stage.begin(script, { timeouts: { heartbeat: shortLease } });
       assert.equal((await agent.line("stopped", { run: runId })).why, "lease-ended");
@@ -257,7 +263,7 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "frozen",
-    says: "The report of an agent that was frozen past its lease is only stored as evidence.",
+    guarantee: "The report of an agent that was frozen past its lease is only stored as evidence.",
     async play(stage) {
       const first = await stage.start();
       const go = stage.file("go");
@@ -283,7 +289,8 @@ export const beating: readonly Scenario[] = [
   },
   {
     name: "deaf",
-    says: "A handler that ignores its cancel costs no slot: its process is replaced, or its agent.",
+    guarantee:
+      "A handler that ignores its cancel costs no slot: its process is replaced, or its agent.",
     notForStubs: "a stub's handler heeds its stop",
     async play(stage) {
       const first = await stage.start({ cancelGraceMs: 500, graceMs: 500 });
@@ -299,10 +306,10 @@ export const beating: readonly Scenario[] = [
       const run = await Promise.race([stage.end(runId), left.then(() => stage.end(runId))]);
       assertOutput(run, 2);
       assert.equal(run.attempts[0]?.outcome, "UNKNOWN");
-      const told = stage.wire.complete.calls.flatMap(({ request }) =>
+      const reported = stage.wire.complete.calls.flatMap(({ request }) =>
         request.results.map(({ outcome }) => outcome?.kind),
       );
-      const lost = told.filter((kind) => kind?.case === "unknown" && kind.value.code !== "");
+      const lost = reported.filter((kind) => kind?.case === "unknown" && kind.value.code !== "");
       assert.deepEqual(
         lost.map((kind) => kind?.case === "unknown" && kind.value.code),
         ["handler-lost"],

@@ -8,20 +8,20 @@ import { createClient } from "@drover/sdk";
 import { type Fact, readBooks } from "./books.ts";
 import { CutShort, createEnding, type Ending } from "./ending.ts";
 import { type Follow, followRuns } from "./follow.ts";
-import { leaveNothing, makePlace, type Place, startDrover, textIn } from "./place.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import { createRemote } from "./remote.ts";
-import type { Deal, Problem, RunSpec, Story } from "./story.ts";
+import type { Problem, RunSpec, Story, StoryParameters } from "./story.ts";
 import { factTable, rateTable, runTable } from "./summary.ts";
-import { failureTable, interventionTable, seconds, verdictLines } from "./tables.ts";
+import { conclusionLines, failureTable, interventionTable, seconds } from "./tables.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
+import { leaveNothing, makeWorkspace, startDrover, textIn, type Workspace } from "./workspace.ts";
 
-export interface Telling {
+export interface StoryRequest {
   readonly name: string;
   readonly story: Story;
   /** Of the story, with `workflow.yaml`, `services.ts` and `agents/`. */
   readonly folder: URL;
-  readonly deal: Deal;
+  readonly parameters: StoryParameters;
   readonly naive: boolean;
   /** An empty database; null: an embedded one. */
   readonly databaseUrl: string | null;
@@ -30,8 +30,8 @@ export interface Telling {
 }
 
 interface Scene {
-  readonly telling: Telling;
-  readonly place: Place;
+  readonly request: StoryRequest;
+  readonly workspace: Workspace;
   readonly processes: Processes;
   readonly timeline: Timeline;
   readonly ending: Ending;
@@ -44,47 +44,47 @@ const limitMs = 60_000;
 /** More for each run that was asked for. */
 const limitPerRunMs = 1_000;
 
-export async function tellStory(telling: Telling): Promise<number> {
-  const { name, story, naive, json, deal } = telling;
+export async function runStory(request: StoryRequest): Promise<number> {
+  const { name, story, naive, json, parameters } = request;
   const startedMs = Date.now();
-  const ending = createEnding(limitMs + limitPerRunMs * (deal.runs ?? 0));
-  const place = makePlace(name, null);
+  const ending = createEnding(limitMs + limitPerRunMs * (parameters.runs ?? 0));
+  const workspace = makeWorkspace(name, null);
   const processes = createProcesses({
-    logFolder: place.logs,
+    logFolder: workspace.logs,
     onLost: (message) => ending.cutShort(message, exitCodes.wrong),
   });
   const timeline = createTimeline(startedMs, "story", (line) => console.log(line));
-  const ledger = join(place.ledgers, `${name}.jsonl`);
-  const scene = { telling, place, processes, timeline, ending, ledger };
+  const ledger = join(workspace.ledgers, `${name}.jsonl`);
+  const scene = { request, workspace, processes, timeline, ending, ledger };
   try {
     console.log(`${story.intro}\n`);
     timeline.head();
-    const playing = naive ? tellNaive(scene) : tell(scene);
-    const told = await Promise.race([playing, ending.never()]);
+    const playing = naive ? playNaively(scene) : playWithDrover(scene);
+    const result = await Promise.race([playing, ending.never()]);
     timeline.flush();
-    console.log(`\n${summary(scene, told)}\nIt took ${seconds(Date.now() - startedMs)}.`);
-    if (json !== null) writeJson(json, scene, told);
-    return told.problems.length === 0 ? exitCodes.right : exitCodes.wrong;
+    console.log(`\n${summary(scene, result)}\nIt took ${seconds(Date.now() - startedMs)}.`);
+    if (json !== null) writeJson(json, scene, result);
+    return result.problems.length === 0 ? exitCodes.right : exitCodes.wrong;
   } catch (error) {
     timeline.flush();
     console.error(`\n${name}: ${error instanceof Error ? error.message : String(error)}`);
     return error instanceof CutShort ? error.exitCode : exitCodes.wrong;
   } finally {
-    await leaveNothing(place, processes);
+    await leaveNothing(workspace, processes);
   }
 }
 
 /** URL of the remote services. */
-async function startServices({ telling, processes }: Scene, ledger: string): Promise<string> {
+async function startServices({ request, processes }: Scene, ledger: string): Promise<string> {
   const { ready } = await processes.startReady({
     name: "services",
-    program: new URL("services.ts", telling.folder),
-    args: ["--ledger", ledger, "--seed", String(telling.deal.seed)],
+    program: new URL("services.ts", request.folder),
+    args: ["--ledger", ledger, "--seed", String(request.parameters.seed)],
   });
   return textIn(ready, "url");
 }
 
-interface Told {
+interface StoryResult {
   /** null: the naive caller has no runs. */
   readonly follow: Follow | null;
   readonly problems: readonly Problem[];
@@ -92,24 +92,24 @@ interface Told {
   readonly naive: readonly Problem[] | null;
 }
 
-async function tell(scene: Scene): Promise<Told> {
+async function playWithDrover(scene: Scene): Promise<StoryResult> {
   const follow = await play(scene);
-  const problems = judge(scene, follow);
-  const { story } = scene.telling;
+  const problems = checkLedger(scene, follow);
+  const { story } = scene.request;
   const naive = story.compares ? await callNaively(scene, `${scene.ledger}.naive`, () => {}) : null;
   return { follow, problems, naive };
 }
 
-async function tellNaive(scene: Scene): Promise<Told> {
+async function playNaively(scene: Scene): Promise<StoryResult> {
   const problems = await callNaively(scene, scene.ledger, scene.timeline.act);
   return { follow: null, problems, naive: null };
 }
 
 async function play(scene: Scene): Promise<Follow> {
-  const { telling, place, processes, timeline, ending } = scene;
-  const { deal } = telling;
+  const { request, workspace, processes, timeline, ending } = scene;
+  const { parameters } = request;
   const [drover, services] = await Promise.all([
-    startDrover(place, processes, telling.databaseUrl),
+    startDrover(workspace, processes, request.databaseUrl),
     startServices(scene, scene.ledger),
   ]);
   const { address } = drover;
@@ -119,7 +119,7 @@ async function play(scene: Scene): Promise<Follow> {
   let follow: Follow | null = null;
 
   async function schedule(runs: readonly RunSpec[]): Promise<Follow> {
-    const text = readFileSync(new URL("workflow.yaml", telling.folder), "utf8");
+    const text = readFileSync(new URL("workflow.yaml", request.folder), "utf8");
     const { name: workflow } = await client.registerWorkflow(text, { signal });
     for (const { run: key, ...spec } of runs)
       await client.schedule({ workflow, key, ...spec }, { signal });
@@ -127,19 +127,27 @@ async function play(scene: Scene): Promise<Follow> {
     const keys = runs.map(({ run }) => run);
     const following = followRuns({ client, runs: keys, onNews: timeline.news, signal });
     follow = following;
-    ending.waitFor(() => tellOpen(following, keys));
+    ending.waitFor(() => describeOpen(following, keys));
     return following;
   }
 
   function start(name: string, program = `agents/${name}-agent.ts`) {
-    const args = ["--address", address, "--services", services, "--seed", String(deal.seed)];
-    return processes.start({ name, program: new URL(program, telling.folder), args });
+    const args = ["--address", address, "--services", services, "--seed", String(parameters.seed)];
+    return processes.start({ name, program: new URL(program, request.folder), args });
   }
 
   try {
     const facts = () => readBooks(scene.ledger);
     const { act } = timeline;
-    await telling.story.play({ ...telling.deal, client, signal, start, schedule, act, facts });
+    await request.story.play({
+      ...request.parameters,
+      client,
+      signal,
+      start,
+      schedule,
+      act,
+      facts,
+    });
     if (follow === null) throw new Error("the story scheduled no run");
     return follow;
   } finally {
@@ -153,18 +161,18 @@ async function callNaively(
   ledger: string,
   act: Timeline["act"],
 ): Promise<readonly Problem[]> {
-  const { deal, story } = scene.telling;
+  const { parameters, story } = scene.request;
   const remote = createRemote({ url: await startServices(scene, ledger) });
-  await story.naive({ ...deal, remote, signal: scene.ending.signal, act });
-  return story.judge(readBooks(ledger), null, deal);
+  await story.naive({ ...parameters, remote, signal: scene.ending.signal, act });
+  return story.check(readBooks(ledger), null, parameters);
 }
 
-function tellOpen(follow: Follow, keys: readonly string[]): string {
+function describeOpen(follow: Follow, keys: readonly string[]): string {
   const open = keys.filter((run) => follow.details().get(run)?.run.ended !== true);
   return `${open.length} runs have not ended: ${open.slice(0, 5).join(", ")}`;
 }
 
-function judge({ telling, ledger }: Scene, follow: Follow): readonly Problem[] {
+function checkLedger({ request, ledger }: Scene, follow: Follow): readonly Problem[] {
   const states = new Map(
     [...follow.details()].map(
       ([
@@ -175,21 +183,27 @@ function judge({ telling, ledger }: Scene, follow: Follow): readonly Problem[] {
       ]) => [run, state],
     ),
   );
-  return telling.story.judge(readBooks(ledger), states, telling.deal);
+  return request.story.check(readBooks(ledger), states, request.parameters);
 }
 
-function summary(scene: Scene, { follow, problems, naive }: Told): string {
-  const { story } = scene.telling;
+function summary(scene: Scene, { follow, problems, naive }: StoryResult): string {
+  const { story } = scene.request;
   const facts: readonly Fact[] = readBooks(scene.ledger);
-  const verdict = verdictLines(problems, story.right).join("\n");
-  if (follow === null) return [factTable(facts), verdict].join("\n\n");
+  const conclusion = conclusionLines(problems, story.right).join("\n");
+  if (follow === null) return [factTable(facts), conclusion].join("\n\n");
   const details = follow.details();
   const tables = [runTable(details), failureTable(details, story.meanings)];
   const rates = naive === null ? [] : [rateTable(details.size, { drover: problems, naive })];
-  return [...tables, interventionTable(details), factTable(facts), ...rates, verdict].join("\n\n");
+  return [...tables, interventionTable(details), factTable(facts), ...rates, conclusion].join(
+    "\n\n",
+  );
 }
 
-function writeJson(path: string, { ledger }: Scene, { follow, problems, naive }: Told): void {
+function writeJson(
+  path: string,
+  { ledger }: Scene,
+  { follow, problems, naive }: StoryResult,
+): void {
   const runs = [...(follow?.details() ?? [])].map(([key, details]) => ({ key, ...details }));
   const report = { problems, naive, runs, facts: readBooks(ledger) };
   const bigints = (_: string, value: unknown) =>

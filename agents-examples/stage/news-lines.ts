@@ -5,7 +5,7 @@
 import type { Attempt, RunDetails, Step } from "@drover/sdk";
 import type { News } from "./follow.ts";
 
-export interface Told {
+export interface NewsLine {
   readonly who: string;
   readonly text: string;
   readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
@@ -14,12 +14,12 @@ export interface Told {
 /** Rules by which time goes on as it was said before. */
 const asExpected = new Set(["backoff", "settle", "timer"]);
 /** Said in the supervisor's own words, which say more. */
-const toldBySupervisor = new Set(["drover.lost", "drover.callback"]);
+const reportedBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
-export function tell(news: News): Told | null {
+export function describe(news: News): NewsLine | null {
   switch (news.kind) {
     case "attempt":
-      return tellAttempt(news.attempt, news.details);
+      return describeAttempt(news.attempt, news.details);
     case "intervention": {
       const { rule, stepId, saw, did, dueTime, actedTime } = news.intervention;
       if (asExpected.has(rule)) return null;
@@ -56,14 +56,14 @@ export function tell(news: News): Told | null {
       };
     }
     case "ended":
-      return tellEnd(news.details);
+      return describeEnd(news.details);
   }
 }
 
-function tellAttempt(attempt: Attempt, details: RunDetails): Told | null {
+function describeAttempt(attempt: Attempt, details: RunDetails): NewsLine | null {
   const { stepId, kind, agentId, outcome, failure, source } = attempt;
-  if (source === "ANSWER" || toldBySupervisor.has(failure?.code ?? "")) return null;
-  if (kind === "VERIFY") return tellVerify(attempt);
+  if (source === "ANSWER" || reportedBySupervisor.has(failure?.code ?? "")) return null;
+  if (kind === "VERIFY") return describeVerify(attempt);
   const who = agentId === "" ? "scheduler" : agentId;
   const undoing = kind === "COMPENSATE";
   const what = undoing ? `undoing ${stepId}` : stepId;
@@ -108,7 +108,7 @@ function isSetback({ stepId, fence, failure }: Attempt, than: Attempt): boolean 
   return stepId === than.stepId && fence < than.fence && failure !== null;
 }
 
-function tellVerify({ stepId, agentId: who, outcome, failure }: Attempt): Told {
+function describeVerify({ stepId, agentId: who, outcome, failure }: Attempt): NewsLine {
   if (outcome === "SUCCESS") return { who, text: `${stepId} verified: effect found`, tone: "good" };
   if (outcome === "FAILURE")
     return { who, text: `${stepId} verified: no effect → again`, tone: "rescue" };
@@ -151,7 +151,7 @@ function nextOf(attempt: Attempt, details: RunDetails): string {
   return isOver && (step?.strategy ?? 0) > 0 ? " → fallback" : "";
 }
 
-function tellEnd({ run, attempts, escalations }: RunDetails): Told {
+function describeEnd({ run, attempts, escalations }: RunDetails): NewsLine {
   const who = "scheduler";
   const took = timeBetween(run.createdTime, run.endedTime);
   switch (run.state) {

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { stopAbandonedPostgres } from "@drover/dev-postgres/postgres.ts";
 import type { Processes } from "./processes.ts";
 
-export interface Place {
+export interface Workspace {
   readonly folder: string;
   readonly database: string;
   readonly logs: string;
@@ -18,7 +18,7 @@ export interface Place {
 }
 
 /** `dataDir` null: a fresh temporary folder, named after the story. */
-export function makePlace(story: string, dataDir: string | null): Place {
+export function makeWorkspace(story: string, dataDir: string | null): Workspace {
   const folder = dataDir === null ? makeTemporary(story) : resolve(dataDir);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new Error(`--data-dir: ${folder} is not empty; remove it, or name a new folder`);
@@ -52,7 +52,7 @@ export interface Drover {
 
 /** `databaseUrl` null: on an embedded PostgreSQL. `trace`: where traces go; null: nowhere. */
 export async function startDrover(
-  place: Place,
+  workspace: Workspace,
   processes: Processes,
   databaseUrl: string | null,
   trace: string | null = null,
@@ -62,7 +62,7 @@ export async function startDrover(
   const { ready } = await processes.startReady({
     name: "server",
     program: new URL("./server-process.ts", import.meta.url),
-    args: ["--data-dir", place.database, ...url, ...traces],
+    args: ["--data-dir", workspace.database, ...url, ...traces],
   });
   return {
     address: textIn(ready, "address"),
@@ -71,11 +71,12 @@ export async function startDrover(
 }
 
 /** Stops all that runs and removes what need not stay; may be called at any time. */
-export async function leaveNothing(place: Place, processes: Processes): Promise<void> {
+export async function leaveNothing(workspace: Workspace, processes: Processes): Promise<void> {
   await processes.stopAll();
   // Only a server that was killed leaves its database running.
-  if (existsSync(join(place.database, "postgres"))) await stopAbandonedPostgres(place.database);
-  place.leave();
+  if (existsSync(join(workspace.database, "postgres")))
+    await stopAbandonedPostgres(workspace.database);
+  workspace.leave();
 }
 
 /** A text in the line by which a process says that it is ready. */

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { createRemote, type Remote } from "./remote.ts";
 
-export interface AgentPlace {
+export interface AgentSettings {
   /** host:port of the Drover server. */
   readonly address: string;
   readonly remote: Remote;
@@ -11,7 +11,7 @@ export interface AgentPlace {
 }
 
 /** From `--address HOST:PORT --services URL --seed N`. */
-export function readAgentPlace(): AgentPlace {
+export function readAgentSettings(): AgentSettings {
   const { values } = parseArgs({
     options: {
       address: { type: "string" },
