@@ -89,7 +89,7 @@ async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { interval: 20, timeout: 20_000 }).toBe(true);
 }
 
-/** Another program that starts the server, says where it is, and goes on without end. */
+/** Another program that starts the server, prints where it is, and goes on without end. */
 async function startElsewhere(): Promise<{ child: ChildProcess; connectionString: string }> {
   const program = `
     import { createEmbeddedPostgres } from ${JSON.stringify(launcher)};
@@ -177,7 +177,7 @@ describe("an embedded PostgreSQL", () => {
     expect(existsSync(halfMade)).toBe(false);
   });
 
-  test("says what PostgreSQL said when it refuses to start", async () => {
+  test("prints what PostgreSQL printed when it refuses to start", async () => {
     await expect(open({ settings: { shared_buffers: "lots" } }).start()).rejects.toThrow(
       /PostgreSQL did not start[\s\S]*invalid value for parameter "shared_buffers"/,
     );
@@ -262,7 +262,7 @@ describe("the programs from npm", () => {
     expect(readdirSync(join(dataDir, "programs")).join()).toContain("native-");
   });
 
-  test("are missing for other systems, and the error says what to do", () => {
+  test("are missing for other systems, and the error names what to do", () => {
     expect(() => findPackage("darwin-arm64")).toThrow(/darwin-arm64.*Set DATABASE_URL/);
   });
 });

@@ -115,7 +115,7 @@ describe("a migration whose table another session holds", () => {
   });
   afterEach(() => holder.end());
 
-  /** Somebody waits for a lock on the table. */
+  /** A session waits for a lock on the table. */
   const untilWaiting = () =>
     expect
       .poll(
@@ -141,7 +141,7 @@ describe("a migration whose table another session holds", () => {
     expect(await applied).toEqual({ applied: ["0002_wool.sql"] });
   });
 
-  test("gives up at last, keeps nothing, and says who is to be looked for", async () => {
+  test("gives up at last, stores nothing, and names the session to find", async () => {
     const options = { folder, lockMs: 5, lockTries: 3 };
     await expect(migrate(database.connectionString, options)).rejects.toThrow(
       /0002_wool\.sql needs a lock that another session holds.*pg_stat_activity.*drover migrate/,
@@ -237,7 +237,7 @@ describe("the schema written from the catalogue", () => {
     expect(await dumpOf(dump)).toBe(dump);
   });
 
-  test("tells of columns, constraints, storage, partitions, indexes and views", async () => {
+  test("lists columns, constraints, storage, partitions, indexes and views", async () => {
     const dump = await dumpOf(everything);
     for (const line of [
       'name text collate "C" not null',
@@ -263,7 +263,7 @@ describe("the schema written from the catalogue", () => {
     expect(await dumpOf(`${everything} set search_path = pg_catalog;`)).toBe(dump);
   });
 
-  test("is kept beside the migrations: after a change, run npm run schema", async () => {
+  test("is stored beside the migrations: after a change, run npm run schema", async () => {
     const stored = readFileSync(join(import.meta.dirname, "../../migrations/schema.sql"), "utf8");
     const migrated = await createTestDatabase();
     const session = new Client({ connectionString: migrated.connectionString });

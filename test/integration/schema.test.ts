@@ -100,7 +100,7 @@ describe("another schema than drover", () => {
     await client.query(`select "table".schedule('default', 'one')`);
   });
 
-  test("is made by drover migrate and run by a server, each told of it", async () => {
+  test("is made by drover migrate and run by a server, each given it", async () => {
     const { connectionString: url } = database;
     const migrated = await drover(["migrate", "--database-url", url, "--database-schema", OTHER]);
     expect(migrated).toMatchObject({ code: 0, stdout: "applied  0001_init.sql\n" });
@@ -147,7 +147,7 @@ describe("two Drovers in one database", () => {
     expect(rows.map(({ id }) => id)).toEqual(ids);
   });
 
-  test("hear nothing of what the other tells its servers", async () => {
+  test("receive nothing of what the other notifies its servers of", async () => {
     const { connectionString } = database;
     const received: Record<string, number[]> = { [DATABASE_SCHEMA]: [], [OTHER]: [] };
     const sessions = [];
@@ -268,7 +268,7 @@ describe("a role without rights on public", () => {
     expect(await pendingMigrations(url, { folder: MIGRATIONS })).toEqual([]);
   });
 
-  test("is told what to ask for, if it may not make one", async () => {
+  test("gets what to ask for, if it may not make one", async () => {
     await expect(migrate(url, { folder: MIGRATIONS })).rejects.toThrow(
       /may not make the schema drover.*permission denied.*'create schema drover authorization ROLE'/,
     );

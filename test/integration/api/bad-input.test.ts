@@ -192,7 +192,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
     ]);
   });
 
-  test("a moment outside the calendar", async () => {
+  test("a time outside the calendar", async () => {
     const answer = await grpc.unary(scheduler.listRuns, {
       filter: { createdAfter: { seconds: 2n ** 62n } },
     });
@@ -316,7 +316,7 @@ describe("payloads", () => {
     ]);
   });
 
-  test("JSON that ends too early says so", async () => {
+  test("JSON that ends too early is reported as such", async () => {
     expect((await scheduleWith('{"a":[1')).message).toContain("it ends too early, after 7");
   });
 

@@ -167,7 +167,8 @@ describe("Complete", () => {
     });
     expect(digests[0]).toBe(digests[1]);
     expect(digests[0]).not.toBe(digests[2]);
-    // Kept with attempts for as long as they are: it must not change from one version to the next.
+    // Stored with attempts for as long as they are: it must not change from one version to the
+    // next.
     const bytes = Buffer.from("120b0a0466756c6c1201611801", "hex");
     const digest = createHash("sha256").update(bytes).digest("hex");
     expect(digests[0]).toBe(digest.slice(0, 32));
@@ -269,7 +270,7 @@ describe("Heartbeat", () => {
     });
   });
 
-  test("without reports it still says that the agent lives, and names lost polls", async () => {
+  test("without reports it still reports that the agent lives, and names lost polls", async () => {
     const seen: SessionHeartbeatRequest[] = [];
     world.dispatcher.heartbeat = async (request) => {
       seen.push(request);

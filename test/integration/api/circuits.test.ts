@@ -44,7 +44,7 @@ type Ask = <M extends Parameters<GrpcClient["unary"]>[0]>(
   request: MessageInitShape<M["input"]>,
 ) => Promise<MessageShape<M["output"]>>;
 
-test("a circuit that is opened by hand says by whom and why, until that is taken back", async () => {
+test("a circuit that is opened by hand has who opened it and why, until that is taken back", async () => {
   const { circuit } = await answerTo(setCircuit, { ...OPEN, why: "it leaks" });
   expect(circuit).toMatchObject({ queue: "bank", task: "pay", agentId: "", setBy: "ada" });
   expect(circuit).toMatchObject({ setting: CircuitSetting.OPEN, why: "it leaks" });
@@ -123,7 +123,7 @@ test("agents and versions are cordoned, listed and let go", async () => {
   expect((await answerTo(listCordons, {})).cordons).toHaveLength(1);
 });
 
-test("a cordon says of whom", async () => {
+test("a cordon names its agents", async () => {
   const { reason } = await grpc.unary(cordonAgent, { by: "ada" });
   expect(reason).toBe("INVALID_REQUEST");
 });

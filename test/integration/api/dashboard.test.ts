@@ -1,4 +1,4 @@
-// The dashboard's files: where they are, what a browser may do with them, and what is said when
+// The dashboard's files: where they are, what a browser may do with them, and what is answered when
 // there are none.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -75,7 +75,7 @@ describe("the pages", () => {
     expect(String(body)).toContain("<title>Drover</title>");
   });
 
-  test("an address that is no page's is 404, which a browser is told by the dashboard", async () => {
+  test("an address that is no page's is 404, which the dashboard shows to a browser", async () => {
     const page = await ask("/no-such", { headers: browser });
     expect([page.status, String(page.body)]).toEqual([404, expect.stringContaining("<title>")]);
     const program = await ask("/no-such");
@@ -143,7 +143,7 @@ describe("what a browser may do with them", () => {
   });
 });
 
-test("a server whose dashboard is not built says so, and how to build it", async () => {
+test("a server whose dashboard is not built answers that, and how to build it", async () => {
   const of = await startWorld({ dashboard: join(folder, "not-there") });
   try {
     const { status, body } = await ask("/", { of });

@@ -37,7 +37,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** `buf curl` with no schema but what the server tells it. */
+/** `buf curl` with no schema but what the server publishes. */
 async function bufCurl(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const buf = [
     `${root}node_modules/.bin/buf`,
@@ -125,7 +125,7 @@ describe("a client without any schema", () => {
     expect(info).toMatchObject({ reason: "RUN_NOT_FOUND", domain: "drover" });
   });
 
-  test("is told of a symbol that is not there", async () => {
+  test("gets an error for a symbol that is not there", async () => {
     const { code, err } = await bufCurl("--data", "{}", url("/drover.v1.Nothing/Call"));
     expect(code).not.toBe(0);
     expect(err).toContain("drover.v1.Nothing");
@@ -141,7 +141,7 @@ describe("health", () => {
     },
   );
 
-  test("of a service that is not here is NOT_FOUND, and its watch says SERVICE_UNKNOWN", async () => {
+  test("of a service that is not here is NOT_FOUND, and its watch reports SERVICE_UNKNOWN", async () => {
     const service = "drover.v1.Nothing";
     const answer = await grpc.unary(Health.method.check, { service });
     expect(answer).toMatchObject({ code: 5, reason: "" });
@@ -173,11 +173,11 @@ describe("pages for probes", () => {
     return [response.status, await response.text()] as const;
   };
 
-  test("/healthz says that the process lives, and that it is well", async () => {
+  test("/healthz reports that the process lives, and that it is well", async () => {
     expect(await get("/healthz")).toEqual([200, '{"status":"ok","reasons":[]}\n']);
   });
 
-  test("/readyz asks the store, and does not tell what it heard", async () => {
+  test("/readyz asks the store, and does not pass on the answer", async () => {
     expect(await get("/readyz?verbose")).toEqual([200, "ready\n"]);
     const { ready } = world.store;
     world.store.ready = () => Promise.reject(new Error("password=hunter2"));

@@ -28,7 +28,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Polls park until their signal is aborted, then end as `ending` says. */
+/** Polls park until their signal is aborted, then end with `ending`. */
 function parkPolls(ending: () => PollAnswer = nothingCame) {
   const parked: PollEnds[] = [];
   let wake = () => {};
@@ -84,7 +84,7 @@ describe("a drain", () => {
     expect(parked.map(({ gone }) => gone.aborted)).toEqual([false]);
   });
 
-  test("waits for calls in flight, refuses new ones, and says NOT_SERVING meanwhile", async () => {
+  test("waits for calls in flight, refuses new ones, and reports NOT_SERVING meanwhile", async () => {
     const began = signal();
     const go = signal();
     const { findRun } = world.reads;

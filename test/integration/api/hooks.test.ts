@@ -144,7 +144,7 @@ describe("Schedule", () => {
       notify: { hook: "ops", ...notify },
     });
 
-  test("names who is told of the end, and where", async () => {
+  test("names who is notified of the end, and where", async () => {
     const named: unknown[] = [];
     world.scheduler.schedule = async ({ notify }) => {
       named.push(notify);
@@ -161,7 +161,7 @@ describe("Schedule", () => {
   test.for<[object, string]>([
     [{ hook: "" }, "notify.hook"],
     [{ url: "gopher://there" }, "notify.url"],
-  ])("refuses to tell %j", async ([notify, path]) => {
+  ])("refuses to notify %j", async ([notify, path]) => {
     const { reason, fields } = await start(notify);
     expect(reason).toBe("INVALID_REQUEST");
     expect(fields.map(([field]) => field)).toEqual([path]);

@@ -278,7 +278,7 @@ describe("more polls than may wait", () => {
 });
 
 describe("the port", () => {
-  test("is told apart by its first bytes, however they are cut", async () => {
+  test("is recognized by its first bytes, however they are cut", async () => {
     const socket = connect(world.port, "127.0.0.1");
     for (const part of ["P", "O", "ST /healthz HTTP/1.1\r\nHost: x\r\nconnection: close\r\n\r\n"])
       await new Promise<void>((sent) => {
@@ -297,7 +297,7 @@ describe("the port", () => {
     expect(text).toContain("200 OK");
   });
 
-  test("cuts a connection that says too little for too long", async () => {
+  test("cuts a connection that sends too little for too long", async () => {
     const due: (() => void)[] = [];
     const clock = {
       ...systemClock,
@@ -318,7 +318,7 @@ describe("the port", () => {
     await restart({});
   });
 
-  test("bears connections that come and go without a word", async () => {
+  test("bears connections that come and go without a byte", async () => {
     for (const bytes of ["", "PR", "\x00\x01\x02\x03"]) {
       const socket = connect(world.port, "127.0.0.1");
       socket.on("error", () => {});
@@ -340,7 +340,7 @@ describe("the port", () => {
   const options = { port: 0, connectionsMax: 10, ...closed };
 
   test.each(["0.0.0.0", "::", "192.168.1.5", "example.org", "1270.0.0.1"])(
-    "refuses to listen on %s without identities, and says how to allow it",
+    "refuses to listen on %s without identities, and prints how to allow it",
     (host) => {
       expect(() => createPort({ ...options, host }, deps)).toThrow(/--insecure-no-auth/);
     },

@@ -185,7 +185,7 @@ describe("ResolveEscalation", () => {
     expect(answer?.escalation?.answer?.byVerified).toBe(false);
   });
 
-  test("again is OK, and says that it was needless", async () => {
+  test("again is OK, and reports that it was needless", async () => {
     takes(refused);
     show(answered);
     expect((await grpc.unary(resolveEscalation, request)).answer?.repeated).toBe(true);
@@ -289,7 +289,7 @@ describe("claiming an escalation", () => {
     });
   });
 
-  test("that is closed says what closed it", async () => {
+  test("that is closed has what closed it", async () => {
     world.store.claimEscalation = async () => ({ by: null });
     detailed({ closedAt: 1, closedBy: "a late report" });
     expect(await grpc.unary(claimEscalation, request)).toMatchObject({

@@ -1,4 +1,4 @@
-// What operators look at, over gRPC: pages, filters, and what is refused.
+// What operators read, over gRPC: pages, filters, and what is refused.
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -98,7 +98,7 @@ describe("agents", () => {
     expect(reason).toBe("PAGE_TOKEN_INVALID");
   });
 
-  test("are shown by their session, and one that is not there is not found", async () => {
+  test("are found by their session, and one that is not there is not found", async () => {
     await world.markAgents("here:1", [seen(1)]);
     const { agent, tasks } = await answerTo(getAgent, { session: bytesOf(1) });
     expect(agent).toMatchObject({ id: "hotel", held: 0 });
@@ -111,7 +111,7 @@ describe("agents", () => {
     expect(reason).toBe("AGENT_NOT_FOUND");
   });
 
-  test("tell why they get nothing new: their cordons, and circuits that are open", async () => {
+  test("list why they get nothing new: their cordons, and circuits that are open", async () => {
     await world.markAgents("here:1", [seen(1), { ...seen(2), agentVersion: "2" }]);
     const { cordonAgent } = world.scheduler;
     const cordon = { namespaceId: stored.namespaceId, by: "ada", why: "slow" };
@@ -138,7 +138,7 @@ describe("agents", () => {
   test.for<[string, object, string]>([
     ["a session of too few bytes", { session: new Uint8Array(15) }, "session"],
     ["a namespace of a hostile name", { namespace: "a b", session: SESSION }, "namespace"],
-  ])("are not shown by %s", async ([, request, path]) => {
+  ])("are not listed by %s", async ([, request, path]) => {
     const { reason, fields } = await grpc.unary(getAgent, request);
     expect(reason).toBe("INVALID_REQUEST");
     expect(fields.map(([field]) => field)).toEqual([path]);
@@ -164,7 +164,7 @@ describe("partitions", () => {
     ["a minute, if it is told so", { overdueMs: 60_000 }, [4]],
     ["a second, if it is told so", { overdueMs: 1_000 }, [2, 3, 4]],
   ])(
-    "are late for a server where nobody watches, or by more than %s",
+    "are late for a server where no supervisor watches, or by more than %s",
     async ([, settings, late]) => {
       grpc.close();
       await world.close();
@@ -214,7 +214,7 @@ describe("partitions", () => {
     expect(lateRegions[0]).toMatchObject({ partitions: 256, overdue: 1, lag: { seconds: 9n } });
   });
 
-  test("have supervisors only where somebody has joined", async () => {
+  test("have supervisors only where a server has joined", async () => {
     expect((await answerTo(listSupervisors, {})).supervisors).toEqual([]);
   });
 });
@@ -277,7 +277,7 @@ describe("interventions", () => {
     attempt: n,
   });
 
-  test("are told with their run and step, and the next page begins behind the last", async () => {
+  test("are listed with their run and step, and the next page begins behind the last", async () => {
     const asked: unknown[] = [];
     world.store.operators = {
       ...world.store.operators,
@@ -333,13 +333,13 @@ describe("interventions", () => {
 });
 
 describe("the whole", () => {
-  test("has what needs a person: not a region that nobody watches and nobody uses", async () => {
+  test("has what needs a person: not a region that no server watches and no run uses", async () => {
     const overview = await answerTo(getOverview, {});
     expect(overview).toMatchObject({ openEscalations: 0, unservedTasks: [], pausedQueues: [] });
     expect(overview).toMatchObject({ latePartitions: [], lateRegions: [] });
   });
 
-  test("calls nothing unserved before the servers could tell who asks for it", async () => {
+  test("calls nothing unserved before the servers could publish who polls for it", async () => {
     const { operators } = world.store;
     const orphan = { task: "charge", agentVersion: null, polledAt: null };
     world.store.operators = {
@@ -376,7 +376,7 @@ describe("the whole", () => {
 });
 
 describe("one queue", () => {
-  test("that nobody has named is an empty one", async () => {
+  test("that no call has named is an empty one", async () => {
     const { queue, tasks } = await answerTo(getQueue, { queue: "later" });
     expect(queue).toMatchObject({ name: "later", depth: 0, leased: 0, agents: 0 });
     expect(queue?.oldestTime).toBeUndefined();

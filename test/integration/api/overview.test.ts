@@ -91,12 +91,12 @@ test("runs that failed do not vanish behind a thousand younger ones that complet
     { state: "RUN_STATE_COMPLETED", count: GOOD },
     { state: "RUN_STATE_FAILED", count: FAILED },
   ]);
-  // What drover status says of open runs is what the overview says.
+  // What drover status prints of open runs is what the overview has.
   const { body: cluster } = await callJson(server.address, "OperatorService/GetClusterInfo", {});
   expect(listAt(cluster, "openRuns")).toEqual([{ state: "RUN_STATE_RUNNING", count: 1 }]);
 });
 
-test("an earlier minute keeps what was counted in it, added up by housekeeping or not", async () => {
+test("an earlier minute retains what was counted in it, added up by housekeeping or not", async () => {
   const database = new pg.Client({ connectionString: server.connectionString });
   await database.connect();
   const earlier = "date_bin('1 minute', now(), timestamptz 'epoch') - interval '10 minutes'";

@@ -41,7 +41,7 @@ type Ask = <M extends Parameters<GrpcClient["unary"]>[0]>(
 ) => Promise<MessageShape<M["output"]>>;
 
 describe("a queue", () => {
-  test("that is paused says since when and why, until it is resumed", async () => {
+  test("that is paused has since when and why, until it is resumed", async () => {
     const asked = { queue: "bank", reason: "the bank is down" };
     const { queue } = await answerTo(pauseQueue, asked);
     expect(queue).toMatchObject({ name: "bank", depth: 0, leased: 0 });
@@ -109,7 +109,7 @@ describe("a queue", () => {
 });
 
 describe("a namespace", () => {
-  test("that is paused is said to be with its queues, until it is resumed", async () => {
+  test("that is paused is listed so with its queues, until it is resumed", async () => {
     const { pause } = await answerTo(pauseNamespace, { reason: "moving" });
     expect(pause).toMatchObject({ reason: "moving" });
     expect((await answerTo(pauseNamespace, { reason: "because" })).pause).toEqual(pause);
@@ -151,7 +151,7 @@ describe("a workflow", () => {
 describe("a pin", () => {
   const of = { queue: "bank", workflow: "holiday" };
 
-  test("is shown with the queue until it is taken back", async () => {
+  test("is listed with the queue until it is taken back", async () => {
     const { pins } = await answerTo(pinQueue, { ...of, agentVersion: "2.1" });
     expect(pins).toMatchObject([{ workflow: "holiday", version: 0, agentVersion: "2.1" }]);
     const since = pins[0]?.pinnedTime;

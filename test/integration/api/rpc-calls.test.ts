@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe("over native gRPC", () => {
-  test("RegisterWorkflow stores a definition and says its version", async () => {
+  test("RegisterWorkflow stores a definition and answers its version", async () => {
     const seen: unknown[] = [];
     world.scheduler.registerWorkflow = async (namespace, definition, keepDefault) => {
       seen.push(namespace.name, definition, keepDefault);
@@ -125,7 +125,7 @@ describe("over native gRPC", () => {
     expect(nameless).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
   });
 
-  test("GetRun tells which run it does again, and which steps it keeps", async () => {
+  test("GetRun has which run it does again, and which steps it reuses", async () => {
     const rerunOf = { runId: "r0", from: "hotel" };
     world.reads.runDetail = async () =>
       runDetail({ run: runRecord({ rerunOf }), kept: new Map([[0, "r0"]]) });
@@ -150,7 +150,7 @@ describe("over native gRPC", () => {
     expect(zero).toMatchObject({ code: 3, reason: "INVALID_REQUEST" });
   });
 
-  test("GetWorkflow and ListWorkflows tell versions and their open runs when they are asked", async () => {
+  test("GetWorkflow and ListWorkflows list versions and their open runs when they are asked", async () => {
     const seven = { version: 3, openRuns: 7 };
     const plain = await grpc.unary(scheduler.getWorkflow, { name: "holiday" });
     expect(plain.answer?.versions).toEqual([]);
@@ -228,7 +228,7 @@ describe("over native gRPC", () => {
     expect(watch.messages[0]?.run?.input).toBeUndefined();
   });
 
-  test("CancelRun says how, why, and what the run is then", async () => {
+  test("CancelRun answers how, why, and what the run is then", async () => {
     const seen: unknown[] = [];
     world.scheduler.command = async (run, event) => {
       seen.push(run, event);

@@ -206,7 +206,7 @@ export async function postJson(
   return readConnect(response);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the JSON of an answer, looked at by tests
+// biome-ignore lint/suspicious/noExplicitAny: the JSON of an answer, read by tests
 export type Json = any;
 
 export async function readConnect(response: Response) {

@@ -1,6 +1,6 @@
 // A server of the edge alone, on a real port, in front of scripted twins of scheduler, dispatch and
-// store. What is not scripted is kept in memory, or where a test says so in a database: lists,
-// tokens and what operators look at are there alone. Clients for both transports stand in
+// store. What is not scripted is stored in memory, or where a test asks for it in a database:
+// lists, tokens and what operators read are there alone. Clients for both transports stand in
 // rpc-clients.ts.
 
 import { randomBytes } from "node:crypto";
@@ -45,7 +45,7 @@ export interface World {
   readonly reads: Mutable<Reads>;
   readonly lists: Mutable<Lists>;
   readonly store: Mutable<RpcServerDeps["store"]>;
-  /** What the servers of the namespace have told of agents. */
+  /** What the servers of the namespace have published of agents. */
   readonly markAgents: EngineStore["markAgents"];
   readonly logged: string[];
   readonly server: RpcServer;
@@ -60,7 +60,7 @@ export interface WorldOptions {
   readonly overdueMs?: number;
   /** The folder of a dashboard; left out: none is served. */
   readonly dashboard?: string;
-  /** Left out: memory, and nobody asks for what only a database keeps. */
+  /** Left out: memory, and no test asks for what only a database stores. */
   readonly stored?: StoredNamespace;
 }
 
@@ -230,7 +230,7 @@ function schedulerStub(
   };
 }
 
-/** Where a world keeps what is not scripted: in a namespace that it calls "default". */
+/** Where a world stores what is not scripted: in a namespace that it calls "default". */
 export interface StoredNamespace {
   readonly store: Store;
   readonly namespaceId: number;
@@ -242,7 +242,7 @@ export async function inNewNamespace(store: Store): Promise<StoredNamespace> {
   return { store, namespaceId };
 }
 
-/** Nobody listens there: whatever is asked of it fails. */
+/** No server listens there: whatever is asked of it fails. */
 function withoutDatabase(): StoredNamespace {
   const nowhere = createPostgresStore({
     connectionString: "postgres://127.0.0.1:1/none",
@@ -389,7 +389,7 @@ export async function startWorld({
   return { ...seen, server, host, port, close } as World;
 }
 
-/** No run has ended, and nobody lists what was refused. */
+/** No run has ended, and no call lists what was refused. */
 const triggersStub: RpcServerDeps["triggers"] = {
   compile: createMappings(),
   factsOfEnd: () => Promise.reject(new Error("no run has ended")),

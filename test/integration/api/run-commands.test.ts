@@ -1,4 +1,4 @@
-// What callers say to a run, and how each answer of the scheduler is put in the contract's words.
+// What callers send to a run, and how each answer of the scheduler is put in the contract's terms.
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { DecisionKind, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -55,7 +55,7 @@ beforeEach(() => {
 });
 
 describe("commands", () => {
-  test("pause and resume say why, and what the run is then", async () => {
+  test("pause and resume take a reason, and answer what the run is then", async () => {
     const paused = await grpc.unary(pauseRun, { run, reason: "storm" });
     expect(paused.answer?.run?.runId).toBe(RUN_ID);
     await grpc.unary(resumeRun, { run, reason: "calm" });
@@ -103,7 +103,7 @@ describe("Signal", () => {
     ]);
   });
 
-  test("says when it was kept before", async () => {
+  test("reports when it was stored before", async () => {
     answer = { kind: "repeated" };
     expect((await grpc.unary(signal, request)).answer?.repeated).toBe(true);
   });
@@ -130,7 +130,7 @@ describe("Signal", () => {
     expect((await grpc.unary(signal, { ...request, name })).message).toContain(expected);
   });
 
-  test("beyond what a run keeps is SIGNAL_LIMIT, which no repeat helps", async () => {
+  test("beyond what a run stores is SIGNAL_LIMIT, which no repeat helps", async () => {
     answer = { kind: "full", limit: 1_000 };
     expect(await grpc.unary(signal, request)).toMatchObject({
       code: 8,
@@ -144,7 +144,7 @@ describe("Signal", () => {
 describe("Decide", () => {
   const request = { run, stepId: "release", approver: "ann", decision: DecisionKind.APPROVE };
 
-  test("hands on who says what, and who asked for the run", async () => {
+  test("hands on who decides what, and who asked for the run", async () => {
     const { findRun } = world.reads;
     world.reads.findRun = async () => runRecord({ labels: { requester: "bob" } });
     const form = { body: { case: "json" as const, value: "{}" } };
@@ -174,7 +174,7 @@ describe("Decide", () => {
     ]);
   });
 
-  test("does not know who asked for a run that does not say", async () => {
+  test("does not know who asked for a run without a requester", async () => {
     await grpc.unary(decide, request);
     expect(received[0]?.[1]).toMatchObject({ approved: true, requester: null, form: null });
   });
@@ -208,7 +208,7 @@ describe("CompleteDeferred", () => {
   const success = { case: "success" as const, value: {} };
   const secretDigest = createHash("sha256").update(Buffer.from(SECRET, "hex")).digest("hex");
 
-  test("finds the attempt by its token alone, and says what its agent could have said", async () => {
+  test("finds the attempt by its token alone, and reports what its agent could have reported", async () => {
     const failed = {
       case: "failed" as const,
       value: { code: "declined", failureClass: FailureClass.PERMANENT, noEffect: true },
@@ -241,7 +241,7 @@ describe("CompleteDeferred", () => {
     ]);
   });
 
-  test("says when the same was reported before", async () => {
+  test("answers when the same was reported before", async () => {
     answer = { kind: "repeated" };
     const request = { callbackToken: callbackToken(), outcome: success };
     expect((await grpc.unary(completeDeferred, request)).answer?.repeated).toBe(true);

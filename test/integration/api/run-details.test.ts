@@ -235,7 +235,7 @@ describe("GetRun", () => {
       AttemptSource.ENGINE,
       AttemptSource.ANSWER,
     ]);
-    // The run has a verdict: only what runs last will still begin.
+    // The run has a stop reason: only what runs last will still begin.
     expect(answer?.steps.map(({ state }) => state).slice(2)).toEqual([
       StepState.CANCELLED,
       StepState.CANCELLED,

@@ -26,7 +26,7 @@ const ended = runRecord({
   endedAt: 1_700_000_100_000,
 });
 
-/** Time stands still; a tick is ten seconds, and fires every timer that is set. */
+/** Time does not advance; a tick is ten seconds, and fires every timer that is set. */
 function handClock(): Clock & { tick(): void } {
   let nowMs = 0;
   let due: (() => void)[] = [];
@@ -334,7 +334,7 @@ describe("WatchRun", () => {
     expect(final.messages).toHaveLength(1);
   });
 
-  test("sees a grant, which moves no version, with the next beat", async () => {
+  test("sees a grant, which moves no version, with the next poll tick", async () => {
     const ready = step({
       forward: {
         kind: "READY",
@@ -397,7 +397,7 @@ describe("WaitRun", () => {
     expect(await wait).toMatchObject({ code: 0, answer: { ended: false } });
   });
 
-  test("with a wait of 0 looks once", async () => {
+  test("with a wait of 0 polls once", async () => {
     world.scheduler.runChange = () => Promise.reject(new Error("waited"));
     const { answer } = await grpc.unary(waitRun, { run, wait: {} });
     expect(answer).toMatchObject({ ended: false });

@@ -41,7 +41,7 @@ async function ask<M extends Parameters<GrpcClient["unary"]>[0]>(
 const create = (spec: Spec, name = "nightly") => grpc.unary(rpc.createSchedule, { name, spec });
 
 describe("a schedule", () => {
-  test("is made once, and shown with its next moments", async () => {
+  test("is made once, and listed with its next times", async () => {
     const first = await ask(rpc.createSchedule, { name: "nightly", spec: NIGHTLY });
     expect(first.created).toBe(true);
     const occurrences = first.schedule?.next.map(({ nominalTime }) => nominalTime);
@@ -117,7 +117,7 @@ describe("a schedule", () => {
     expect(hook.reason).toBe("HOOK_NOT_FOUND");
   });
 
-  test("that is not there is said to be not there by every call", async () => {
+  test("that is not there is NOT_FOUND by every call", async () => {
     const range = { startTime: seconds(0), endTime: seconds(60) };
     const calls = [
       grpc.unary(rpc.getSchedule, { name: "gone" }),

@@ -1,6 +1,6 @@
 /**
  * A server that requires tokens, over both transports: who is let in, what each may, and what is
- * said to who may not.
+ * answered to who may not.
  */
 
 import { create, type DescMethod, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -55,7 +55,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** The secret of a new token; for the namespace `default`, unless said otherwise. */
+/** The secret of a new token; for the namespace `default`, unless given otherwise. */
 async function tokenOf(role: NewToken["role"], over: Partial<NewToken> = {}) {
   const { secret, id, digest } = newApiToken(systemRandom);
   const attributes = { name: `${role}-1`, queues: [], madeBy: by, validMs: null, namespaceId: 1 };
@@ -101,7 +101,7 @@ describe("who calls", () => {
     expect(json.http).toBe(200);
   });
 
-  test("is told when the token is revoked, here at once", async () => {
+  test("gets an error when the token is revoked, here at once", async () => {
     const secret = await tokenOf("viewer");
     const admin = await tokenOf("admin");
     expect(await call(secret, getRun, { run })).toMatchObject({ code: Code.OK });
@@ -111,7 +111,7 @@ describe("who calls", () => {
     expect(refused).toMatchObject({ reason: "TOKEN_REQUIRED", details: { why: "revoked" } });
   });
 
-  test("is told when the token has expired, by the server's own clock alone", async () => {
+  test("gets an error when the token has expired, by the server's own clock alone", async () => {
     const secret = await tokenOf("viewer", { validMs: 1_500 });
     expect(await call(secret, getRun, { run })).toMatchObject({ code: Code.OK });
     now += 1_600;
@@ -119,7 +119,7 @@ describe("who calls", () => {
     expect(refused).toMatchObject({ reason: "TOKEN_REQUIRED", details: { why: "expired" } });
   });
 
-  test("need not be said for health and readiness", async () => {
+  test("need not be sent for health and readiness", async () => {
     const at = (path: string, headers = {}) =>
       fetch(`http://127.0.0.1:${world.port}${path}`, { headers }).then(({ status }) => status);
     expect([await at("/healthz"), await at("/readyz")]).toEqual([200, 200]);
@@ -127,7 +127,7 @@ describe("who calls", () => {
 });
 
 describe("what a role may", () => {
-  test("a viewer looks and changes nothing", async () => {
+  test("a viewer reads and changes nothing", async () => {
     const refused = await call(await tokenOf("viewer"), cancelRun, { run });
     expect(refused).toMatchObject({ code: Code.PERMISSION_DENIED, reason: "NOT_ALLOWED" });
     expect(refused.details).toEqual({
@@ -206,7 +206,7 @@ describe("tokens", () => {
   });
   const made = { name: "booking", role: "ROLE_AGENT", queues: ["travel"], by };
 
-  test("are made with a secret that is said once, and that works", async () => {
+  test("are made with a secret that is returned once, and that works", async () => {
     const headers = await auth("admin");
     const { json } = await postJson(world.port, createToken, made, headers);
     expect(json.secret).toMatch(/^drover_[A-Za-z0-9_-]{43}$/);

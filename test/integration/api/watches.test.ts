@@ -80,7 +80,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("over %s",
 
     world.scheduler.runChange = async (_run, _version, signal) => {
       if (changed) return await gone(signal);
-      // Nobody was told what he knows: what comes first is this.
+      // No call gave the caller what he knows: what comes first is this.
       changed = true;
       world.reads.runDetail = async () => runDetail({ run: runRecord({ warnings: 2 }) });
     };
@@ -122,7 +122,7 @@ test("a state that is final is sent whatever its caller has seen", async () => {
   expect(await take<WatchRunResponse>(scheduler.watchRun({ run, after }), 2)).toHaveLength(1);
 });
 
-test("however many watch the overview, it is looked at once a second", async () => {
+test("however many watch the overview, it is queried once a second", async () => {
   const operator = createClient(OperatorService, transports.Connect());
   const known = world.store.operators;
   let queries = 0;
@@ -148,7 +148,7 @@ test("a watch of the overview ends when the server drains", async () => {
   await expect(failed).rejects.toThrow(/about to stop/);
 });
 
-test("activity has the runs of each minute, and says how late supervisors were", () => {
+test("activity has the runs of each minute, and how late supervisors were", () => {
   const minute = 1_700_000_040_000;
   const count = (event: RunCount["event"], runs: number, at = minute) => {
     return { event, runs, minute: at };

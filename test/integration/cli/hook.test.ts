@@ -43,7 +43,7 @@ test("a hook is put with what it hears of, and a secret out of a file", async ()
   });
 });
 
-test("a new secret is said once, beside the data", async () => {
+test("a new secret is printed once, beside the data", async () => {
   const { stdout, stderr, asked } = await put("--new-secret");
   expect(asked?.secret).toMatch(/^[0-9a-f]{64}$/);
   expect(stderr).toContain(asked?.secret);
@@ -89,7 +89,7 @@ test("programs get hooks and webhooks as one document, or one in each line", asy
   expect(JSON.parse((await hook("deliveries", "-o", "json")).stdout)).toEqual({ deliveries });
 });
 
-test("a hook is deleted, and one that is not there is said to be so", async () => {
+test("a hook is deleted, and one that is not there is reported", async () => {
   server.play({ deleteHook: () => ({ deleted: true }) });
   expect(await hook("delete", "ops")).toMatchObject({ code: 0, stdout: "hook ops deleted\n" });
   server.play({ deleteHook: () => ({ deleted: false }) });

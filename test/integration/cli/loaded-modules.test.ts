@@ -35,7 +35,7 @@ function partOf(url: string): readonly string[] {
 }
 
 describe("the words of the program", () => {
-  it("are told by its help as they are when all of them are loaded", async () => {
+  it("are listed by its help as they are when all of them are loaded", async () => {
     const ended = () => undefined;
     const [outline, whole] = await Promise.all([
       createProgram("0", ended, ["--help"]),

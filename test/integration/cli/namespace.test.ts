@@ -31,7 +31,7 @@ test("a namespace is paused for a reason, and resumed", async () => {
   expect(resumed.stdout).toBe("namespace team resumed\n");
 });
 
-test("a namespace is made in a region, and what was there already is told", async () => {
+test("a namespace is made in a region, and what was there already is printed", async () => {
   const asked: unknown[] = [];
   server.play({
     createNamespace: (request) => {
@@ -85,7 +85,7 @@ test("a workflow is paused for a reason, and resumed", async () => {
 const limits = { openRuns: 100, runsPerSecond: 5, burst: 10, payloadBytes: 65_536 };
 const limitText = "100 open runs; 5 runs a second, 10 at once; payloads of 65536 bytes";
 
-test("a namespace is shown with what it keeps and what it may take", async () => {
+test("a namespace is printed with what it retains and what it may take", async () => {
   const created = { seconds: 1_767_225_600n };
   const plain = { name: "team", region: "eu", createTime: created };
   server.play({ getNamespace: () => ({ namespace: plain }) });
@@ -101,7 +101,7 @@ test("a namespace is shown with what it keeps and what it may take", async () =>
   expect(listed).toContain(`for 30d00h after their end  ${limitText}\n`);
 });
 
-test("how long runs are kept is set, or taken back", async () => {
+test("how long runs are retained is set, or taken back", async () => {
   const asked: unknown[] = [];
   server.play({
     setNamespaceRetention: ({ namespace, retention }) => {

@@ -1,4 +1,4 @@
-// What operators look at, by the command line of a real server: agents, queues, partitions,
+// What operators read, by the command line of a real server: agents, queues, partitions,
 // supervisors, interventions, and what needs a person.
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
@@ -50,7 +50,7 @@ interface Answer {
   readonly supervisors?: readonly { readonly partitions?: number }[];
 }
 
-/** An agent that keeps what it gets until it is let go. */
+/** An agent that holds what it gets until it is let go. */
 function holdingAgent(id: string, queue: string) {
   const letGo = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -80,7 +80,7 @@ function charge(queue: string) {
   return client.schedule({ workflow: { workflow: "payment", steps } });
 }
 
-test("an agent is listed and shown with what it holds, and later with its success", async () => {
+test("an agent is listed and described with what it holds, and later with its success", async () => {
   const { letGo, begun } = holdingAgent("till", "shop");
   const { runId } = await charge("shop");
   await begun;
@@ -108,7 +108,7 @@ test("an agent is listed and shown with what it holds, and later with its succes
   expect(found).toMatchObject({ cordons: [{ agentId: "till" }], circuits: [{ task: "charge" }] });
 });
 
-test("an agent that is not there, or is not alone of its name, is not shown", async () => {
+test("an agent that is not there, or is not alone of its name, is not described", async () => {
   expect(await ask("agent show nobody-s")).toMatchObject({ code: 4 });
   const { code, stderr } = await ask(`agent show ${"ab".repeat(16)}`);
   expect(code).toBe(4);
@@ -121,7 +121,7 @@ test("an agent that is not there, or is not alone of its name, is not shown", as
   expect(several.stderr).toContain("drover agent list --id twin");
 });
 
-test("a queue is shown with its tasks, and drained when its agents have finished", async () => {
+test("a queue is described with its tasks, and drained when its agents have finished", async () => {
   const { letGo, begun } = holdingAgent("bank", "bank");
   const { runId } = await charge("bank");
   await begun;
@@ -202,7 +202,7 @@ test("what the supervisor did is listed, of a rule, a run and a time", async () 
   expect(wrong.stderr).toContain("its rules are start, lease");
 });
 
-test("the status says what needs a person, and the command that helps", async () => {
+test("the status lists what needs a person, and the command that helps", async () => {
   const agent = createAgent({
     address: server.address,
     id: "wire",

@@ -14,7 +14,7 @@ afterAll(() => server.stop());
 const queue = (...args: readonly string[]) =>
   callDrover(["queue", ...args], { env: { DROVER_ADDRESS: server.address } });
 
-test("a queue is paused for a reason, and the way back is said", async () => {
+test("a queue is paused for a reason, and the way back is printed", async () => {
   const asked: object[] = [];
   server.play({
     pauseQueue: (request) => {
@@ -41,7 +41,7 @@ test("a queue is resumed", async () => {
   expect(stdout).toBe("queue bank resumed: 7 waiting, 0 in progress\n");
 });
 
-test("queues are listed with what waits, and a paused namespace is said", async () => {
+test("queues are listed with what waits, and a paused namespace is printed", async () => {
   server.play({
     listQueues: () => ({
       queues: [
@@ -88,7 +88,7 @@ const PINS = [
   { workflow: "refund", version: 7, agentVersion: "2.1", pinnedTime: AT },
 ];
 
-test("tasks of a workflow are pinned to a version of agents, and the way back is said", async () => {
+test("tasks of a workflow are pinned to a version of agents, and the way back is printed", async () => {
   const asked: object[] = [];
   server.play({
     pinQueue: (request) => {
@@ -124,11 +124,11 @@ test.for([
   ["pin", "bank", "--workflow", "refund"],
   ["pin", "bank", "--workflow", "refund", "--agent-version", "2", "--version", "0"],
   ["unpin", "bank"],
-])("a pin that does not say what or to whom is a mistake of usage: %o", async (args) => {
+])("a pin without what or to whom is a mistake of usage: %o", async (args) => {
   expect((await queue(...args)).code).toBe(2);
 });
 
-test("a queue is shown with its pins, and with what waits for a version beside the rest", async () => {
+test("a queue is described with its pins, and with what waits for a version beside the rest", async () => {
   server.play({
     getQueue: () => ({
       queue: { name: "bank", depth: 5 },
@@ -148,7 +148,7 @@ test("a queue is shown with its pins, and with what waits for a version beside t
 });
 
 test.for([[], ["--none", "--leased", "3"], ["--per-second", "lots"], ["--leased", "0"]])(
-  "limits that say nothing, or two things, are a mistake of usage: %o",
+  "limits that set nothing, or two things, are a mistake of usage: %o",
   async (args) => {
     expect((await queue("limit", "bank", ...args)).code).toBe(2);
   },

@@ -25,7 +25,7 @@ async function drover(line: string): Promise<Ended> {
   return ended;
 }
 
-test("a run is held, released, told and resumed to its end", async () => {
+test("a run is held, released, signalled and resumed to its end", async () => {
   const { runId } = await client.schedule({
     workflow: {
       workflow: "order",
@@ -51,7 +51,7 @@ test("a run is held, released, told and resumed to its end", async () => {
   expect(output).toMatch(/^release +approval.need +1 +default$/m);
 });
 
-test("a child run is shown with its parent, and its parent with it", async () => {
+test("a child run is described with its parent, and its parent with it", async () => {
   await client.registerWorkflow({ workflow: "inner", steps: [{ id: "paid", signal: "paid" }] });
   const { runId } = await client.schedule({
     workflow: { workflow: "outer", steps: [{ id: "in", run: "inner" }] },

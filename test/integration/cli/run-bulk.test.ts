@@ -50,7 +50,7 @@ test("it counts first, and then does to as many, page after page", async () => {
   expect(asked[1]?.requestId).toBe(asked[2]?.requestId);
 });
 
-test("a signal is told by its name, with what it carries", async () => {
+test("a signal is sent by its name, with what it carries", async () => {
   await run(..."signal --name paid --yes --payload".split(" "), '{"amount":7}');
   const payload = { body: { case: "json", value: '{"amount":7}' } };
   for (const request of asked)
@@ -88,7 +88,7 @@ test("--dry-run only counts", async () => {
   expect(asked).toHaveLength(1);
 });
 
-test("without a person to ask nothing is done, unless --yes says so", async () => {
+test("without a person to ask nothing is done, unless --yes is given", async () => {
   const { code, stderr } = await run("pause");
   expect(code).toBe(2);
   expect(stderr).toBe("drover: pause 3 runs? Standard input is not a terminal\n  next: --yes\n");

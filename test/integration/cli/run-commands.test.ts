@@ -52,7 +52,7 @@ describe("signal", () => {
 });
 
 describe("decide", () => {
-  test("says who decides what in which role, and why", async () => {
+  test("sends who decides what in which role, and why", async () => {
     const requests: DecideRequest[] = [];
     server.play({
       decide(request) {
@@ -90,7 +90,7 @@ describe("decide", () => {
     expect(stderr).toContain(expected);
   });
 
-  test("a decision that is not taken says what to look at", async () => {
+  test("a decision that is not taken prints what to read", async () => {
     server.play({
       decide() {
         throw refusedBy({

@@ -1,4 +1,5 @@
-// drover run items: the items of a map, those in one state, and what is said where there are none.
+// drover run items: the items of a map, those in one state, and what is printed where there are
+// none.
 import { Code } from "@connectrpc/connect";
 import { StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { expect, test } from "vitest";
@@ -48,7 +49,7 @@ test("lists all of them, page after page", async () => {
   );
 });
 
-test("says that there are more than the limit", async () => {
+test("prints that there are more than the limit", async () => {
   server.play(fiveItems);
   const { stdout, stderr } = await items("r1", "deploy", "--limit", "4", "-o", "jsonl");
   expect(stdout.trim().split("\n")).toHaveLength(4);
@@ -63,7 +64,7 @@ test("lists those in one state alone", async () => {
   expect(stderr).toBe("no item is in such a state\n");
 });
 
-test("of what is no map says where to look for the maps", async () => {
+test("of what is no map prints where to find the maps", async () => {
   server.play({
     listItems() {
       const message = '"look" is no map: of maps it has "deploy".';

@@ -33,7 +33,7 @@ test("retry starts a new run from what failed", async () => {
   ]);
 });
 
-test("rerun names the step and another input; a repeat by its request says so", async () => {
+test("rerun names the step and another input; a repeat by its request is reported", async () => {
   const asked: RerunFromRequest[] = [];
   server.play({
     rerunFrom(request) {

@@ -197,7 +197,7 @@ const waiting = create(GetRunResponseSchema, {
 });
 
 describe("show", () => {
-  test("tells the whole story: who noticed, after how long, what was done, and the way out", async () => {
+  test("prints the whole story: who noticed, after how long, what was done, and the way out", async () => {
     server.play({ getRun: () => story });
     const { code, stdout, stderr } = await run("show", "r1");
     expect(code).toBe(0);
@@ -237,7 +237,7 @@ describe("show", () => {
     expect(stderr).toBe("  next: drover run watch r1\n");
   });
 
-  test("says what each step waits for, who said what, and what to do about it", async () => {
+  test("prints what each step waits for, who set what, and what to do about it", async () => {
     const asked: boolean[] = [];
     server.play({
       getRun({ includeSignals, includeDecisions, includeSettings }) {
@@ -314,7 +314,7 @@ describe("show", () => {
     });
   });
 
-  test("a run that has not started says when it does, and what it shares permits with", async () => {
+  test("a run that has not started prints when it does, and what it shares permits with", async () => {
     const concurrency = { key: "customer-17", limit: 2, policy: ConcurrencyPolicy.CANCEL_OLDEST };
     const pending = { runId: "r1", state: RunState.PENDING, startTime: at("13:00:00") };
     server.play({ getRun: () => ({ run: { ...pending, concurrency } }) });
@@ -340,7 +340,7 @@ describe("show", () => {
     expect(stderr).toBe("  next: drover run items r4 deploy\n");
   });
 
-  test("says that an agent's own word was acted on where no supervisor had to notice", async () => {
+  test("prints that an agent's own report was acted on where no supervisor had to notice", async () => {
     const own = { rule: "forgotten", actedTime: at("12:00:01"), partition: 7 };
     server.play({ getRun: () => create(GetRunResponseSchema, { interventions: [own] }) });
     expect((await run("show", "r6")).stdout).toContain("its agent (partition 7)\n");

@@ -34,7 +34,7 @@ function start(lines: readonly string[], ...options: readonly string[]) {
   return server.drover(["run", "start-many", "runs.jsonl", ...options], { cwd: folder });
 }
 
-test("a line is a run; what was refused is told with its line, and the others start", async () => {
+test("a line is a run; what was refused is printed with its line, and the others start", async () => {
   const ended = await start([
     '{"workflow":"w","input":{"to":"Rome"},"labels":{"a":"b"},"priority":2,"version":3}',
     "",

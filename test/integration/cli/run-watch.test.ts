@@ -95,7 +95,7 @@ describe("in a pipe", () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: "  next: drover run show r1\n" });
   });
 
-  test("a run that needs a person says so, and where to look", async () => {
+  test("a run that needs a person is printed, and where to read on", async () => {
     playStates(state(1, RunState.ESCALATED, []), completed);
     const { code, stdout } = await watch("r1");
     expect(code).toBe(0);
@@ -165,7 +165,7 @@ describe("a stream that ends too soon", () => {
 describe("on a screen", () => {
   const output = createOutput("table", false);
 
-  test("steps stand under what they wait for longest, with what they do now", () => {
+  test("steps are under what they wait for longest, with what they do now", () => {
     const diamond = state(1, RunState.RUNNING, [
       { id: "flight", state: StepState.SUCCEEDED, attempt: 1 },
       {
@@ -190,7 +190,7 @@ describe("on a screen", () => {
     ]);
   });
 
-  test("of more steps than there are rows those that move are shown", () => {
+  test("of more steps than there are rows those that move are listed", () => {
     const steps = Array.from({ length: 500 }, (_, no) => ({
       id: `s${no}`,
       state: no === 400 ? StepState.LEASED : StepState.BLOCKED,

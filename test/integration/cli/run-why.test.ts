@@ -46,7 +46,7 @@ const explained = create(ExplainRunResponseSchema, {
   ],
 });
 
-test("says what the run and each step wait for, and what can be done", async () => {
+test("prints what the run and each step wait for, and what can be done", async () => {
   server.play({ explainRun: () => explained });
   const { code, stdout } = await run("why", "r1");
   expect(code).toBe(0);
@@ -66,7 +66,7 @@ what can be done
 `);
 });
 
-test("tells of signals that no step has taken", async () => {
+test("prints signals that no step has taken", async () => {
   const sentence = 'The signal "paid" came \u001b[2J4 min ago.';
   const untaken = create(ExplainRunResponseSchema, { untakenSignals: [{ sentence }] });
   server.play({ explainRun: () => ({ ...explained, untakenSignals: untaken.untakenSignals }) });

@@ -51,7 +51,7 @@ const server = scriptedServer();
 const run = (...args: readonly string[]) => server.drover(["run", ...args]);
 
 describe("start", () => {
-  test("sends all that was said, and says what to do next", async () => {
+  test("sends all that was given, and prints what to do next", async () => {
     const requests: ScheduleRequest[] = [];
     server.play({
       schedule(request) {
@@ -90,7 +90,7 @@ describe("start", () => {
     return { ...ended, request: requests[0] };
   };
 
-  test("--start-at and --in say when it begins", async () => {
+  test("--start-at and --in set when it begins", async () => {
     const then = await schedules("--start-at", "2026-03-01T08:00Z");
     expect(then.request?.startTime).toEqual(timestampFromDate(new Date("2026-03-01T08:00:00Z")));
     const before = Date.now();
@@ -314,7 +314,7 @@ describe("list", () => {
 });
 
 describe("cancel", () => {
-  test("has work undone unless told to leave it, and keeps the reason", async () => {
+  test("has work undone unless asked to leave it, and keeps the reason", async () => {
     const requests: CancelRunRequest[] = [];
     server.play({
       cancelRun(request) {

@@ -37,7 +37,7 @@ function words(line: string): readonly string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
 }
 
-test("each command of the guide does what it says, one after the other", async () => {
+test("each command of the guide does what the guide promises, one after the other", async () => {
   const [, shell = ""] = /^```sh\n(.*?)^```$/ms.exec(readFileSync(GUIDE, "utf8")) ?? [];
   const outputs: string[] = [];
   for (const line of shell.trim().split("\n")) outputs.push(await done(...words(line).slice(1)));
@@ -59,7 +59,7 @@ test("each command of the guide does what it says, one after the other", async (
 describe("a schedule", () => {
   const daily = ["--cron", "0 0 * * *"];
 
-  test("is backfilled, and its runs are shown with it and found by its label", async () => {
+  test("is backfilled, and its runs are listed with it and found by its label", async () => {
     await done("schedule", "create", "days", "etl", ...daily);
     const range = ["--from", "2025-03-01", "--to", "2025-03-04", "--concurrency", "2"];
     const first = await done("schedule", "backfill", "days", ...range);
@@ -83,7 +83,7 @@ describe("a schedule", () => {
     ["a cron that is none", ["--cron", "0 2 * *"], "spec.cron.expression"],
     ["a zone that is none", ["--cron", "0 2 * * *", "--time-zone", "Bonn"], "no time zone"],
     ["an interval that is too short", ["--every", "5s"], "spec.interval.every"],
-  ])("with %s is refused: what is wrong is said, and nothing made", async ([, args, why]) => {
+  ])("with %s is refused: what is wrong is printed, and nothing made", async ([, args, why]) => {
     const { code, stderr } = await drover("schedule", "create", "bad", "etl", ...args);
     expect(code).toBe(1);
     expect(stderr).toContain(why);

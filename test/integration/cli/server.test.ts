@@ -37,7 +37,7 @@ test("migrates the database of DATABASE_URL, serves on it, and drains at SIGTERM
   expect(await drover(["migrate"], url)).toMatchObject({ stderr: "the database is up to date\n" });
 });
 
-test("refuses to listen for others without identities, and says what to do", async () => {
+test("refuses to listen for others without identities, and prints what to do", async () => {
   const { code, stderr } = await startDrover(["server", "--address", "0.0.0.0:0"], {
     env: { DATABASE_URL: database.connectionString },
   }).ended;
@@ -45,7 +45,7 @@ test("refuses to listen for others without identities, and says what to do", asy
   expect(stderr).toContain("--insecure-no-auth");
 });
 
-test("says what to do when the database cannot be reached", async () => {
+test("prints what to do when the database cannot be reached", async () => {
   const { code, stderr } = await startDrover(["server", "--address", "127.0.0.1:0"], {
     env: { DATABASE_URL: "postgresql://nobody@127.0.0.1:1/none" },
   }).ended;

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("config show", () => {
-  test("says of each setting what holds and who says it, and no password", async () => {
+  test("prints of each setting what holds and where it is set, and no password", async () => {
     const env = { DATABASE_URL: "postgresql://u:se@cret@db/x", DROVER_LOG: "debug" };
     const args = ["config", "show", "--config", "mine.yaml", "--overdue", "8s", "-o", "jsonl"];
     const { code, stdout } = await callDrover(args, { cwd: folder, env });
@@ -46,7 +46,7 @@ describe("config show", () => {
     ["log: [info]", "bad.yaml:1: log must be one text or number"],
     ["- a", "it must contain settings"],
     ["a: [", "bad.yaml: "],
-  ])("a file that says %s is refused", async (text, message) => {
+  ])("a file with %s is refused", async (text, message) => {
     writeFileSync(join(folder, "bad.yaml"), text);
     const { code, stderr } = await callDrover(["config", "show", "--config", "bad.yaml"], {
       cwd: folder,
@@ -56,7 +56,7 @@ describe("config show", () => {
     expect(stderr).toContain("next: correct the file");
   });
 
-  test("a variable that is no setting is told of, with what may be meant", async () => {
+  test("a variable that is no setting is printed, with what may be meant", async () => {
     const { stderr } = await callDrover(["config", "show"], {
       cwd: folder,
       env: { DROVER_ADRESS: "x" },
@@ -66,7 +66,7 @@ describe("config show", () => {
 });
 
 describe("doctor", () => {
-  test("finds what is planted, says what to do, and is content once that is done", async () => {
+  test("finds what is planted, prints what to do, and is content once that is done", async () => {
     const env = { DROVER_ADDRESS: server.address };
     const run = async (...args: readonly string[]) => {
       const ended = await callDrover(args, { cwd: folder, env });

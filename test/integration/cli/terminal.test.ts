@@ -35,7 +35,7 @@ const stateOf = (run: RunState, step: StepState) =>
   });
 const running = stateOf(RunState.RUNNING, StepState.LEASED);
 
-/** A run that goes on until it is told to end. */
+/** A run that goes on until it gets a signal to end. */
 function playRun(end: Promise<unknown>): void {
   server.play({
     async *watchRun() {
@@ -142,7 +142,7 @@ test("what needs a person is drawn in place, over a lost server, until Ctrl-C, w
   expect(await terminal.ended).toBe(0);
 });
 
-test("a drawing for a browser is not written to a terminal, and says where it can go", async () => {
+test("a drawing for a browser is not written to a terminal, and prints where it can go", async () => {
   const definition = {
     workflow: "w",
     steps: [{ id: "a", kind: { case: "task" as const, value: { name: "book" } } }],

@@ -40,7 +40,7 @@ const run = (token: string | null, ...args: string[]) => {
   return callDrover(args, { env: { DROVER_ADDRESS: address, ...described }, cwd: folder });
 };
 
-test("who shows no token, or one that may not, is told what to do", async () => {
+test("who shows no token, or one that may not, gets what to do", async () => {
   const none = await run(null, "run", "list");
   expect(none.code).toBe(1);
   expect(none.stderr).toMatch(/has no API token.*\n {2}next: pass one by --token or DROVER_TOKEN/);
@@ -50,7 +50,7 @@ test("who shows no token, or one that may not, is told what to do", async () => 
   expect(refused.stderr).toMatch(/"eyes" has the role "viewer", and PauseQueue takes one of/);
 });
 
-test("a token is shown by a flag, the environment or the file", async () => {
+test("a token is sent from a flag, the environment or the file", async () => {
   expect(await run(null, "run", "list", "--token", admin)).toMatchObject({ code: 0 });
   expect(await run(admin, "run", "list")).toMatchObject({ code: 0 });
   writeFileSync(join(folder, "mine.yaml"), `token: ${admin}\n`);
@@ -67,7 +67,7 @@ test("a token goes to another machine by TLS alone", async () => {
   });
 });
 
-test("what is no token is refused before it is sent, and not shown", async () => {
+test("what is no token is refused before it is sent, and not printed", async () => {
   const { code, stderr } = await run("drover_short", "run", "list");
   expect(code).toBe(2);
   expect(stderr).toMatch(/is not an API token.*\n {2}next: drover token create/);

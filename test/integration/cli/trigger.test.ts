@@ -36,7 +36,7 @@ afterAll(async () => {
 const trigger = (...args: readonly string[]) =>
   callDrover(["trigger", ...args], { cwd: folder, env: { DROVER_ADDRESS: server.address } });
 
-test("a trigger is put from a file, with a new secret that is said once", async () => {
+test("a trigger is put from a file, with a new secret that is printed once", async () => {
   const { code, stdout, stderr } = await trigger("put", "push.yaml", "--new-secret");
   expect({ code, stdout }).toEqual({ code: 0, stdout: "trigger push created\n" });
   expect(stderr).toContain("called by POST /hooks/default/push");
@@ -79,7 +79,7 @@ test("a trigger is put from flags, at the end of a run too", async () => {
     expect((await trigger("put", ...args)).code, args.join(" ")).toBe(2);
 });
 
-test("trying one says what it would do, and does nothing", async () => {
+test("trying one prints what it would do, and does nothing", async () => {
   const body = ["--body", '{"ref":"refs/heads/main","after":"abc"}'];
   const header = ["--header", "X-GitHub-Delivery=d1"];
   const tried = await trigger("try", "--file", "push.yaml", ...body, ...header);
@@ -108,7 +108,7 @@ test("refusals are listed by reason", async () => {
   expect((await trigger("refusals", "push")).stdout).toContain("CONTENT_TYPE");
 });
 
-test("a trigger is deleted, and one that is not there is said to be so", async () => {
+test("a trigger is deleted, and one that is not there is reported", async () => {
   await trigger("put", "--name", "gone", "--end-of", "build", "--schedule", "deploy");
   expect(await trigger("delete", "gone")).toMatchObject({ stdout: "trigger gone deleted\n" });
   const again = await trigger("delete", "gone");

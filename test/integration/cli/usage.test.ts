@@ -1,4 +1,4 @@
-// What the command line says when nothing can be done yet: help, usage, no server, no database.
+// What the command line prints when nothing can be done yet: help, usage, no server, no database.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("an old Node gets a sentence that says what to do", async () => {
+test("an old Node gets a sentence about what to do", async () => {
   const pretend =
     'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.19.0"}});' +
     'Object.defineProperty(process,"version",{value:"v20.19.0"})';
@@ -32,11 +32,11 @@ test("help names every verb, the environment, the defaults and the exit codes", 
   expect(stdout).toContain("Exit codes: 0 done, 1 run failed");
 });
 
-test("the version is told", async () => {
+test("the version is printed", async () => {
   expect(await drover(["--version"])).toMatchObject({ code: 0, stdout: "0.1.0\n" });
 });
 
-describe("a mistake in the command is told with the help to read, and exits with 2", () => {
+describe("a mistake in the command is printed with the help to read, and exits with 2", () => {
   test.each([
     ["an unknown verb", ["run", "lst"], "unknown command 'lst' (Did you mean list?)", "run --help"],
     ["an unknown option", ["run", "list", "--limits"], "unknown option", "run list --help"],
@@ -107,7 +107,7 @@ describe("db url", () => {
     expect(given).toMatchObject({ code: 0, stdout: `${other}\n` });
   });
 
-  test("says how to start an embedded database where none is running", async () => {
+  test("prints how to start an embedded database where none is running", async () => {
     const { code, stderr } = await drover(["db", "url", "--data-dir", "here"], { cwd: folder });
     expect(code).toBe(3);
     expect(stderr).toBe(

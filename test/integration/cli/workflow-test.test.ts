@@ -60,7 +60,7 @@ describe("which are played", () => {
     expect(none.stderr).toContain('no scenario has "x" in its name: there are "all goes well"');
   });
 
-  test("a folder without any, and a workflow without one beside it, are told so", async () => {
+  test("a folder without any, and a workflow without one beside it, are reported", async () => {
     const empty = await callDrover(["workflow", "test"], { cwd: folderWith({}) });
     expect(empty).toMatchObject({ code: 2 });
     expect(empty.stderr).toContain("a scenario file is called NAME.scenarios.yaml");

@@ -95,7 +95,7 @@ describe("check needs no server", () => {
       "workflow: w\nsteps:\n  - id: a\n    task: t\n    effects: once\n    verify: { task: v }\n",
       [expect.stringMatching(/^w\.yaml:6:13: steps\[0\]\.verify: .*never asked/)],
     ],
-  ])("%s is told with its place", async (_, text, problems) => {
+  ])("%s is printed with its place", async (_, text, problems) => {
     const { code, stdout, stderr } = await check(text);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const [first, ...rest] = stderr.trimEnd().split("\n");
@@ -125,7 +125,7 @@ describe("apply", () => {
     ]);
   });
 
-  test("says when the content was known, and answers in JSON", async () => {
+  test("prints when the content was known, and answers in JSON", async () => {
     server.play({ registerWorkflow: () => ({ name: "w", version: 2, created: false }) });
     const known = await run(["workflow", "apply", fileOf(good)]);
     expect(known.stdout).toBe("w v2 was already registered\n");
@@ -133,7 +133,7 @@ describe("apply", () => {
     expect(stdout).toBe('{"name":"w","version":2}\n');
   });
 
-  test("shows what the server found wrong at its place", async () => {
+  test("prints what the server found wrong at its place", async () => {
     server.play({
       registerWorkflow() {
         throw refusedBy({
@@ -186,7 +186,7 @@ describe("versions and default", () => {
     expect(lines.split("\n").map((line) => JSON.parse(line).version)).toEqual([3, 2, 1]);
   });
 
-  test("default moves it, and says how to move back", async () => {
+  test("default moves it, and prints how to move back", async () => {
     server.play({ setDefaultVersion: ({ version }) => ({ previousVersion: 3, version }) });
     expect(await run(["workflow", "default", "w", "2"])).toEqual({
       code: 0,

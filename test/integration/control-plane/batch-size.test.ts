@@ -1,6 +1,6 @@
 /**
  * A batch takes no further run when it changes thousands of rows already: its transaction would
- * stand idle, while it is decided, for longer than PostgreSQL allows.
+ * be idle, while it is decided, for longer than PostgreSQL allows.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition/definition.ts";

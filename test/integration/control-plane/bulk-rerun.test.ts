@@ -181,7 +181,7 @@ it("another count than was expected begins nothing", async () => {
   expect(await begun("count")).toBe(0);
 });
 
-it("a step that some of the runs have not is said before anything is done, in a dry run too", async () => {
+it("a step that some of the runs have not is reported before anything is done, in a dry run too", async () => {
   await failed("step", workflowOf("long", newTask(), 2), 1);
   await failed("step", workflowOf("short", newTask(), 1), 1);
   const asked = { ...by("step"), ...rerun, requestId: "step", stepId: "s1" };
@@ -195,7 +195,7 @@ it("a step that some of the runs have not is said before anything is done, in a 
   expect(reasonsOf((await world.bulk({ ...asked, filter })).answer?.results)).toEqual([""]);
 });
 
-it("an input, a version and a payload that do not fit are said before anything is done", async () => {
+it("an input, a version and a payload that do not fit are reported before anything is done", async () => {
   const schema = { kind: "json", json: '{"type":"object"}' } as const;
   const strict = { ...workflowOf("strict", newTask(), 1), inputSchema: schema };
   await failed("fit", strict, 1);

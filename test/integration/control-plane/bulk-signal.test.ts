@@ -114,7 +114,7 @@ it("a call that was cut in the middle is finished by its repeat", async () => {
   expect(await signalsOf(runs)).toEqual([once, once, once]);
 });
 
-it("a run that has ended, takes no such signal, or keeps as many as it may is refused by itself", async () => {
+it("a run that has ended, takes no such signal, or stores as many as it may is refused by itself", async () => {
   const [open, ended, full] = await waiting("refused", 3);
   if (!open || !ended || !full) throw new Error("three runs were started");
   await plane.scheduler.command(ended, { kind: "cancel", undo: true, note: "" });
@@ -145,7 +145,7 @@ it("a count other than the expected one sends no signal", async () => {
   expect(await signalsOf(runs)).toEqual([[], []]);
 });
 
-it("a request id that is not kept any more names another signal", async () => {
+it("a request id that is no longer stored names another signal", async () => {
   const [run] = await waiting("later", 1);
   if (!run) throw new Error("a run was started");
   const asked = { ...by("later"), ...paid, requestId: "later" };
@@ -157,7 +157,7 @@ it("a request id that is not kept any more names another signal", async () => {
   expect(await signalsOf([run])).toEqual([[...once, ...once]]);
 });
 
-it("what is wrong with the signal is said before anything is done", async () => {
+it("what is wrong with the signal is reported before anything is done", async () => {
   const runs = await waiting("wrong", 2);
   const asked = { ...by("wrong"), ...paid, requestId: "wrong" };
   const nameless = await world.bulk({ ...asked, signalName: "" });

@@ -23,7 +23,7 @@ type Asked = MessageInitShape<typeof BulkActionRequestSchema>;
 export interface BulkWorld {
   readonly plane: TestPlane;
   readonly connectionString: string;
-  /** What the server asks; a test may stand in for a call of it. */
+  /** What the server asks; a test may replace a call of it. */
   readonly scheduler: { -readonly [K in keyof Scheduler]: Scheduler[K] };
   bulk(asked: Asked): Promise<Outcome<typeof bulkAction.output>>;
   /** Runs of this label in this state. */

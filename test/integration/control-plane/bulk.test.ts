@@ -88,7 +88,7 @@ it("a cancel of all that are open finds those that have not begun as well", asyn
   expect(await world.count("later", RunState.CANCELLED)).toBe(1);
 });
 
-it("what failed is retried once for each run, whoever repeats it", async () => {
+it("what failed is retried once for each run, whichever caller repeats it", async () => {
   const task = await started("retry", 2);
   const agent = newAgent(plane);
   const tasks = await agent.poll(task);

@@ -1,5 +1,5 @@
 /**
- * Child runs over a real database: a step begins one in the transaction of its own pass, hears of
+ * Child runs over a real database: a step begins one in the transaction of its own pass, learns of
  * its end by a message, and takes its outcome; what happens to the parent happens to the child.
  */
 
@@ -23,7 +23,7 @@ import {
 } from "./fixture.ts";
 
 let database: TestDatabase;
-/** Looks for nothing by itself: what happens here is told in process. */
+/** Scans for nothing by itself: what happens here is published in process. */
 let plane: TestPlane;
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
  * Circuits and cordons on a real database, with two servers: an open circuit counts on both, one
- * task tries, and whoever owns the lane goes on with what is stored.
+ * task tries, and the owner of the lane goes on with what is stored.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
@@ -141,7 +141,7 @@ describe("the circuit of a queue's task", () => {
     expect(opened?.did).toContain("gets no task for 30 s, then one that tries");
   });
 
-  it("lets one task try after a cool-down, whoever asks; the next one is longer if that fails", async () => {
+  it("lets one task try after a cool-down, whichever agent polls; the next one is longer if that fails", async () => {
     const [run, one, two] = await outage();
     await due(here);
     await endCoolDown();
@@ -198,7 +198,7 @@ describe("the circuit of a queue's task", () => {
     expect(await snapshot(two)).toHaveLength(1);
   });
 
-  it("holds what waits: no alarm, no end of its time, and says so", async () => {
+  it("holds what waits: no alarm, no end of its time, and reports it", async () => {
     const run = await schedule(here, many(1, { timeouts: { pickupMs: 1_000, totalMs: 60_000 } }));
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     const setting = { forced: "open", by: "ada", why: "moving house" } as const;
@@ -302,7 +302,7 @@ describe("the circuit of an agent", () => {
     const [bad, ...good] = agents;
     await ends(bad, 20, busy);
     for (const agent of good) await ends(agent, 5, success);
-    // A server where all goes well hears of the lane, tells of it, and it is judged.
+    // A server where all goes well learns of the lane, publishes it, and it is evaluated.
     for (let seconds = 0; seconds < 3; seconds++) await second();
     expect(await circuits()).toEqual({ bad: "open" });
     await due(here);

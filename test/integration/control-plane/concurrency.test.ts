@@ -69,7 +69,7 @@ async function slotsOf({ key }: Concurrency): Promise<readonly [number, number]>
 }
 
 describe("a limit", () => {
-  it("holds when two servers schedule at the same moment: the second waits for the first", async () => {
+  it("holds when two servers schedule at the same time: the second waits for the first", async () => {
     const name = newTask();
     const concurrency = newKey();
     const gate = gates.stopNext("schedule");
@@ -152,12 +152,13 @@ describe("a slot that comes free", () => {
     expect(await slotsOf(concurrency)).toEqual([2, 1]);
   });
 
-  it("is kept for who got it when the server dies before it could say so", async () => {
+  it("is reserved for the run that got it when the server dies before it could publish it", async () => {
     const name = newTask();
     const concurrency = newKey();
     const first = await schedule(here, chain(name, 1), { concurrency });
     const second = await schedule(here, chain(name, 1), { concurrency });
-    // Nobody hears what was told: as if the process had died between commit and delivery.
+    // No process receives what was published: as if the process had died between commit and
+    // delivery.
     const dying = await openQuietPlane(database.connectionString, (store) => ({
       ...store,
       transact: async (options, work) => {
@@ -248,7 +249,7 @@ describe("a run that waits for a slot", () => {
 });
 
 describe("the policy refuse", () => {
-  it("stores nothing, not even the key of the call, and says who holds the slot", async () => {
+  it("stores nothing, not even the key of the call, and reports who holds the slot", async () => {
     const name = newTask();
     const concurrency = newKey({ policy: "refuse" });
     const first = await schedule(here, chain(name, 1), { concurrency });
@@ -268,7 +269,7 @@ describe("the policy refuse", () => {
     expect(await stateOf(here, await schedule(here, chain(name, 1), again))).toBe("RUNNING");
   });
 
-  it("takes no key from another call of the same moment, alone or in a batch", async () => {
+  it("takes no key from another call of the same time, alone or in a batch", async () => {
     const definition = chain(newTask(), 1);
     const concurrency = newKey({ policy: "refuse" });
     await schedule(here, definition, { concurrency });
@@ -289,7 +290,7 @@ describe("the policy refuse", () => {
       { kind: "refused", error: { reason: "CONCURRENCY_LIMIT" } },
       { kind: "scheduled", created: true },
     ]);
-    // Each is looked up by itself: should the second come first, the first finds its key taken.
+    // Each is queried by itself: should the second come first, the first finds its key taken.
     const refused = expect.stringMatching(/^(CONCURRENCY_LIMIT|KEY_REUSED)$/);
     expect(await alone).toMatchObject([
       { status: "rejected", reason: { reason: refused } },

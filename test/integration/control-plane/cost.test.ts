@@ -1,6 +1,6 @@
 /**
  * What a step costs the database: statements, commits and row versions of a plain chain, as upper
- * bounds. A change that makes them grow has to say so here.
+ * bounds. A change that makes them grow has to change them here.
  */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -49,7 +49,7 @@ beforeEach(() => {
     asked.push(nameOf(what));
     if (isPollQuery(what)) lanesAsked = new Set(what.values[0]).size;
     const answer: unknown = Reflect.apply(query, this, args);
-    // What the pool sends by itself is told by a callback, and stands alone.
+    // What the pool sends by itself is reported by a callback, and is sent alone.
     if (!(answer instanceof Promise)) return answer;
     const before = out.get(this) ?? 0;
     if (before === 0) exchanges.push([]);
@@ -92,7 +92,7 @@ async function workThrough(agent: Agent, name: string, parked: boolean): Promise
     const isLast = step === STEPS - 1;
     if (parked && !isLast) {
       next = agent.take(name);
-      // The poll has looked, found nothing and waits.
+      // The poll has queried, found nothing and waits.
       const seen = asked.length;
       await expect.poll(() => asked.slice(seen).includes("commit"), { interval: 1 }).toBe(true);
     }
@@ -186,7 +186,7 @@ async function versionsOf(
   }
 }
 
-/** Sessions tell what they did when they end, so the plane must be closed. */
+/** Sessions report what they did when they end, so the plane must be closed. */
 async function rowVersions(of: Hand): Promise<ReadonlyMap<string, Versions>> {
   const sessions = () =>
     of.query(
@@ -227,7 +227,7 @@ describe("a step of a plain chain", () => {
     await workThrough(agent, name, true);
     const counts = Object.entries(Object.groupBy(asked, (one) => one));
     const listed = counts.map(([one, all]) => `${one}: ${all?.length}`).join("\n");
-    // One for the report and its hand-over, one for the look of the poll before it parks.
+    // One for the report and its hand-over, one for the query of the poll before it parks.
     expect(perStep(isCommit), listed).toBeLessThanOrEqual(2.1);
     expect(
       perStep((one) => one === "end_leases"),
@@ -367,7 +367,7 @@ describe("a step of a plain chain", () => {
 });
 
 describe("a process in which nothing happens", () => {
-  it("asks one statement a beat for all its parked polls", async () => {
+  it("asks one statement a poll tick for all its parked polls", async () => {
     const stop = new AbortController();
     const polls = Array.from({ length: 200 }, () =>
       newAgent(plane).poll(newTask(), { ends: { over: stop.signal } }),

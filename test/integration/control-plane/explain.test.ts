@@ -1,5 +1,5 @@
 // Why is it not moving? A served control plane on a real database answers for each of its ways to
-// stand still, in fields.
+// do not advance, in fields.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
@@ -109,7 +109,7 @@ test("no agent polls: the queue and the task that need an agent, and when the al
   expect(nextMs - (steps[0]?.sinceTime ? timestampMs(steps[0].sinceTime) : 0)).toBe(300_000);
 });
 
-test("an agent works: which, its last beat, how far it came, and when its time is over", async () => {
+test("an agent works: which, its last heartbeat, how far it came, and when its time is over", async () => {
   const task = newTask();
   const runId = await schedule({ id: "a", task });
   const token = await take(task);
@@ -138,7 +138,7 @@ test("an agent works: which, its last beat, how far it came, and when its time i
   ]);
 });
 
-test("a verify is pending: an agent is needed that finds out, and what was tried is told", async () => {
+test("a verify is pending: an agent is needed that finds out, and what was tried is listed", async () => {
   const task = newTask();
   const find = newTask();
   const runId = await schedule({ id: "a", task, effects: "verifiable", verify: { task: find } });
@@ -168,7 +168,7 @@ test("a signal is waited for: its name, and what happens if it does not come", a
   expect(await explain(runId)).toMatchObject({ wait: { waitingFor: WaitKind.ENDED }, steps: [] });
 });
 
-test("a signal that no step has taken is told of, with the step that takes it later", async () => {
+test("a signal that no step has taken is reported, with the step that takes it later", async () => {
   const task = newTask();
   const runId = await schedule(
     { id: "a", task },

@@ -104,7 +104,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
   it("and many agents: each claim is small, and the other namespace's task is in the first", async () => {
     const large = inNamespace(await plane.store.createNamespace("large"));
     const small = inNamespace(await plane.store.createNamespace("small"));
-    // All wait before anything is ready, so that one beat finds all of it.
+    // All wait before anything is ready, so that one poll tick finds all of it.
     const { runId } = await bulkRun(large);
     const rows = await hand.query<{ lane: number }>(
       "delete from drover.ready where run_id = $1 returning lane",
@@ -128,7 +128,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
     expect((await served).runId).toBe(single.runId);
     expect(claims[0]).toContain(single.runId);
     expect(claims[0]?.length).toBeLessThanOrEqual(2_000);
-    // What was cut off has its turn without another beat.
+    // What was cut off has its turn without another poll tick.
     const taken = await Promise.all(waiting);
     expect(Math.min(...taken.map((tasks) => tasks.length))).toBeGreaterThan(0);
     expect(Math.max(...claims.map((of) => of.length))).toBeLessThanOrEqual(2_000);

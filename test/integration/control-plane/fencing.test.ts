@@ -1,7 +1,7 @@
 /**
- * Take-over. Each batch of a supervisor holds its own writer row, so whoever takes over waits for
+ * Take-over. Each batch of a supervisor holds its own writer row, so its successor waits for
  * the batch that is in the air, and whatever the former owner sends after that changes nothing.
- * Nor does an owner's word about what its node does not own, by the lease row.
+ * Nor does a write of an owner about what its node does not own, by the lease row.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -110,7 +110,7 @@ describe("a take-over", () => {
     ]);
   });
 
-  it("fences every later batch of the former owner: it changes nothing and is told so", async () => {
+  it("fences every later batch of the former owner: it changes nothing and gets an error", async () => {
     const run = await overdue();
     const { actor } = await ownerOf(run);
     const next = await join();
@@ -148,7 +148,7 @@ describe("a take-over", () => {
     const run = await overdue();
     const other = await overdue();
     const { actor } = await ownerOf(run);
-    // The fence stands, its transaction is still open: somebody else's commit is slow.
+    // The fence is set, its transaction is still open: another session's commit is slow.
     await holder.query("begin");
     await holder.query("delete from drover.writer where node = $1", [actor.node]);
     const batch = plane.advance.submit(run, backoff, actor);

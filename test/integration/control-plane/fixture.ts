@@ -34,7 +34,7 @@ export const busy: Reported = {
 };
 
 /**
- * A plane that looks for nothing by itself: neither due rows, nor a beat, unless the test says so.
+ * A plane that scans for nothing by itself: neither due rows nor a poll tick, unless the test asks.
  */
 export async function openQuietPlane(
   connectionString: string,
@@ -107,7 +107,7 @@ export function settledOf(promise: Promise<unknown>): () => boolean {
 }
 
 export interface Gate {
-  /** Resolves once a transaction stands at the gate, its work done and its COMMIT not sent. */
+  /** Resolves once a transaction waits at the gate, its work done and its COMMIT not sent. */
   readonly reached: Promise<void>;
   open(): void;
 }

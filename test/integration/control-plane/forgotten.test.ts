@@ -1,6 +1,6 @@
 /**
  * A session states that it lists all that polls up to one have brought it. What it leaves out it
- * has forgotten, on whatever server it says so, however late, and however often.
+ * has forgotten, on whatever server it reports this, however late, and however often.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
@@ -34,7 +34,7 @@ async function outcomesOf(run: Awaited<ReturnType<typeof schedule>>): Promise<re
 }
 
 describe("a task that a list of all leaves out", () => {
-  it("ends as lost, and counts, whichever server is told", async () => {
+  it("ends as lost, and counts, whichever server is notified", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
@@ -98,7 +98,7 @@ describe("a task that is on its way to its agent", () => {
     expect(await outcomesOf(run)).toEqual(["undelivered"]);
   });
 
-  it("is given back though it was granted after the lost polls were looked for", async () => {
+  it("is given back though it was granted after the lost polls were queried", async () => {
     const name = newTask();
     const run = await schedule(there, chain(name, 1));
     const agent = newAgent(here);
@@ -110,7 +110,7 @@ describe("a task that is on its way to its agent", () => {
     gate.open();
     await Promise.all([listed, polled]);
     await through(there, agent).heartbeat([], [1], 1);
-    // A beat does not wait for it, and these servers hear nothing of each other.
+    // A heartbeat does not wait for it, and these servers get no messages from each other.
     await expect.poll(() => outcomesOf(run)).toHaveLength(1);
     await newAgent(here).take(name);
     expect(await outcomesOf(run)).toEqual(["undelivered"]);

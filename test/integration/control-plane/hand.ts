@@ -9,7 +9,7 @@ export interface Hand {
    * Resolves once `count` sessions of Drover wait for a lock in a statement that contains `text`.
    */
   untilWaiting(text: string, count?: number): Promise<void>;
-  /** Ends the session of a transaction that stands still, once its last statements are over. */
+  /** Ends the session of a transaction that is suspended, once its last statements are over. */
   endIdleTransaction(): Promise<void>;
   leases(): Promise<{ run_id: string; step_no: number; fence: number; session: string }[]>;
   close(): Promise<void>;

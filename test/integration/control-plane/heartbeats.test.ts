@@ -1,6 +1,6 @@
 /**
- * Heartbeats belong to the session and are durable when answered: what one server was told, another
- * one's supervisor knows, and a cancel is heard wherever the agent beats.
+ * Heartbeats belong to the session and are durable when answered: what one server received, another
+ * one's supervisor knows, and a cancel arrives wherever the agent sends one.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
@@ -30,7 +30,9 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** The first moment of the lease came long ago, and the supervisor has watched for longer still. */
+/**
+ * The first timer of the lease was due long ago, and the supervisor has watched for longer still.
+ */
 async function scanLate(plane: TestPlane, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
   await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
@@ -61,7 +63,7 @@ describe("a heartbeat", () => {
     expect(lease).toEqual({ later: true });
   });
 
-  it("that never came ends the lease, whichever server looks", async () => {
+  it("that never came ends the lease, whichever server scans", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
@@ -71,7 +73,7 @@ describe("a heartbeat", () => {
     expect(await agent.heartbeat([task])).toEqual(["lease-lost"]);
   });
 
-  it("hears at one server of a cancel that was asked for at another", async () => {
+  it("learns at one server of a cancel that was asked for at another", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
@@ -79,7 +81,7 @@ describe("a heartbeat", () => {
     await here.scheduler.command(run, { kind: "cancel", undo: true, note: "" });
     expect(await stateOf(there, run)).toBe("STOPPING");
     expect(await through(there, agent).heartbeat([task])).toEqual(["cancel"]);
-    // From now on no beat extends the lease.
+    // From now on no heartbeat extends the lease.
     expect(await agent.heartbeat([task])).toEqual(["cancel"]);
     await agent.report(task, { kind: "cancelled", noEffect: true });
     expect(await stateOf(there, run)).toBe("CANCELLED");

@@ -100,7 +100,7 @@ it("a run starts when the user's transaction has committed, and not before", asy
   expect(await waiting()).toBe(0);
 });
 
-it("the look for what is due tells of a row, and not of one that somebody is at or that was refused", async () => {
+it("the scan for due rows returns a row, and not one that is locked or was refused", async () => {
   const outside = async () => (await plane.store.dueRows([0], 10)).outside;
   expect(await outside()).toEqual([]);
   await user.query("select drover.schedule('default', 'nothing', '{}', 'told')");
@@ -185,7 +185,7 @@ it("a row stays where the store has lost its run again, and begins it anew", asy
   expect(await hand.query("select from drover.run where key = 'lost'")).toHaveLength(1);
 });
 
-it("what cannot be scheduled is kept with the reason, and holds up nothing", async () => {
+it("what cannot be scheduled is stored with the reason, and holds up nothing", async () => {
   await user.query("select drover.schedule('default', 'nothing', '{}', 'a')");
   await user.query("select drover.schedule('nowhere', 'trip', '{}', 'b')");
   await user.query("select drover.schedule('default', 'trip', '[]', 'c')");
@@ -204,7 +204,7 @@ it("what cannot be scheduled is kept with the reason, and holds up nothing", asy
   expect(await runBy("d")).not.toBeNull();
 });
 
-it("a row waits while nobody can say what became of it, and for the owner alone", async () => {
+it("a row waits while its outcome is unknown, and for the owner alone", async () => {
   await user.query("select drover.schedule('default', 'trip', '{}', 'later')");
   await scan(undefined, false);
   await scan(() => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away")));

@@ -1,4 +1,4 @@
-/** Idempotency keys on several servers: one key is one run, whoever comes, and when. */
+/** Idempotency keys on several servers: one key is one run, whichever caller sends it, and when. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
 import type { TestDatabase } from "../../support/postgres.ts";
@@ -11,7 +11,7 @@ let here: TestPlane;
 let there: TestPlane;
 let close: TwoServers["close"];
 let database: TestDatabase;
-/** Calls whose definition was found: they stand at the batch. */
+/** Calls whose definition was found: they wait at the batch. */
 let resolved = 0;
 
 beforeAll(async () => {

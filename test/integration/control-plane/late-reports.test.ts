@@ -53,7 +53,7 @@ describe("a report of an attempt that was lost", () => {
     ]);
   });
 
-  it("is answered the same when it is repeated, and refused when it says something else", async () => {
+  it("is answered the same when it is repeated, and refused when its outcome differs", async () => {
     const name = newTask();
     await schedule(here, chain(name, 2));
     const agent = newAgent(here);
@@ -66,7 +66,7 @@ describe("a report of an attempt that was lost", () => {
     expect(await agent.report(task, busy)).toBe("TASK_OVER");
   });
 
-  it("changes nothing once another task was handed out, and is kept as evidence", async () => {
+  it("changes nothing once another task was handed out, and is stored as evidence", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 2));
     const lost = newAgent(here);
@@ -86,7 +86,7 @@ describe("a report of an attempt that was lost", () => {
     ]);
   });
 
-  it("of a final run is kept, with an intervention that says so", async () => {
+  it("of a final run is stored, with an intervention that records it", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const lost = newAgent(here);
@@ -127,7 +127,7 @@ describe("a report that was accepted", () => {
     expect((await historyOf(here, run)).attempts).toHaveLength(1);
   });
 
-  it("is one of two when two say different things at the same time", async () => {
+  it("is one of two when two report different outcomes at the same time", async () => {
     const name = newTask();
     await schedule(here, chain(name, 2));
     const agent = newAgent(here);

@@ -89,7 +89,7 @@ it("two servers that pass tasks between two queues with limits never deadlock", 
     for (const queue of ["one", "two"]) {
       const before = claims;
       polls.push(newAgent(plane).poll("t", { queue, waitMs: 60_000 }));
-      // It has looked once, and is free for whatever ends from now on.
+      // It has polled once, and is free for whatever ends from now on.
       await expect.poll(() => claims, { interval: 5 }).toBeGreaterThan(before);
     }
   arrivals = untilBothArrive(hand);

@@ -113,7 +113,7 @@ describe("a claim and a pass over the same run", () => {
 });
 
 describe("a run that another transaction holds", () => {
-  it("delays only its own reports; the rest of the batch lands", async () => {
+  it("delays only its own reports; the rest of the batch is committed", async () => {
     const name = newTask();
     const runs = [];
     for (let run = 0; run < 4; run++) runs.push(await schedule(plane, chain(name, 1)));
@@ -151,7 +151,7 @@ describe("a run that another transaction holds", () => {
     expect(await stateOf(plane, run)).toBe("COMPLETED");
   });
 
-  it("for longer than two waits of a second: the call is told to repeat, and changed nothing", async () => {
+  it("for longer than two waits of a second: the call gets a retryable error, and changed nothing", async () => {
     const name = newTask();
     const run = await schedule(plane, chain(name, 1));
     const agent = newAgent(plane);
@@ -193,7 +193,7 @@ describe("a supervisor", () => {
     return run;
   }
 
-  it("goes on looking while one of its runs is held", async () => {
+  it("continues to scan while one of its runs is held", async () => {
     const watched = await openQuietPlane(database.connectionString);
     const held = await overdue();
     await hold(held.runId);
@@ -235,7 +235,7 @@ describe("a batch with one bad item", () => {
 });
 
 describe("a heartbeat", () => {
-  it("that tells something is not answered while a pass holds its page", async () => {
+  it("that reports something is not answered while a pass holds its page", async () => {
     const name = newTask();
     await schedule(plane, chain(name, 1));
     const agent = newAgent(plane);
@@ -259,7 +259,7 @@ describe("a heartbeat", () => {
     expect(await agent.heartbeat([task])).toEqual(["lease-lost"]);
   });
 
-  it("waits for a pass that ends a silent lease: none ends that was just told to carry on", async () => {
+  it("waits for a pass that ends a silent lease: none ends that just got the answer to carry on", async () => {
     const name = newTask();
     const run = await schedule(plane, chain(name, 1));
     const agent = newAgent(plane);

@@ -1,7 +1,7 @@
 /**
- * Answers that never arrived. An agent says which of its polls ended without one, and every lease
- * granted to such a poll is given back at once, uncounted, on any server; nothing else gives a task
- * back.
+ * Answers that never arrived. An agent reports which of its polls ended without one, and every
+ * lease granted to such a poll is given back at once, uncounted, on any server; nothing else gives
+ * a task back.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Reported } from "../../../server/core/model/event.ts";
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** The task ends before its agent has heard of it. */
+/** The task ends before its agent has learned of it. */
 async function endLease(runId: string, step: number): Promise<void> {
   const [lease] = await hand.query<{ fence: number; secret: string }>(
     `select fence, encode(secret, 'hex') as secret from drover.lease where run_id = $1 and step_no = $2`,
@@ -73,7 +73,7 @@ describe("a poll that an agent calls lost", () => {
     expect(await stateOf(here, run)).toBe("COMPLETED");
   });
 
-  it("is heard from a heartbeat as well", async () => {
+  it("is learned from a heartbeat as well", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
@@ -85,14 +85,14 @@ describe("a poll that an agent calls lost", () => {
     expect([other.fence, other.attempt]).toEqual([2, 1]);
   });
 
-  it("holds up no heartbeat that names it: the other tasks of the agent are kept meanwhile", async () => {
+  it("holds up no heartbeat that names it: the other tasks of the agent are retained meanwhile", async () => {
     const name = newTask();
     await schedule(here, wide(name, 2));
     const agent = newAgent(here);
     const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
     const [retained] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
     if (!lost || !retained) throw new Error("two tasks were due");
-    // What gives the task back stands before its commit.
+    // The transaction that gives the task back waits before its commit.
     const gate = gates.stopNext("advance");
     expect(await agent.heartbeat([retained], [1])).toEqual(["carry-on"]);
     await gate.reached;
@@ -112,7 +112,7 @@ describe("a poll that an agent calls lost", () => {
     const [foreign] = await other.poll(name, { pollSeq: 1, maxTasks: 1 });
     if (!lost || !retained || !foreign) throw new Error("three tasks were due");
     await agent.heartbeat([retained], [1]);
-    // A beat does not wait for it.
+    // A heartbeat does not wait for it.
     await until("the task is given back", async () => {
       const { attempts } = await historyOf(here, run);
       return attempts.some(({ outcome }) => outcome.kind === "undelivered") ? true : null;
@@ -185,7 +185,7 @@ describe("a poll that ends while its claim is under way", () => {
     expect(interventions).toEqual([]);
   });
 
-  it("is answered with the task, which nobody else gets, when its server drains", async () => {
+  it("is answered with the task, which no other agent gets, when its server drains", async () => {
     const name = newTask();
     const run = await schedule(there, chain(name, 1));
     const gate = gates.stopNext("claim");
@@ -219,10 +219,10 @@ describe("a poll that ends while its claim is under way", () => {
     expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["undelivered"]);
   });
 
-  it("leaves no lease behind that nobody holds, whenever it ends", async () => {
+  it("leaves no lease behind that no agent holds, whenever it ends", async () => {
     const name = newTask();
     const runs = 60;
-    // No server tells the other what is ready: each finds it by its beat.
+    // No server notifies the other of what is ready: each finds it by its poll tick.
     here.pollTick.start();
     there.pollTick.start();
     for (let run = 0; run < runs; run++) await schedule(there, chain(name, 1));
@@ -251,7 +251,7 @@ describe("a poll that ends while its claim is under way", () => {
 });
 
 describe("a task that never arrives", () => {
-  it("rests after each lost poll but two, and asks a person after ten in a row", async () => {
+  it("backs off after each lost poll but two, and asks a person after ten in a row", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);

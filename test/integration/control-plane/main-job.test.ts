@@ -83,7 +83,7 @@ describe("a run from Schedule to its end", () => {
     });
   });
 
-  it("gives the task of a silent agent to another one and says why", async () => {
+  it("gives the task of a silent agent to another one and records why", async () => {
     const lost = testAgent(plane, "lost");
     const other = testAgent(plane, "other");
     const runId = await scheduleInline(plane, {

@@ -1,4 +1,4 @@
-// What people are told of the items of a map, by a served control plane on a real database.
+// The public state of the items of a map, by a served control plane on a real database.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { ActionKind, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
@@ -83,7 +83,7 @@ test("items are listed with their queues, while they are in one or with an agent
   expect(await queues()).toEqual(["to-north", ""]);
 });
 
-test("a gate is told of as such while it is to look", async () => {
+test("a gate is listed as such while it is to check", async () => {
   const task = newTask();
   const gate = { task: newTask(), queue: "gates" };
   const runId = await schedule(task, {}, { waves: { size: 1, gate } });

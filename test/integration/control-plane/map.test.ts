@@ -93,7 +93,7 @@ async function outputOf(runId: string, no: number): Promise<unknown> {
 }
 
 describe("a map", () => {
-  it("performs each item with its own input and key, and tells what they came to", async () => {
+  it("performs each item with its own input and key, and publishes what they came to", async () => {
     const task = newTask();
     const runId = await scheduleInline(plane, {
       workflow: "map",

@@ -1,5 +1,5 @@
 /**
- * What one run tells another survives whoever wrote it: the process that wrote the message may die
+ * A message of one run to another survives its writer: the process that wrote the message may die
  * after its commit, and the owner of the target's partition brings it there, once.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -35,7 +35,9 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The commit of a process that then dies: the message is there, and nobody was told of it. */
+/**
+ * The commit of a process that then dies: the message is there, and no server was notified of it.
+ */
 async function writeAndDie(from: RunRef, to: RunRef, message: Message): Promise<void> {
   const laneOf = () => {
     throw new Error("no lane is asked for");

@@ -1,5 +1,5 @@
 /**
- * Runs whose stored definition cannot be read: no event of them can be decided, ever. They rest
+ * Runs whose stored definition cannot be read: no event of them can be decided, ever. They back off
  * alone, and all others are supervised as before. What else has to fail alone in the background.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ import {
 } from "./fixture.ts";
 import { type Hand, openHand } from "./hand.ts";
 
-/** More than one look takes, in all and of a partition. */
+/** More than one scan takes, in all and of a partition. */
 const BAD = 600;
 let database: TestDatabase;
 let hand: Hand;
@@ -76,7 +76,7 @@ describe("600 timers that always fail", () => {
   }, 60_000);
 });
 
-describe("timers that always fail, twelve times as many as can rest", () => {
+describe("timers that always fail, twelve times as many as can back off", () => {
   it("hold up no timer of another run", async () => {
     const { store, advance, beginDue, ownership, ...plane } = await openQuietPlane(
       database.connectionString,
@@ -121,8 +121,8 @@ describe("timers that always fail, twelve times as many as can rest", () => {
   }, 60_000);
 });
 
-describe("a beat", () => {
-  it("asks for lost wake-ups though what stands before the question fails", async () => {
+describe("a poll tick", () => {
+  it("asks for lost wake-ups though the query before it fails", async () => {
     let polls = 0;
     const plane = await openQuietPlane(database.connectionString, (store) => ({
       ...store,

@@ -1,6 +1,6 @@
 /**
- * The database goes away and comes back: calls say that nobody knows, nothing acknowledged is lost,
- * no lease ends because nobody could hear its beats, and work goes on by itself.
+ * The database goes away and comes back: calls report an unknown outcome, nothing acknowledged is
+ * lost, no lease ends because no server could receive its heartbeats, and work goes on by itself.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ afterAll(async () => {
 const isAway = (error: unknown): boolean =>
   error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 
-/** Repeats a call as an SDK does, for as long as nobody knows what became of it. */
+/** Repeats a call as an SDK does, for as long as its outcome is unknown. */
 async function untilKnown<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -96,7 +96,7 @@ async function untiring(agent: Agent, name: string, stop: AbortSignal): Promise<
 }
 
 describe("a database that is away for some seconds", () => {
-  it("costs no lease: who beats when it is back carries on, who stays silent is found", async () => {
+  it("costs no lease: an agent that sends heartbeats afterwards carries on, a silent one is found", async () => {
     const received = newTask();
     const silent = newTask();
     const timeouts = { heartbeatMs: HEARTBEAT_MS };
@@ -143,7 +143,7 @@ describe("connections that are cut again and again", () => {
     const states = () =>
       untilKnown(() =>
         Promise.all(runs.map((run) => stateOf(plane, run))).catch((error: unknown) => {
-          // Plain reads say what the driver says.
+          // Plain reads pass on the driver's message.
           throw isAway(error) ? error : new DroverError("STORE_UNAVAILABLE", String(error));
         }),
       );

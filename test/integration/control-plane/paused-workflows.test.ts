@@ -106,7 +106,7 @@ describe("a pause of a workflow", () => {
     expect(await pollNow(newAgent(here))).toEqual([]);
   });
 
-  it("waits for nobody's row: one that a pass holds is held when the pass is over", async () => {
+  it("waits for no locked row: one that a pass holds is held when the pass is over", async () => {
     const run = await schedule(here, steps(1));
     await hand.query("begin");
     await hand.query("select from drover.ready where run_id = $1 for update", [run.runId]);

@@ -1,4 +1,7 @@
-/** Runs that are to start later, on several servers: each begins once, in time, whoever looks. */
+/**
+ * Runs that are to start later, on several servers: each begins once, in time, whichever server
+ * scans.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { moveRunMoment } from "../../support/pages.ts";
@@ -34,7 +37,7 @@ const inMs = (ms: number) => ({ startAt: Date.now() + ms });
 const HOUR = 3_600_000;
 
 describe("a run that is to start later", () => {
-  it("is handed to nobody before, and to an agent that waits once its moment has come", async () => {
+  it("is handed to no agent before, and to an agent that waits once it is due", async () => {
     const name = newTask();
     const run = await schedule(plane, chain(name, 1), inMs(HOUR));
     const agent = newAgent(plane);
@@ -53,7 +56,7 @@ describe("a run that is to start later", () => {
     expect(interventions.map(({ rule }) => rule)).toEqual(["start"]);
   });
 
-  it("begins by itself, with whoever owns its partition", async () => {
+  it("begins by itself, with the owner of its partition", async () => {
     const name = newTask();
     const owner = await openPlane(database.connectionString);
     const run = await schedule(owner, chain(name, 1), inMs(300));

@@ -1,4 +1,4 @@
-/** `on_pickup: escalate`: one question for a lane that nobody polls, however many tasks wait. */
+/** `on_pickup: escalate`: one question for a lane that no agent polls, however many tasks wait. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { moveTimers } from "../../support/pages.ts";
@@ -38,7 +38,7 @@ async function twoDue(first: string, second: string): Promise<readonly [Run, Run
   return [one, two];
 }
 
-/** Nobody has polled for it in time. */
+/** No agent has polled for it in time. */
 const unpolled = (plane: TestPlane, run: Run, step = 0) =>
   plane.advance.submit(run, { kind: "ready-timer", step, fence: 1, polled: false });
 const questions = async (...runs: readonly Run[]) => {
@@ -92,7 +92,7 @@ describe("a lane that no agent polls", () => {
     expect(await questions(one, two)).toHaveLength(1);
   });
 
-  it("says nothing about another lane", async () => {
+  it("does not concern another lane", async () => {
     const runs = await twoDue(newTask(), newTask());
     await Promise.all(runs.map((run) => unpolled(here, run)));
     expect(await questions(...runs)).toHaveLength(2);

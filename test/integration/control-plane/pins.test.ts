@@ -1,6 +1,6 @@
 /**
  * Pins of agent versions, on a real database with two servers: once a pin is acknowledged no agent
- * of another version gets such a task, whoever was in the middle of what, and what is unpinned is
+ * of another version gets such a task, whatever calls are in flight, and what is unpinned is
  * for all again.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -90,7 +90,7 @@ describe("a pin", () => {
     expect(got.map((one) => one.runId)).toEqual([runId, later.runId]);
   });
 
-  it("keeps nothing else from anybody, also not from agents of its version", async () => {
+  it("keeps nothing else from any agent, also not from agents of its version", async () => {
     await begun();
     await pin(here, "2");
     const other = () => schedule(here, { ...steps(1), workflow: `${workflow}-other` });
@@ -198,7 +198,7 @@ describe("a pin that is taken back", () => {
     expect((await waiting).runId).toBe(runId);
   });
 
-  it("gives it to who waits on another server within a beat", async () => {
+  it("gives it to an agent that waits on another server within a poll tick", async () => {
     const { runId } = await begun();
     await pin(here, "2");
     const waiting = take(newAgent(there));
@@ -287,7 +287,7 @@ describe("what is under way while a pin is written", () => {
     expect(await take(newAgent(here))).toMatchObject({ runId, stepId: "s1" });
   });
 
-  it("waits for nobody's row: one that a pass holds is moved when the pass is over", async () => {
+  it("waits for no locked row: one that a pass holds is moved when the pass is over", async () => {
     const { runId } = await begun();
     await hand.query("begin");
     await hand.query("select from drover.ready where run_id = $1 for update", [runId]);
@@ -357,7 +357,7 @@ describe("a change of pins whose server dies in the middle", () => {
 });
 
 describe("the pickup watch", () => {
-  it("names the version that nobody is of, and asks about it beside the rest of the task", async () => {
+  it("names the version that no agent has, and asks about it beside the rest of the task", async () => {
     const asks = { onPickup: "escalate", timeouts: { pickupMs: 1_000 } } as const;
     const free = await schedule(here, { ...steps(1, asks), workflow: `${workflow}-free` });
     const { run } = await begun(1, asks);

@@ -1,6 +1,6 @@
 /**
  * Limits of queues on a real database, with two servers: never one task more than a queue may give,
- * whoever counts at the same time, and none less for longer than it takes to hear of it.
+ * whichever servers count at the same time, and none less for longer than a message takes.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { QueueLimits } from "../../../server/core/model/limits.ts";
@@ -56,7 +56,7 @@ const leased = async () => {
   return row?.count;
 };
 
-describe("a queue with ten places", () => {
+describe("a queue with ten permits", () => {
   it("gives ten, whatever is asked for, and none of another server", async () => {
     await limit({ leasesMax: 10 });
     await tasks(15);
@@ -111,7 +111,7 @@ describe("a queue with ten places", () => {
   });
 });
 
-describe("a place that becomes free", () => {
+describe("a permit that becomes free", () => {
   it("is given in the same transaction to who waits on this server", async () => {
     await limit({ leasesMax: 1 });
     const { runId } = await tasks(2);
@@ -138,7 +138,7 @@ describe("a place that becomes free", () => {
     expect(await waiting).toMatchObject([{ runId }]);
   });
 
-  it("is found within a beat by who waits on another server", async () => {
+  it("is found within a poll tick by an agent that waits on another server", async () => {
     await limit({ leasesMax: 1 });
     const { runId } = await tasks(2);
     const agent = newAgent(here);
@@ -153,11 +153,11 @@ describe("a place that becomes free", () => {
 });
 
 describe("a queue with a rate", () => {
-  it("gives its burst at once, and the next task when its moment comes, without a beat", async () => {
+  it("gives its burst at once, and the next task when it is due, without a poll tick", async () => {
     await limit({ rate: { perSecond: 0.4, burst: 2 } });
     await tasks(4);
     const agent = newAgent(here);
-    // Both looks come before the bucket has its next token, however busy the machine is.
+    // Both polls come before the bucket has its next token, however busy the machine is.
     expect(await pollNow(agent)).toHaveLength(2);
     expect(await pollNow(agent)).toEqual([]);
     // Nothing but the timer of the claim that was refused can serve these.

@@ -1,6 +1,6 @@
 /**
  * Queues on a real database, with two servers: once a pause is acknowledged nothing is handed out,
- * whoever was in the middle of what; resuming hands out at once.
+ * whatever calls are in flight; resuming hands out at once.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition/definition.ts";
@@ -83,7 +83,7 @@ describe("a pause of a queue", () => {
     expect(await hand.leases()).toHaveLength(1);
   });
 
-  it("keeps what a report makes ready, also from an agent that waits for it", async () => {
+  it("withholds what a report makes ready, also from an agent that waits for it", async () => {
     const run = await schedule(here, steps(2));
     const agent = newAgent(here);
     const first = await take(agent);
@@ -116,7 +116,7 @@ describe("a pause of a queue", () => {
 });
 
 describe("resuming", () => {
-  it("hands out at once to who waits on this server, without a beat", async () => {
+  it("hands out at once to an agent that waits on this server, without a poll tick", async () => {
     await pause(here);
     const run = await schedule(here, steps(1));
     const waiting = take(newAgent(here));
@@ -125,7 +125,7 @@ describe("resuming", () => {
     expect((await waiting).runId).toBe(run.runId);
   });
 
-  it("hands out within a beat to who waits on another server", async () => {
+  it("hands out within a poll tick to an agent that waits on another server", async () => {
     await pause(here);
     const run = await schedule(here, steps(1));
     const waiting = take(newAgent(there));

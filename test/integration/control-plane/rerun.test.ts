@@ -100,7 +100,7 @@ it("a retry is a new run that goes on at what failed, with the outputs of what h
   expect([...reused]).toEqual([[0, old.runId]]);
 });
 
-it("what is kept is undone under the key and the input with which it was made, in later runs too", async () => {
+it("what is reused is undone under the key and the input with which it was made, in later runs too", async () => {
   const task = newTask();
   const old = await failedRun(holiday(task, "fail"), task);
   const input = { payload: json('{"to":"Oslo"}') };
@@ -125,7 +125,7 @@ it("what is kept is undone under the key and the input with which it was made, i
   expect(await stateOf(plane, refOf(third.runId))).toBe("COMPENSATED");
 });
 
-it("what a person said had succeeded, without an input, is kept and undone without one", async () => {
+it("what a person set as succeeded, without an input, is reused and undone without one", async () => {
   const task = newTask();
   const { workflow, steps } = holiday(task, "fail");
   const [flight, hotel] = steps;
@@ -194,7 +194,7 @@ it("an open run, one without a failure, and a step that is not there are refused
   await expect(again(run, { from })).rejects.toThrow(/its steps are flight, hotel/);
 });
 
-it("the newest version is taken where it is asked for, with what it keeps by the ids of steps", async () => {
+it("the newest version is taken where it is asked for, with what it reuses by the ids of steps", async () => {
   const task = newTask();
   const definition = holiday(task, "fail");
   await plane.scheduler.registerWorkflow(plane.namespace, definition, false);

@@ -1,6 +1,6 @@
 /**
  * Ready rows are handed out in the order of transaction numbers. After a dump was restored into
- * another cluster, its rows have numbers that this one will not give for long: they must not stand
+ * another cluster, its rows have numbers that this one will not give for long: they must not be
  * behind everything that becomes ready until then.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -33,7 +33,7 @@ it("tasks of a database that was restored into another cluster are handed out be
   ]);
 });
 
-it("a server that comes later looks again, and finds nothing to change", async () => {
+it("a server that comes later scans again, and finds nothing to change", async () => {
   const { there, hand } = servers;
   const run = await schedule(there, wide(newTask(), 2));
   const rows = () =>

@@ -1,6 +1,6 @@
 /**
- * A run that goes since it was kept for long enough, and what comes for it in the same moment:
- * whoever holds its row first is done with it, and nothing is left of half of a run.
+ * A run that goes since it was retained for long enough, and what comes for it at the same time:
+ * the first to lock its row is done with it, and nothing is left of half of a run.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { RunRef } from "../../../server/store/store.ts";
@@ -80,7 +80,7 @@ const evidence = async (run: RunRef) =>
   (await historyOf(plane, run)).attempts.filter(({ kind }) => kind === "late");
 
 describe("a run whose time is over", () => {
-  it("stays while a late report of it is under way, which is kept, and goes afterwards", async () => {
+  it("stays while a late report of it is under way, which is stored, and goes afterwards", async () => {
     const { run, report } = await endedWithLateReport();
     const gate = gates.stopNext("advance");
     const reported = report();

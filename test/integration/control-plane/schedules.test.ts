@@ -1,6 +1,7 @@
 /**
- * Schedules over real locks: each moment begins one run, whoever owns the partition, dies, or comes
- * too late; and what becomes of moments while a run of the schedule is under way.
+ * Schedules over real locks: each occurrence begins one run, whichever server owns the partition,
+ * dies, or comes too late; and what becomes of occurrences while a run of the schedule is under
+ * way.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -25,7 +26,7 @@ import {
 import type { Hand } from "./hand.ts";
 
 const HOUR = 3_600_000;
-/** Moments are half an hour away from now, before and after: no test comes near to one. */
+/** Occurrences are half an hour away from now, before and after: no test comes near to one. */
 const BEGAN = Math.floor(Date.now() / 1_000) * 1_000;
 const gates = gatedStore();
 let hand: Hand;
@@ -50,7 +51,7 @@ interface Made {
   readonly task: string;
 }
 
-/** At an interval of an hour, whose next moment is the first of the last `late`. */
+/** At an interval of an hour, whose next occurrence is the first of the last `late`. */
 async function make(late: number, more: Partial<ScheduleSpec> = {}): Promise<Made> {
   const task = newTask();
   const name = `schedule-${++made}`;
@@ -76,7 +77,7 @@ async function make(late: number, more: Partial<ScheduleSpec> = {}): Promise<Mad
   return { id, name, task };
 }
 
-/** As if nobody had acted on so many moments. */
+/** As if no server had acted on so many occurrences. */
 async function setBack(id: string, late: number): Promise<void> {
   await hand.query(
     `update drover.schedule set next_nominal_time = $2::bigint, next_at = to_timestamp($2::bigint / 1000.0),
@@ -125,7 +126,7 @@ async function runsOf({ name }: Made) {
   return here.store.lists.runs(here.namespace.id, page);
 }
 
-/** One fire and one run for each of these moments, each run with the label of its own. */
+/** One row and one run for each of these occurrences, each run with the label of its own. */
 async function expectOnceEach(schedule: Made, count: number): Promise<void> {
   const occurrences = await occurrencesOf(schedule);
   const runs = await runsOf(schedule);
@@ -135,7 +136,7 @@ async function expectOnceEach(schedule: Made, count: number): Promise<void> {
   expect(runs.map(({ labels }) => labels["drover.nominal_time"])).toEqual(times);
 }
 
-describe("a moment that has come", () => {
+describe("an occurrence that is due", () => {
   it("begins a run of the version that is the default then, and the schedule moves on", async () => {
     const schedule = await make(1);
     const other = { ...chain(schedule.task, 2), workflow: schedule.name };
@@ -150,7 +151,7 @@ describe("a moment that has come", () => {
     expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", handled: 0 });
   });
 
-  it("is found by the look of its owner, and its task handed to an agent", async () => {
+  it("is found by the scan of its owner, and its task handed to an agent", async () => {
     const schedule = await make(1);
     const { partition } = await recordOf(schedule.name);
     const due = await here.store.dueRows([partition], 10);
@@ -188,7 +189,7 @@ describe("a moment that has come", () => {
     await expectOnceEach(schedule, 1);
   });
 
-  it("fires once though another believes that it owns it: its word counts for nothing", async () => {
+  it("fires once though another believes that it owns it: its write counts for nothing", async () => {
     const schedule = await make(3);
     const { actor } = await ownerOf(schedule);
     const other = await here.store.partitions.join(node());
@@ -236,7 +237,7 @@ describe("a moment that has come", () => {
 
 const node = () => ({ node: randomUUID(), address: "test" });
 
-describe("moments that come late", () => {
+describe("occurrences that come late", () => {
   it("fire in their order within the catch-up window; those before it are recorded", async () => {
     const schedule = await make(30, { catchUpMs: 5 * HOUR });
     const { actor } = await ownerOf(schedule);
@@ -273,7 +274,7 @@ describe("moments that come late", () => {
       .toEqual(["CANCELLED", "CANCELLED", "RUNNING"]);
   });
 
-  it("with buffer-all get their turns in the order of the moments", async () => {
+  it("with buffer-all get their turns in the order of the occurrences", async () => {
     const schedule = await make(6, { overlap: "buffer-all" });
     const { actor } = await ownerOf(schedule);
     await beginDue(here, schedule, actor);
@@ -292,7 +293,7 @@ describe("a backfill", () => {
   const range = (occurrences: number) => ({ from: BEGAN - occurrences * HOUR, until: BEGAN });
   const of = ({ name }: Made) => ({ namespace: here.namespace, name });
 
-  it("says what it would do, and does it once, however often it is asked", async () => {
+  it("reports what it would do, and does it once, however often it is asked", async () => {
     const schedule = await make(0);
     const asked = { ...of(schedule), ...range(4), concurrency: 2 };
     const dry = await here.scheduler.backfillSchedule({ ...asked, dryRun: true });
@@ -344,7 +345,7 @@ describe("a backfill", () => {
   });
 });
 
-describe("a person's word about a schedule", () => {
+describe("a person's change of a schedule", () => {
   const of = ({ name }: Made) => ({ namespace: here.namespace, name });
 
   it("holds it: what passes meanwhile is recorded and gets no run", async () => {
@@ -397,7 +398,7 @@ describe("a person's word about a schedule", () => {
     expect((await recordOf(schedule.name)).revision).toBe(2);
   });
 
-  it("that makes it is said once; another one of its name is refused", async () => {
+  it("that makes it is sent once; another one of its name is refused", async () => {
     const schedule = await make(0);
     const { spec } = await recordOf(schedule.name);
     const create = (given: ScheduleSpec) =>

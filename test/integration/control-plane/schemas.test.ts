@@ -1,5 +1,5 @@
 /**
- * Schemas of a definition, judged where a run goes on: what an agent calls a success, and breaks
+ * Schemas of a definition, checked where a run goes on: what an agent calls a success, and breaks
  * the schema of its step, is a failure for good; a form that breaks its own is no approval.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -54,7 +54,7 @@ describe("a success whose output breaks the schema of its step", () => {
     expect(await outcomes()).toEqual([{ ...BROKEN, retryAfterMs: null, noEffect: false }]);
   });
 
-  it("is left for the next way to try the step, whose output is judged as well", async () => {
+  it("is left for the next way to try the step, whose output is checked as well", async () => {
     const { task, agent, run, outcomes } = await pricing({ fallback: [{}] }, "5");
     const second = await agent.take(task);
     expect(await agent.report(second, priced(5))).toBe("accepted");
@@ -71,7 +71,7 @@ describe("a success whose output breaks the schema of its step", () => {
     expect(await stateOf(plane, run)).toBe("COMPENSATED");
   });
 
-  it("is told apart from one that keeps it, with which the run has succeeded", async () => {
+  it("is distinguished from one that conforms to it, with which the run has succeeded", async () => {
     const { run, outcomes } = await pricing({}, 5);
     expect(await stateOf(plane, run)).toBe("COMPLETED");
     expect(await outcomes()).toMatchObject([priced(5)]);

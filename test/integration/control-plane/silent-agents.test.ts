@@ -1,5 +1,5 @@
-// Agents that are killed: within two seconds of the loss of their leases everything that says who
-// polls says that nobody does.
+// Agents that are killed: within two seconds of the loss of their leases everything that lists
+// which agent polls lists none.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

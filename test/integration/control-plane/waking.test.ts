@@ -1,6 +1,7 @@
 /**
- * Ready work and an agent that waits for it meet: at once where somebody tells, within the beat
- * where nobody does, and not with the session that has just lost the task while another may come.
+ * Ready work and an agent that waits for it meet: at once where a server notifies, within the poll
+ * tick where none does, and not with the session that has just lost the task while another may
+ * come.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
@@ -31,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => close?.());
 
 describe("a notification that is lost", () => {
-  it("costs a beat and never a task: another server's row is found by the next one", async () => {
+  it("costs a poll tick and never a task: another server's row is found by the next one", async () => {
     const name = newTask();
     let served = false;
     const polled = newAgent(here)
@@ -65,7 +66,7 @@ describe("a notification that is lost", () => {
     expect((await polled).runId).toBe(run.runId);
   });
 
-  it("of a run's change costs the watcher a beat", async () => {
+  it("of a run's change costs the watcher a poll tick", async () => {
     const name = newTask();
     const run = await schedule(there, chain(name, 1));
     const changed = here.scheduler.runChange(run, 1, AbortSignal.timeout(10_000));
@@ -74,7 +75,7 @@ describe("a notification that is lost", () => {
     await changed;
   });
 
-  it("is made good by the beat that runs by itself, within its second", async () => {
+  it("is made good by the poll tick that runs by itself, within its second", async () => {
     const name = newTask();
     here.pollTick.start();
     const polled = newAgent(here).take(name);
@@ -87,7 +88,7 @@ describe("a notification that is lost", () => {
 });
 
 describe("a task that was lost", () => {
-  it("is kept for another session, and for anyone after 2 s", async () => {
+  it("is reserved for another session, and for anyone after 2 s", async () => {
     const name = newTask();
     const run = await schedule(here, chain(name, 1));
     const loser = newAgent(here);
@@ -133,7 +134,7 @@ describe("a task that was lost", () => {
 });
 
 describe("an agent that a batch had reserved", () => {
-  it("is looked for again when the batch has nothing for it", async () => {
+  it("is queried again when the batch has nothing for it", async () => {
     const first = newTask();
     const second = newTask();
     const agent = newAgent(here);

@@ -1,5 +1,5 @@
 /**
- * However much is due or open, one look reads no more than its share: a look that reads the whole
+ * However much is due or open, one scan reads no more than its share: a scan that reads the whole
  * backlog to do a part of it never catches up.
  */
 import pg from "pg";
@@ -14,7 +14,7 @@ import { fill, LATER } from "./fill.ts";
 const RUNS = 4_000;
 /** All leases are in these. */
 const PARTITIONS = [0, 1, 2, 3];
-/** Of each partition, in one look. */
+/** Of each partition, in one scan. */
 const SHARE = 64;
 
 let database: TestDatabase;
@@ -86,7 +86,7 @@ async function dueLeases(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-it("a look at a backlog reads its share of each partition", async () => {
+it("a scan of a backlog reads its share of each partition", async () => {
   expect(await dueLeases()).toBeGreaterThan(PARTITIONS.length * SHARE);
   const read = await rowsRead("due_rows", "run_page_default_partition_wake_at_idx", {
     partitions: PARTITIONS,
@@ -101,7 +101,7 @@ it("a look at a backlog reads its share of each partition", async () => {
   expect(read).toBe(PARTITIONS.length * SHARE);
 });
 
-it("pages that were looked at too early are moved by the share, and the rest is looked for at once", async () => {
+it("pages that were scanned too early are moved by the share, and the rest is scanned at once", async () => {
   const before = await dueLeases();
   const { due, now, nextAt } = await store.dueRows(PARTITIONS, 500);
   expect(due).toEqual([]);
@@ -109,7 +109,7 @@ it("pages that were looked at too early are moved by the share, and the rest is 
   expect(before - (await dueLeases())).toBe(PARTITIONS.length * SHARE);
 });
 
-it("what is due beyond the share of its partition is looked for at once", async () => {
+it("what is due beyond the share of its partition is scanned at once", async () => {
   const { due, now, nextAt, foundTo } = await store.dueRows([7], 500);
   expect(new Set(due.map(({ runId }) => runId)).size).toBe(SHARE);
   expect(nextAt).toBe(now);

@@ -1,5 +1,5 @@
 /**
- * Rows go to PostgreSQL as arrays that the store writes itself: whatever stands in a row comes back
+ * Rows go to PostgreSQL as arrays that the store writes itself: whatever a row contains comes back
  * as it was.
  */
 import fc from "fast-check";
@@ -45,7 +45,7 @@ async function thereAndBack(rows: readonly Row[]): Promise<readonly Row[]> {
 }
 
 const orNull = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
-/** PostgreSQL keeps no NUL within a text. */
+/** PostgreSQL stores no NUL within a text. */
 const text = fc
   .oneof(
     fc.string({ unit: "grapheme" }),

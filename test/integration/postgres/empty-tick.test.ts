@@ -1,7 +1,8 @@
 /**
  * A tick of the supervisor that finds nothing due touches as many rows and pages with twenty
- * thousand runs parked as with one thousand: a probe of each index of moments, for each partition.
- * The same holds of the beat of a server whose agents wait: two probes for each lane.
+ * thousand runs parked as with one thousand: a probe of each index of due times, for each
+ * partition. The same holds of the poll tick of a server whose agents wait: two probes for each
+ * lane.
  *
  * Counted by the database itself, of the very statements, on a session of the hot pool.
  */
@@ -14,7 +15,7 @@ import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
 import { fill } from "./fill.ts";
 
-/** What has moments. Of each two probes a partition: what is due, and what comes next. */
+/** What has due times. Of each two probes a partition: what is due, and what comes next. */
 const TABLES = ["run_page", "escalation", "message", "schedule"];
 const PARTITIONS = partitionsOf(0);
 const ALL = `'{${PARTITIONS.join(",")}}'`;
@@ -23,9 +24,9 @@ const OUTSIDE = 4;
 /** The root of an index, its leaf, and the row; 1.9 of 2,350 parked rows, and 2.0 of 47,000. */
 const PAGES_A_PROBE = 3;
 
-/** That somebody polls, and in which nothing is ready. */
+/** That an agent polls, and in which nothing is ready. */
 const LANES = Array.from({ length: 50 }, (_, index) => 1_000_000 + index);
-/** Of each the first row from a place on: whether there is one, and the one of its mark. */
+/** Of each the first row from an index on: whether there is one, and the one of its mark. */
 const LANE_PROBES = 2;
 
 interface PlanNode {
@@ -150,7 +151,7 @@ test("a tick with nothing due touches a bounded number of rows and pages, howeve
     const { parked, due, pollQuery } = await tickOver(runs);
     const seen = JSON.stringify({ runs, parked, due, pollQuery });
     expect(parked, seen).toBeGreaterThan(runs);
-    // What is not due is not even looked at; of what waits outside, whether there is any.
+    // What is not due is not even read; of what waits outside, whether there is any.
     expect(due.rows, seen).toBeLessThanOrEqual(OUTSIDE);
     expect(due.pages, seen).toBeLessThanOrEqual(2 * probes * PAGES_A_PROBE);
     expect(pollQuery.rows, seen).toBe(0);
@@ -158,7 +159,7 @@ test("a tick with nothing due touches a bounded number of rows and pages, howeve
   }
 }, 120_000);
 
-test("a tick does not walk what a held snapshot keeps of rows that have gone", async () => {
+test("a tick does not walk what a held snapshot retains of rows that have gone", async () => {
   const database = await createTestDatabase();
   const pool = createPool(database.connectionString, "hot", 1, quietLog);
   const [holder, hand] = [0, 1].map(() => new pg.Client(database.connectionString));
@@ -169,7 +170,7 @@ test("a tick does not walk what a held snapshot keeps of rows that have gone", a
     await hand.query("vacuum analyze");
     await holder.query("begin isolation level repeatable read");
     await holder.query("select from drover.run limit 1");
-    // Pages that were to be looked at an hour ago: all of them are gone.
+    // Pages that were due an hour ago: all of them are gone.
     await hand.query(
       "update drover.run_page set wake_at = now() - interval '1 hour' where wake_at is not null",
     );

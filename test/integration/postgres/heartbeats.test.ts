@@ -1,6 +1,6 @@
 /**
- * The beats of many agents in one statement, which may take 2 s: what is known of a report is put
- * together without comparing each with each.
+ * The heartbeats of many agents in one statement, which may take 2 s: what is known of a report is
+ * put together without comparing each with each.
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -79,7 +79,7 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
   expect(forgotten).toMatchObject([{ runId: dropped?.run_id, secret: dropped?.secret }]);
 });
 
-test("a beat that waited does not set back the last beat that another server has stored meanwhile", async () => {
+test("a heartbeat that waited does not set back the last one that another server has stored meanwhile", async () => {
   const held = "aa".repeat(16);
   const session = "bb".repeat(16);
   const heartbeatOf = (...sessions: string[]) =>
@@ -120,7 +120,7 @@ test("a beat that waited does not set back the last beat that another server has
   expect(await lastHeartbeat()).toBeGreaterThanOrEqual(before);
 });
 
-test("a last beat that lies ahead of the clock, which was set back, does not stay there", async () => {
+test("a last heartbeat that lies ahead of the clock, which was set back, does not stay there", async () => {
   const session = "cc".repeat(16);
   const heartbeat = { namespaceId: 1, session, agentId: "agent", agentVersion: "1", reports: [] };
   const hand = new pg.Client({ connectionString: database.connectionString });

@@ -1,6 +1,6 @@
 /**
  * A database that comes back without its newest transactions gives their ids out again: what it
- * says of an id from before is about somebody else.
+ * reports of an id from before is about another owner.
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -46,7 +46,7 @@ async function commitSome(count: number): Promise<readonly number[]> {
   return ids;
 }
 
-it("a COMMIT that a crash took away is not known by an id that somebody else has since", async () => {
+it("a COMMIT that a crash took away is not known by an id that another transaction has since", async () => {
   const transact = createTransact(pool, systemClock, "drover");
   const [before = 0] = await commitSome(1);
   let after: readonly number[] = [];

@@ -1,7 +1,7 @@
 /**
  * What people and supervisors read of runs, from pages that are written as the codec writes them:
- * runs with their history, items of maps, what agents hold, what is late, and what is kept for how
- * long.
+ * runs with their history, items of maps, what agents hold, what is late, and what is retained for
+ * how long.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -109,7 +109,7 @@ function logAttempt(runId: string, step: number, attempt: PageAttempt, n = attem
 }
 
 describe("a run", () => {
-  it("is found by its id and by its key, with what its head says", async () => {
+  it("is found by its id and by its key, with what its head has", async () => {
     const runId = await write(
       open({ cancelNote: "no more" }, { state: { kind: "PENDING", on: "start", until: NOW } }),
       [],
@@ -227,7 +227,7 @@ describe("items of a map", () => {
     });
   });
 
-  it("are listed by how they stand, however few of them there are", async () => {
+  it("are listed by their state, however few of them there are", async () => {
     const failed = await itemsOf({ forwards: ["FAILED"], after: 100, limit: 7 });
     expect(failed.items).toEqual([200, 300, 400, 500, 600, 800, 900]);
     expect(await itemsOf({ forwards: ["LEASED"] })).toEqual({ items: [700], attempts: [] });
@@ -241,7 +241,7 @@ describe("items of a map", () => {
     expect(detail?.attempts.at(-1)?.step).toBe(stepKeyOf(MAP, ITEMS));
   });
 
-  it("tell what their agents do", async () => {
+  it("have what their agents do", async () => {
     const leased = stepWith(
       stepKeyOf(MAP, 700),
       { forward: leaseWith() },
@@ -319,7 +319,7 @@ describe("lists and counts", () => {
 });
 
 describe("what an agent holds", () => {
-  it("is told from the pages of its steps", async () => {
+  it("is read from the pages of its steps", async () => {
     const session = "77".repeat(16);
     const lease = leaseWith({
       session,
@@ -356,7 +356,7 @@ describe("what an agent holds", () => {
 });
 
 describe("interventions", () => {
-  it("tell the number of the attempt that they were about, also of one that has left its page", async () => {
+  it("have the number of the attempt that they were about, also of one that has left its page", async () => {
     const runId = await write(open(), [
       stepWith(1, {}, { attempts: [attemptWith({ fence: 2, attempt: 5 })], logged: 1 }),
     ]);
@@ -399,11 +399,11 @@ describe("what is late", () => {
     return { lease: rows.lease, due: rows.due, run: rows.run, oldestAt };
   };
 
-  it("is what pages wait for, and not that they are looked at too early", async () => {
+  it("is what pages wait for, and not that they are scanned too early", async () => {
     const later = Date.now() + 3_600_000;
     const calm = open({}, { state: { kind: "RUNNING", deadline: later } });
     const early = stepWith(0, { forward: leaseWith({ wakeAt: later }) }, { terms: TERMS });
-    // More than are looked at first.
+    // More than are scanned first.
     for (let n = 0; n < 25; n++) {
       const runId = await write(calm, [early], { partition: PARTITION });
       await db.query("update drover.run_page set wake_at = $2 where run_id = $1", [
@@ -453,7 +453,7 @@ describe("a task that tries for a circuit", () => {
   const tried = attemptWith({ secret, outcome });
   const other = attemptWith({ secret: "0b".repeat(16) });
 
-  it("has ended as its page says, or the log, or not at all", async () => {
+  it("has ended as its page has it, or the log, or not at all", async () => {
     const inPage = await write(open(), [stepWith(1, {}, { attempts: [other, tried] })]);
     const inLog = await write(open(), [stepWith(1, {}, { attempts: [other], logged: 1 })]);
     await logAttempt(inLog, 1, tried);
@@ -475,7 +475,7 @@ describe("a task that tries for a circuit", () => {
 });
 
 describe("how a run ended", () => {
-  it("is told to hooks and to triggers, and beside the fire that began it", async () => {
+  it("is published to hooks and triggers, and beside the occurrence that began it", async () => {
     const failed = await write(ended("FAILED"), []);
     const going = await write(open(), []);
     for (const runId of [failed, going])

@@ -66,7 +66,8 @@ afterAll(async () => {
 
 /** Rows of each table that sessions which have ended by now have read, by indexes or without. */
 async function readSoFar(): Promise<ReadonlyMap<string, number>> {
-  // What this session has read itself would be told some time later, as if the work had read it.
+  // What this session has read itself would be reported some time later, as if the work had read
+  // it.
   await db.query("select pg_stat_force_next_flush()");
   await db.query("select pg_stat_clear_snapshot()");
   const { rows } = await db.query<{ name: string; read: number }>(
@@ -78,7 +79,7 @@ async function readSoFar(): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ name, read }) => [name, read]));
 }
 
-/** What the work reads of a table, by a store of its own: sessions tell it when they end. */
+/** What the work reads of a table, by a store of its own: sessions report it when they end. */
 async function read(table: string, work: (store: Store) => Promise<unknown>): Promise<number> {
   const others = async () => {
     const { rows } = await db.query(

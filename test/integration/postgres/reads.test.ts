@@ -1,4 +1,4 @@
-// What people read while a run moves: each look at a run is one moment of it.
+// What people read while a run moves: each read of a run is one state of it.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";

@@ -1,6 +1,6 @@
 // A database goes back to an earlier state while servers live on: a standby without the last
-// transactions, or a backup. What a server has kept is forgotten, and no id is given out again to
-// somebody else: a caller of one namespace never sees another one's runs.
+// transactions, or a backup. What a server has stored is forgotten, and no id is given out again to
+// another owner: a caller of one namespace never sees another one's runs.
 import { execFileSync } from "node:child_process";
 import { renameSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -38,7 +38,7 @@ async function start(server: TestServer, namespace: string, workflow: string): P
   return textAt(body, "runId");
 }
 
-it("a server that lives on serves nobody else's runs, tasks and plans", async () => {
+it("a server that lives on serves no other owner's runs, tasks and plans", async () => {
   const first = await startDroverServer(url);
   // What the standby has.
   await postgres.stop();
@@ -56,7 +56,7 @@ it("a server that lives on serves nobody else's runs, tasks and plans", async ()
   const second = await startDroverServer(url);
   const run = await begin(second, "globex", "ship", "ship-parcel");
 
-  // Its first call may be the one whose connection says that the database is another one.
+  // Its first call may be the one whose connection reports that the database is another one.
   await until("the first server to forget acme", async () => {
     const asked = { namespace: "acme" };
     const { body } = await callJson(first.address, "SchedulerService/ListRuns", asked);

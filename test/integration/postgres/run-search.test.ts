@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 const RUNS = 20_000;
 const LIMIT = 20;
 /**
- * Rows of tables and indexes: some for each run that is shown, or open, one a partition, and 2,000
+ * Rows of tables and indexes: some for each run that is listed, or open, one a partition, and 2,000
  * to see whether anything that is asked for is rare.
  */
 const READ_MAX = 5_000;
@@ -153,8 +153,8 @@ describe.each(["created-asc", "created-desc"] as const)("%s", (order) => {
   );
 });
 
-// The planner knows nothing of what came since it looked last: of a workflow and a label that are
-// new it expects one run.
+// The planner knows nothing of what came since its last statistics: of a workflow and a label that
+// are new it expects one run.
 describe.each([
   { runs: 1_500, name: "few" },
   { runs: 5_000, name: "many" },
@@ -176,7 +176,7 @@ describe.each([
   });
 
   test.each<Partial<RunFilter>>([{ workflow: name }, { labels: { new: name } }])(
-    "are found, and looked at a few times each (%j)",
+    "are found, and read a few times each (%j)",
     async (asked) => {
       const filter: RunFilter = { ...ANY, ...asked, states: ["RUNNING", "PAUSED"] };
       const all = {
@@ -195,7 +195,7 @@ describe.each([
 
   // They come after the open runs that were there before: the first that are open are others.
   test.each(["created-asc", "created-desc"] as const)(
-    "are found wherever they stand among the open runs (%s)",
+    "are found wherever they are among the open runs (%s)",
     async (order) => {
       const filter: RunFilter = { ...ANY, labels: { new: name }, states: ["RUNNING"] };
       const search = { schema: "drover", namespaceId: 1, filter, order, after: null, limit: LIMIT };

@@ -18,7 +18,7 @@ import { fill, fillMap } from "./fill.ts";
 const FOLDER = new URL("../../../server/store/postgres/", import.meta.url);
 const statements = [...loadStatements().values()];
 /**
- * Tables that grow with runs: a look at all of their rows is a bug, whatever else a statement does.
+ * Tables that grow with runs: a scan of all of their rows is a bug, whatever else a statement does.
  */
 const HOT = [
   "run",
@@ -180,7 +180,7 @@ function readsWhole(nodes: readonly PlanNode[]): readonly string[] {
 }
 
 /**
- * Looks at all steps of a run, which a map has ten thousand of, by a statement whose plan is by key
+ * Scans all steps of a run, which a map has ten thousand of, by a statement whose plan is by key
  * and not by the run's.
  */
 function readsWholeRuns(name: string, nodes: readonly PlanNode[]): readonly string[] {
@@ -214,7 +214,7 @@ describe("the statements", () => {
     for (const [, name] of asked) expect([...names]).toContain(name);
   });
 
-  it("notify nobody, and no trigger does: transactions that do commit one at a time", async () => {
+  it("notify no server, and no trigger does: transactions that do commit one at a time", async () => {
     expect(statements.filter(({ text }) => /\b(?:pg_)?notify\b/i.test(text))).toEqual([]);
     const { rows } = await pool.query(
       `select tgname from pg_trigger where not tgisinternal
@@ -223,7 +223,7 @@ describe("the statements", () => {
     expect(rows).toEqual([]);
   });
 
-  it("say in the pool's session what a hot session must have", async () => {
+  it("set in the pool's session what a hot session must have", async () => {
     const settings = ["enable_seqscan", "plan_cache_mode", "statement_timeout", "jit"];
     const { rows } = await pool.query<{ name: string; setting: string }>(
       "select name, setting from pg_settings where name = any ($1) order by name",
@@ -339,7 +339,7 @@ describe("on a database of thousands of runs, analysed", () => {
   planned("there");
 });
 
-describe("on the same database with little at work, as the planner is told of it (grown_tables)", () => {
+describe("on the same database with little at work, as the planner knows it (grown_tables)", () => {
   beforeAll(async () => {
     const hand = new pg.Client({ connectionString: database.connectionString });
     await hand.connect();

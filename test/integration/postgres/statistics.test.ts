@@ -1,5 +1,5 @@
 /**
- * A table that a vacuum found without rows, while a snapshot kept its pages, is taken for empty
+ * A table that a vacuum found without rows, while a snapshot retained its pages, is taken for empty
  * however many rows come: plans made then are made anew within seconds of the first work.
  */
 import pg from "pg";
@@ -42,7 +42,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** All leases go and are forgotten by a vacuum while somebody looks on; then they come back. */
+/** All leases go and are forgotten by a vacuum while a snapshot is open; then they come back. */
 beforeEach(async () => {
   const reader = new pg.Client({ connectionString });
   await reader.connect();
@@ -63,7 +63,7 @@ beforeEach(async () => {
   }
 });
 
-/** The plan that a session of the hot pool has, made once and kept. */
+/** The plan that a session of the hot pool has, made once and reused. */
 async function plan(): Promise<string> {
   const { rows } = await planned.query<{ "QUERY PLAN": string }>(
     "explain execute ended (null, null, null)",

@@ -1,4 +1,4 @@
-/** How long it counts that somebody polled a lane, or said that he lives, is as the server says. */
+/** How long it counts that an agent polled a lane, or sent a heartbeat, is set by the server. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";

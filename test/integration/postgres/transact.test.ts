@@ -1,6 +1,6 @@
 /**
  * What became of a transaction: a COMMIT whose answer is lost is asked about, a connection that
- * dies takes its batch with it and nothing else, and every end that is not known says so.
+ * dies takes its batch with it and nothing else, and every unknown outcome is reported as such.
  */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -100,7 +100,7 @@ describe("a COMMIT whose answer is lost", () => {
     expect(pool.totalCount).toBe(1);
   });
 
-  it("and that did not count is told apart: the batch may be sent again as it is", async () => {
+  it("and that did not count is distinguished: the batch may be sent again as it is", async () => {
     const backend = Promise.withResolvers<number>();
     loseAnswerOfCommit(async () => terminate(await backend.promise));
     const failed = transact({}, async (transaction) => {
@@ -126,7 +126,7 @@ describe("a COMMIT whose answer is lost", () => {
     expect(await isStored("slow")).toBe(true);
   });
 
-  it("that nobody can say anything about is not known, and is not sent again blindly", async () => {
+  it("without any answer is unknown, and is not sent again blindly", async () => {
     loseAnswerOfCommit((really) => really());
     vi.spyOn(pool, "query").mockImplementation(() => {
       throw new Error("Connection terminated unexpectedly");
@@ -295,7 +295,7 @@ describe("statements that no caller waits for", () => {
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
   });
 
-  it("keep COMMIT back while a check may still say no", async () => {
+  it("keep COMMIT back while a check may still refuse", async () => {
     const wire = watchTheWire();
     const batch = transact({}, async ({ send }) => {
       void send("create_namespace", { name: "checked", region: "default" }, (rows) => {
@@ -469,7 +469,7 @@ describe("an optimistic transaction", () => {
       hold(transaction);
       void transaction.send("create_namespace", { name: "alone", region: "default" });
     });
-    // Which of the two it hears first, the error or the end of its session, is chance.
+    // Which of the two it receives first, the error or the end of its session, is chance.
     await expect(batch).rejects.toThrow(/division by zero|does not answer/);
     vi.restoreAllMocks();
     await expect.poll(() => hand.query(OPEN_SESSIONS)).toEqual([]);

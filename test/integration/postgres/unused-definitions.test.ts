@@ -1,5 +1,5 @@
 /**
- * Definitions that nothing uses are removed beside calls that find them: whoever has found one
+ * Definitions that nothing uses are removed beside calls that find them: a call that has found one
  * finds it there as long as it takes to begin a run, and one that is on its way out is made anew.
  */
 import pg from "pg";
@@ -35,7 +35,7 @@ const forget = (keptMs: number) =>
 const markedLongAgo = () =>
   db.query("update drover.definition set unused_since = now() - interval '2 days'");
 
-it("one that is being removed while it is looked for is made anew", async () => {
+it("one that is being removed while it is queried is made anew", async () => {
   const definition = workflow({ a: {} });
   const id = await store.internDefinition(1, definition);
   await markedLongAgo();
@@ -61,7 +61,7 @@ it("one that is found while it is about to be removed stays", async () => {
   expect(await store.definition(id)).toEqual(definition);
 });
 
-it("one that has been used again since it was marked stays, whatever its mark says", async () => {
+it("one that has been used again since it was marked stays, whatever its mark is", async () => {
   const id = await store.internDefinition(1, workflow({ c: {} }));
   await db.query(
     `insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,

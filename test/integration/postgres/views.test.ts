@@ -1,5 +1,5 @@
 /**
- * The views say in words what pages and rows hold, as the codec of pages has written it.
+ * The views show in words what pages and rows hold, as the codec of pages has written it.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -256,7 +256,7 @@ describe("step_view", () => {
     },
   );
 
-  it("shows the current strategy, whatever came of its input, and what an agent told last", async () => {
+  it("shows the current strategy, whatever came of its input, and what an agent reported last", async () => {
     const strategies: Strategy[] = [
       { planned: 0, changed: false, effectStatus: "UNDONE" },
       { planned: 2, changed: true, effectStatus: "UNSETTLED" },
@@ -405,7 +405,7 @@ describe("attempt_view", () => {
     ]);
   });
 
-  it("shows what jsonb refuses as U+FFFD, and all else as it was told", async () => {
+  it("shows what jsonb refuses as U+FFFD, and all else as it was reported", async () => {
     const message = "a\u0000b \ud83d c \\u0000 \u{1f600}";
     const outcome: StoredOutcome = { kind: "unknown", code: "lost", message };
     const escaped: StoredOutcome = {
@@ -432,7 +432,7 @@ describe("lease_view", () => {
   const leasesOf = (runId: string) =>
     hand.query("select * from drover.lease_view where run_id = $1", [runId]);
 
-  it("shows a task with what its agent told", async () => {
+  it("shows a task with what its agent reported", async () => {
     const cancel: LeaseCancel = { kind: "asked", cause: "run", at: NOW };
     const lease = leaseWith({ fence: 4, attempt: 2, wakeAt, cancel });
     const runId = await makeStep({ forward: lease }, { progress: "50%" });
@@ -494,7 +494,7 @@ describe("lease_view", () => {
 });
 
 describe("views", () => {
-  it("say what they are for", async () => {
+  it("have a comment on what they are for", async () => {
     const bare = await hand.query(
       `select c.relname from pg_class as c
        where c.relnamespace = 'drover'::regnamespace and c.relkind = 'v' and c.relname like '%_view'

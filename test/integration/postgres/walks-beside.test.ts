@@ -1,6 +1,6 @@
 /**
  * What housekeeping and webhooks have to leave alone is passed over, page by page: it neither makes
- * a statement longer nor hides what stands behind it.
+ * a statement longer nor hides what is behind it.
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -74,7 +74,7 @@ const countOf = async (table: string) =>
   Number(
     (await db.query<{ count: string }>(`select count(*) from drover.${table}`)).rows[0]?.count,
   );
-/** The rows of a page that a statement has looked at: those of a node of its plan. */
+/** The rows of a page that a statement has read: those of a node of its plan. */
 async function pageOf(name: string, given: Values, node = "CTE page"): Promise<number> {
   const { text, values } = bind(name, given);
   const plan = await db.query<{ "QUERY PLAN": string }>(
@@ -127,7 +127,7 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
   expect(rows).toEqual([{ run_id: of(1) }]);
 });
 
-it("what stands behind a run is forgotten beside runs that have not ended", async () => {
+it("what is behind a run is forgotten beside runs that have not ended", async () => {
   await db.query(
     "insert into drover.triggered (run_id, trigger, of_run, depth) select id, 't', id, 1 from drover.run",
   );
@@ -137,7 +137,7 @@ it("what stands behind a run is forgotten beside runs that have not ended", asyn
   expect(await countOf("triggered")).toBe(STAY);
 });
 
-it("what circuits were judged by goes in batches", async () => {
+it("what circuits were evaluated by goes in batches", async () => {
   await db.query(
     `insert into drover.circuit_end (lane, agent_id, at, good, bad, runs, last_at)
      select 1, 'a' || n, now() - interval '1 hour', 1, 0, '{}', now() from generate_series(1, 35) as n`,
@@ -162,7 +162,7 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
     );
   await reports("flood", 1);
   await store.outbox.due([0], 10);
-  // More than a look takes up of a partition.
+  // More than a scan takes of a partition.
   await reports("flood", 21_000);
   await reports("other", 1);
   expect(
@@ -180,7 +180,7 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
   expect(await countOf("outbox")).toBe(21_000);
 });
 
-it("due deliveries of a partition are looked through up to a bound", async () => {
+it("due deliveries of a partition are scanned up to a bound", async () => {
   await db.query(
     `insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, next_try_at)
      select 0, 1, 3, (select id from drover.run order by id desc limit 1), 0, 'h', 'cause-' || n, 1, 0, now()

@@ -156,7 +156,7 @@ const LOOKS = [
   },
 ] as const;
 
-/** Sessions with their leases; those that are silent were heard a minute ago, others now. */
+/** Sessions with their leases; those that are silent sent a heartbeat a minute ago, others now. */
 async function fillSessions(): Promise<void> {
   await db.query(
     `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_heartbeat_at,
@@ -177,7 +177,7 @@ async function fillSessions(): Promise<void> {
   await db.query("vacuum analyze drover.agent_session, drover.lease");
 }
 
-it("a look reads the leases of silent sessions alone, and each session once", async () => {
+it("a scan reads the leases of silent sessions alone, and each session once", async () => {
   await fillSessions();
   const { rows } = await db.query<{ pages: number }>(
     `select (pg_relation_size('drover.agent_session') + pg_relation_size('drover.agent_session_watched'))
@@ -192,7 +192,7 @@ it("a look reads the leases of silent sessions alone, and each session once", as
   }
 });
 
-it("a look reads no session that holds nothing, once it has been found idle", async () => {
+it("a scan reads no session that holds nothing, once it has been found idle", async () => {
   await fillSessions();
   await db.query("delete from drover.lease");
   await db.query(

@@ -103,7 +103,7 @@ test("a poll whose answer the client's own library refuses is named as lost", as
   const server = await givenServer();
   const clock = createManualClock();
   givenAgent(server, { clock, handlers: { "book-flight": () => null } });
-  // As gRPC says it of an answer over its receive limit: without a word of the server.
+  // As gRPC reports an answer over its receive limit: without a message of the server.
   (await server.poll.next()).fail(resourceExhausted);
   await clock.armed(1_000);
   clock.advance(1_000);

@@ -55,7 +55,7 @@ test("heartbeats go out by themselves as often as the task asks, and never move 
   expect(context.signal.aborted).toBe(false);
 });
 
-test("progress and details go out once, with the next beat, and not again", async () => {
+test("progress and details go out once, with the next heartbeat, and not again", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   context.progress({ fraction: 0.25 });
@@ -75,7 +75,7 @@ test("progress and details go out once, with the next beat, and not again", asyn
   expect(next.request.reports[0]?.details).toBeUndefined();
 });
 
-test("details that no beat has carried go out before what ended without success is reported", async () => {
+test("details that no heartbeat has carried go out before what ended without success is reported", async () => {
   const server = await givenServer();
   const { context, end } = await aRunningTask(server);
   context.details({ page: 7 });
@@ -89,7 +89,7 @@ test("details that no beat has carried go out before what ended without success 
   expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
 });
 
-test("details that cannot be told keep nobody from the report", async () => {
+test("details that cannot be sent do not hold up the report", async () => {
   const server = await givenServer();
   const { context, end } = await aRunningTask(server);
   context.details({ page: 7 });
@@ -99,7 +99,7 @@ test("details that cannot be told keep nobody from the report", async () => {
   expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
 });
 
-test("newer details wait for the beat that carries older ones", async () => {
+test("newer details wait for the heartbeat that carries older ones", async () => {
   const server = await givenServer();
   const { clock, context, end } = await aRunningTask(server);
   context.details({ page: 7 });
@@ -114,7 +114,7 @@ test("newer details wait for the beat that carries older ones", async () => {
   expect((await server.complete.next()).request.results).toHaveLength(1);
 });
 
-test("progress of a beat that was not answered is sent again", async () => {
+test("progress of a heartbeat that was not answered is sent again", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   context.progress({ counter: 3 });
@@ -126,7 +126,7 @@ test("progress of a beat that was not answered is sent again", async () => {
   expect(again.request.reports[0]?.progress?.kind).toEqual({ case: "counter", value: 3n });
 });
 
-test("details that are refused are dropped, and the beat is repeated without them", async () => {
+test("details that are refused are dropped, and the heartbeat is repeated without them", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   context.details("much too much");
@@ -149,7 +149,7 @@ test("a cancel reaches the handler's signal, and its AbortError is reported as c
   expect(report.request.results[0]?.outcome?.kind.case).toBe("cancelled");
 });
 
-test("a handler that is told to cancel and ends well is reported as success", async () => {
+test("a handler that is asked to cancel and ends well is reported as success", async () => {
   const server = await givenServer();
   const clock = createManualClock();
   const gate = aGate<TaskContext>();
@@ -172,7 +172,7 @@ test("a handler that is told to cancel and ends well is reported as success", as
   expect(report.request.results[0]?.outcome?.kind.case).toBe("success");
 });
 
-test("a lost lease stops the handler, ends the beats, and is still reported as evidence", async () => {
+test("a lost lease stops the handler, ends the heartbeats, and is still reported as evidence", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
@@ -237,7 +237,7 @@ test("a renewal counts from the sending of the heartbeat", async () => {
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(7_000);
 });
 
-test("a beat that is not answered does not hold up the next", async () => {
+test("a heartbeat that is not answered does not hold up the next", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
@@ -247,7 +247,7 @@ test("a beat that is not answered does not hold up the next", async () => {
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(9_000);
 });
 
-test("the time of the attempt ends it, whatever the heartbeats say", async () => {
+test("the time of the attempt ends it, whatever the heartbeats report", async () => {
   const server = await givenServer();
   server.beat.always((heartbeat) => heartbeat.answer({ answers: [carryOn] }));
   const { clock, context } = await aRunningTask(server, 0, { attemptFor: toDuration(5_000) });

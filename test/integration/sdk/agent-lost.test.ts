@@ -1,4 +1,4 @@
-/** Handlers that ignore that they are to stop: what the server hears, and what the agent does. */
+/** Handlers that ignore that they are to stop: what the server learns, and what the agent does. */
 import { expect, test } from "vitest";
 import { toDuration } from "../../../sdk/typescript/duration.ts";
 import type { TaskContext } from "../../../sdk/typescript/handler.ts";
@@ -9,7 +9,7 @@ import { createManualClock } from "../../support/manual-clock.ts";
 const cancelGraceMs = 4_000;
 const answered = { answers: [{}] };
 
-/** t1 ignores that it is cancelled, as it was just now, t2 works; both end when the test says. */
+/** t1 ignores that it is cancelled, as it was just now, t2 works; both end when the test asks. */
 async function deafBeside(server: FakeServer) {
   const clock = createManualClock();
   const gates = { t1: aGate<TaskContext>(), t2: aGate<TaskContext>() };

@@ -190,7 +190,7 @@ test.each([
   expect(request.results[0]?.outcome?.kind).toMatchObject(expected);
 });
 
-test("that a result cannot be sent stands in the agent's own log as well", async () => {
+test("that a result cannot be sent is in the agent's own log as well", async () => {
   const server = await givenServer();
   const errors: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
@@ -363,7 +363,7 @@ test("a stop lets the running task finish, and releases one that arrives meanwhi
   expect(begun).toEqual(["slow", "quick"]);
 });
 
-test("a handler that does not finish within the grace is told to stop, and reported unknown", async () => {
+test("a handler that does not finish within the grace is asked to stop, and reported unknown", async () => {
   const server = await givenServer();
   const gate = aGate<void>();
   const agent = givenAgent(server, {

@@ -99,13 +99,13 @@ test("a run is scheduled under a key of its own, and a repeat is the same reques
   expect(await scheduled).toEqual({ runId: "run-1", created: true, key: first.request.key });
 });
 
-test("a key of the caller is kept", async () => {
+test("a key of the caller is used", async () => {
   const { server, client } = await givenClient();
   server.schedule.always((call) => call.answer({ runId: call.request.key }));
   expect((await client.schedule({ workflow: "w", key: "order-7" })).runId).toBe("order-7");
 });
 
-test("a run may begin later, share a concurrency key, and name who is told of its end", async () => {
+test("a run may begin later, share a concurrency key, and name who is notified of its end", async () => {
   const { server, client } = await givenClient();
   const startTime = new Date("2026-03-01T08:00:00Z");
   const asked = async (spec: Omit<ScheduleSpec, "workflow">) => {
@@ -133,7 +133,7 @@ test("a run may begin later, share a concurrency key, and name who is told of it
   ).toMatchObject({ limit: 3, policy: ConcurrencyPolicy.CANCEL_OLDEST });
 });
 
-test("a run that has not begun says when it does, and what it shares", async () => {
+test("a run that has not begun has when it does, and what it shares", async () => {
   const { server, client } = await givenClient();
   const got = client.getRun("run-1");
   const concurrency = { key: "k", limit: 2, policy: ConcurrencyPolicy.REFUSE };
@@ -241,7 +241,7 @@ test("who leaves the loop of watchRun ends the call", async () => {
   await call.cancelled;
 });
 
-test("cancelRun says what becomes of the work, and why", async () => {
+test("cancelRun answers what becomes of the work, and why", async () => {
   const { server, client } = await givenClient();
   const cancelled = client.cancelRun("run-1", { undo: "leave", reason: "no longer wanted" });
   const call = await server.cancelRun.next();

@@ -1,6 +1,6 @@
 /**
  * A codec between client, agent and a real server: what a program gives and gets is clear to it,
- * and nothing of it to the server, its database, or whoever has not the key.
+ * and nothing of it to the server, its database, or a caller without the key.
  */
 import { Client as Database } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -56,7 +56,7 @@ function givenSteps(queue: string, handlers: Readonly<Record<string, Handler>>, 
   };
 }
 
-/** Tables in which a text stands, as itself or within bytes. */
+/** Tables that contain a text, as itself or within bytes. */
 async function tablesWith(text: string): Promise<string[]> {
   const tables = await database.query<{ name: string }>(
     "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname !~ '^(pg_|information_)'",
@@ -72,7 +72,7 @@ async function tablesWith(text: string): Promise<string[]> {
   return found;
 }
 
-test("what goes into a run and comes out of it is clear to who has the key, and to nobody else", async () => {
+test("what goes into a run and comes out of it is clear to who has the key, and to no other caller", async () => {
   const client = givenClient(codec);
   const token = Promise.withResolvers<string>();
   const inputs: unknown[] = [];

@@ -1,4 +1,4 @@
-/** What a client says to a run that has begun: each call as it is sent, and repeated as it was. */
+/** What a client sends to a run that has begun: each call as it is sent, and repeated as it was. */
 import { Buffer } from "node:buffer";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -51,7 +51,7 @@ test("a signal is sent under an id of its own, and a repeat is the same signal",
   expect(await sent).toEqual({ id: first.request.signalId, repeated: true });
 });
 
-test("an id of the caller is kept, and a signal need not carry anything", async () => {
+test("an id of the caller is used, and a signal need not carry anything", async () => {
   const { server, client } = await givenClient();
   const sent = client.signal({ key: "order-7" }, "paid", { id: "payment-1" });
   const call = await server.signal.next();
@@ -61,7 +61,7 @@ test("an id of the caller is kept, and a signal need not carry anything", async 
   expect(await sent).toEqual({ id: "payment-1", repeated: false });
 });
 
-test("decide says who decides what, and why", async () => {
+test("decide sends who decides what, and why", async () => {
   const { server, client } = await givenClient();
   const decided = client.decide("run-1", "release", {
     decision: "reject",
@@ -174,7 +174,7 @@ test("an escalation is read with what led to it", async () => {
   });
 });
 
-test("an escalation is answered with who says so, why, and what goes with it", async () => {
+test("an escalation is answered with who answers, why, and what goes with it", async () => {
   const { server, client } = await givenClient();
   const resolved = client.escalations.resolve("run-1", "2", {
     answer: "succeed",
@@ -273,7 +273,7 @@ test("a run is done again from a step, with another input", async () => {
   expect(await again).toEqual({ runId: "run-2", created: true });
 });
 
-test("a bulk action says what a signal carries, and from where runs are done again", async () => {
+test("a bulk action sends what a signal carries, and from where runs are done again", async () => {
   const { server, client } = await givenClient();
   const done = { results: [] };
   const signalled = Array.fromAsync(

@@ -13,7 +13,7 @@ async function givenHooks() {
   return { server, hooks: client.hooks };
 }
 
-test("a hook is put with what it hears of, and keeps its secret if none is given", async () => {
+test("a hook is put with what it is notified of, and keeps its secret if none is given", async () => {
   const { server, hooks } = await givenHooks();
   const put = hooks.put("ops", { url, events: ["run-ended"], secret: "a secret of sixteen" });
   const call = await server.putHook.next();

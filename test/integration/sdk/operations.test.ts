@@ -1,4 +1,4 @@
-/** What operators see and say, by the client, on a real server. */
+/** What operators read and order, by the client, on a real server. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
@@ -124,7 +124,7 @@ test("a queue, a workflow and the namespace are paused, limited and resumed", as
   expect(none).toBeNull();
 });
 
-test("a namespace says how long it keeps runs, and what it may take", async () => {
+test("a namespace has how long it retains runs, and what it may take", async () => {
   const made = await client.namespaces.create("team", { region: "eu" });
   expect(made).toMatchObject({ name: "team", region: "eu", existed: false, retentionMs: null });
   expect(await client.namespaces.create("team", { region: "eu" })).toMatchObject({ existed: true });
@@ -156,7 +156,7 @@ test("a namespace says how long it keeps runs, and what it may take", async () =
   expect(regions).toMatchObject([{ name: "default" }, { name: "eu" }]);
 });
 
-test("what runs here is told: versions, supervisors, and who had which partition", async () => {
+test("what runs here is listed: versions, supervisors, and who had which partition", async () => {
   const [supervisor] = await until("somebody watches", async () => {
     const all = await client.operations.supervisors();
     return all.some(({ partitions }) => partitions > 0) ? all : null;

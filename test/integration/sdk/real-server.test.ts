@@ -65,7 +65,7 @@ test("what did not happen is tried again, under the same key", async () => {
   ]);
 });
 
-test("who cannot tell is asked again, and then a person, whose answer counts", async () => {
+test("a verify that finds nothing out is asked again, and then a person, whose answer counts", async () => {
   const { client, start } = given({
     charge: () => {
       throw new UnknownError("broken-pipe", "the connection broke");
@@ -106,7 +106,7 @@ test("a task that is asked for again counts one attempt, and a slow service need
   expect(steps[0]).toMatchObject({ output: 4, attempt: 1 });
 });
 
-test("a deferred attempt that its service gave up is what that says, and said twice is once", async () => {
+test("a deferred attempt that its service gave up is what that reports, and reported twice is once", async () => {
   const token = Promise.withResolvers<string>();
   const { client, start } = given({
     ship: (task) => {
@@ -124,7 +124,7 @@ test("a deferred attempt that its service gave up is what that says, and said tw
   expect(steps[0]?.error).toMatchObject({ code: "no-such-street", class: "PERMANENT" });
 });
 
-test("a handler that beats and does not move is stopped, and the next one resumes", async () => {
+test("a handler that sends heartbeats and does not move is stopped, and the next one resumes", async () => {
   const seen: unknown[] = [];
   const { client, start } = given({
     encode: (task, { signal, progress, details }) => {
@@ -158,7 +158,7 @@ test("an agent that takes task after task beside a long one forgets none of them
   const timeouts = { heartbeat: "2s" };
   const slow = await start({ id: "slow", task: "slow", timeouts });
   const ids: string[] = [];
-  // Its lease is 2 s long: so much later only beats can have kept it.
+  // Its lease is 2 s long: so much later only heartbeats can have extended it.
   const until = performance.now() + 2_500;
   while (performance.now() < until) {
     const runId = await start({ id: "quick", task: "quick", timeouts });
@@ -177,7 +177,7 @@ test("an agent that takes task after task beside a long one forgets none of them
   }
 });
 
-test("a paused run keeps what comes from outside, and goes on when it is resumed", async () => {
+test("a paused run stores what comes from outside, and goes on when it is resumed", async () => {
   const { client, start } = given({ tell: () => "told" });
   const runId = await start(
     { id: "release", approval: { approvers: ["finance"], need: 2 } },

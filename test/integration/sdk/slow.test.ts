@@ -1,6 +1,6 @@
 /**
  * A real agent whose attempts take about as long as ever, until one does not come to an end: it is
- * marked as suspect, at the moment that was learned, and goes on.
+ * marked as suspect, at the time when that was learned, and goes on.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("the attempt that never ends is suspect, with its evidence, and what was learned is shown", async () => {
+test("the attempt that never ends is suspect, with its evidence, and what was learned is listed", async () => {
   const { address } = server;
   const gate = Promise.withResolvers<void>();
   const client = createClient({ address });
@@ -37,7 +37,7 @@ test("the attempt that never ends is suspect, with its evidence, and what was le
     expect(await client.waitRun(runId)).toMatchObject({ state: "COMPLETED" });
   await expect
     .poll(async () => (await drover("workflow", "durations", "calls")).split("\n")[1], {
-      // Each look is a process of its own, and a busy machine takes a second for one.
+      // Each poll is a process of its own, and a busy machine takes a second for one.
       timeout: 20_000,
     })
     .toMatch(/^call +40 +[\d.]+m?s +[\d.]+m?s +[\d.]+m?s +4\.0s$/);

@@ -1,4 +1,4 @@
-/** Schedules that come together: which share a call, and what each caller hears. */
+/** Schedules that come together: which share a call, and what each caller gets. */
 import { expect, onTestFinished, test } from "vitest";
 import { type Call, createCall } from "../../../sdk/typescript/call.ts";
 import { openChannel } from "../../../sdk/typescript/channel.ts";
@@ -92,7 +92,7 @@ test("up to four calls are under way at a time", async () => {
   expect(underWay.most).toBe(4);
 });
 
-test("each hears what became of its own run, as if it had been alone", async () => {
+test("each caller gets what became of its own run, as if it had been alone", async () => {
   const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = Promise.allSettled(["a", "b", "c"].map((key) => schedule(key)));
@@ -137,7 +137,7 @@ test("a call that is refused as a whole is asked for each alone", async () => {
   ]);
 });
 
-test("a call that says nothing is repeated as it was", async () => {
+test("a call without an answer is repeated as it was", async () => {
   const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = ["a", "b"].map((key) => schedule(key));

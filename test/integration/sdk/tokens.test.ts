@@ -63,7 +63,7 @@ test("without a token, or with one that may not, a call is refused at once with 
   });
 });
 
-test("a token of the environment is shown, unless another is given", async () => {
+test("a token of the environment is sent, unless another is given", async () => {
   vi.stubEnv("DROVER_TOKEN", await tokenOf(Role.CLIENT));
   onTestFinished(() => void vi.unstubAllEnvs());
   await expect(clientWith().schedule({ workflow: charge })).resolves.toHaveProperty("runId");
@@ -72,7 +72,7 @@ test("a token of the environment is shown, unless another is given", async () =>
   });
 });
 
-test("what cannot be a token is refused without being shown", () => {
+test("what cannot be a token is refused without being printed", () => {
   expect(() => createClient({ address: server.address, token: "drover_x\n" })).toThrow(
     /^The token has characters that no token has/,
   );

@@ -10,7 +10,7 @@ async function givenClient() {
   return { server, client };
 }
 
-test("the default is moved, and the answer says where it was", async () => {
+test("the default is moved, and the answer has where it was", async () => {
   const { server, client } = await givenClient();
   const moved = client.setDefaultVersion("holiday", 2);
   const call = await server.setDefaultVersion.next();

@@ -1,6 +1,6 @@
 // Two servers as real processes. The way of the first to PostgreSQL turns into a black hole, so
-// nobody is told that it is gone: it stops by its own clock, the other one takes over and goes on,
-// and what was on its way counts for nothing when it arrives at last.
+// no server is notified that it is gone: it stops by its own clock, the other one takes over and
+// goes on, and what was on its way counts for nothing when it arrives at last.
 import pg from "pg";
 import { expect, it, type TestContext } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
@@ -62,7 +62,7 @@ async function startWorld(finished: OnFinished): Promise<World> {
   return { db, proxy, first, second, client, node };
 }
 
-/** What the first server itself says. */
+/** What the first server itself reports. */
 async function ownedByFirst({ first }: World): Promise<number> {
   const page = await (await fetch(`http://${first.address}/metrics`)).text();
   return Number(/^drover_partitions_owned (\d+)$/m.exec(page)?.[1]);

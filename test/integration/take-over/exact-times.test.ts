@@ -1,6 +1,6 @@
 /**
- * Moments are met when they come, not at the next look: by the owner of the partition, whichever
- * server set them. The looks of these servers are 10 s apart, so whoever waits for one is seen.
+ * Timers fire when they are due, not at the next scan: by the owner of the partition, whichever
+ * server set them. The scans of these servers are 10 s apart, so a wait for one is seen.
  */
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -65,9 +65,9 @@ async function timers(): Promise<readonly { late: number; node: string }[]> {
   );
 }
 
-test("a timer of a second is met by its owner long before the next look", async () => {
+test("a timer of a second is met by its owner long before the next scan", async () => {
   await until("two owners", async () => ((await leastOwned()) ?? 0) >= 64, 60_000);
-  // Should the first ones come just before a look, the second ones come just after it.
+  // Should the first ones come just before a scan, the second ones come just after it.
   for (const acted of [await timers(), await timers()]) {
     expect(new Set(acted.map(({ node }) => node)).size).toBe(2);
     expect(acted.filter(({ late }) => late >= SCAN_EVERY_MS / 4)).toEqual([]);

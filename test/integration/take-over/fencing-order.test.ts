@@ -1,6 +1,6 @@
 /**
  * Who is fenced when locks fail: two take-overs of one partition at once, and a hand-back with a
- * batch of which nobody knows whether it has committed. Found by spec/partition.pml.
+ * batch whose outcome is unknown. Found by spec/partition.pml.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemRandom } from "../../../server/clock.ts";
@@ -47,7 +47,7 @@ async function ownerOf(partition: number): Promise<string | null> {
   return row?.node ?? null;
 }
 
-/** A batch of the session's that stands before its COMMIT until it may land. */
+/** A batch of the session's that waits before its COMMIT until it may be sent. */
 async function batchOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
   const release = Promise.withResolvers<void>();
   const holds = Promise.withResolvers<readonly TakenPartition[]>();
@@ -63,7 +63,7 @@ test("of two take-overs at once the second fences the first", async () => {
   const [former, one, two] = await Promise.all([join(), join(), join()]);
   const partition = 7;
   const batch = await batchOf(former, await former.takeOver([partition]));
-  // Both have held the lock: the session of the first has ended, which it has not heard.
+  // Both have held the lock: the session of the first has ended, which it has not learned.
   const first = one.takeOver([partition]);
   await hand.untilWaiting("delete from drover.writer");
   const second = two.takeOver([partition]);

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { until } from "../../support/until.ts";
 
 const PARTITIONS = 256;
-/** Four move each second, so nobody waits until the shares are even. */
+/** Four move each second, so no test waits until the shares are even. */
 const SHARE = 8;
 
 /** Partitions by owner; the owner's epoch counts each change of hands. */

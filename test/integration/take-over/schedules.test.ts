@@ -1,5 +1,5 @@
-// Servers as real processes fire a schedule while its owner is killed, twice: every moment begins
-// exactly one run, and none is left out.
+// Servers as real processes fire a schedule while its owner is killed, twice: every occurrence
+// begins exactly one run, and none is left out.
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
@@ -7,7 +7,7 @@ import { callJson } from "../../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 
-/** Oftener than anybody may ask for, so that moments come within a take-over. */
+/** Oftener than a caller may ask for, so that occurrences come within a take-over. */
 const EVERY_MS = 200;
 
 let database: TestDatabase;
@@ -86,7 +86,7 @@ async function owner(): Promise<string | null> {
   return rows[0]?.node ?? null;
 }
 
-it("every moment begins one run through SIGKILL of its owner, and none is left out", async () => {
+it("every occurrence begins one run through SIGKILL of its owner, and none is left out", async () => {
   const first = await start();
   await makeSchedule(first);
   await untilMore("the first server fires", 5);

@@ -98,7 +98,9 @@ async function leaseOf({ partition }: RunRef): Promise<string | null> {
 
 const backoff = { kind: "due-timer", step: 0, on: "backoff" } as const;
 
-/** The owner is frozen once it has asked and written, before its COMMIT; somebody takes over. */
+/**
+ * The owner is frozen once it has asked and written, before its COMMIT; another server takes over.
+ */
 async function frozenBatch() {
   const { run, former, next, epoch } = await twoOwners();
   const gate = gates.stopNext("advance");
@@ -119,7 +121,7 @@ describe("a server that wakes after it was relieved", () => {
     expect(await takeOver).toEqual([{ partition: run.partition, epoch: epoch + 1 }]);
     wake();
     expect(await batch).toEqual({ kind: "done" });
-    // The stale write: by its lease row the partition was somebody else's before it was committed.
+    // The stale write: by its lease row the partition was another owner's before it was committed.
     expect(await leaseOf(run)).toBe(next.node);
     expect(await writersOf(run)).toEqual([{ node: former.node, epoch }]);
   });
@@ -152,7 +154,7 @@ describe("a server that wakes after it was relieved", () => {
 });
 
 describe("a take-over while batches overlap without a gap", () => {
-  /** A batch that has asked, and stands until it may land. */
+  /** A batch that has asked, and waits until it may be sent. */
   async function batchOf(
     { node }: PartitionSession,
     taken: readonly TakenPartition[],

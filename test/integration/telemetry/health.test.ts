@@ -1,6 +1,7 @@
 /**
- * A server says that it is degraded when nobody acts on what is due: here the only supervisor is a
- * real process that stands still, and another server, which supervises nothing, looks at it.
+ * A server reports that it is degraded when no supervisor acts on what is due: here the only
+ * supervisor is a real process that is suspended, and another server, which supervises nothing,
+ * checks it.
  */
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -51,7 +52,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Looks until the health is this one. */
+/** Polls until the health is this one. */
 const healthIs = (status: "ok" | "degraded", reasons: RegExp) =>
   until(
     `the health is ${status}`,
@@ -81,7 +82,7 @@ async function leaseATask(): Promise<void> {
   expect(listAt(polled.body, "tasks")).toHaveLength(1);
 }
 
-describe("a control plane whose only supervisor stands still", () => {
+describe("a control plane whose only supervisor is suspended", () => {
   it("is degraded while it does, and no longer once it goes on", async () => {
     await leaseATask();
     await itself.runOnce();
@@ -110,7 +111,7 @@ describe("a control plane whose only supervisor stands still", () => {
     expect(lines.map(({ event }) => event)).toEqual(["health.degraded"]);
   });
 
-  it("tells it at /healthz of the server itself, with 200", async () => {
+  it("reports it at /healthz of the server itself, with 200", async () => {
     const { status, body } = await fetch(`http://${supervisor.address}/healthz`).then(
       async (response) => ({ status: response.status, body: await response.json() }),
     );
@@ -143,12 +144,12 @@ describe("the health", () => {
 
   const since = (unownedMs: number, consistencyAgeMs = 0) => ({ unownedMs, consistencyAgeMs });
 
-  it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
+  it("is ok when nothing is overdue and everything owned, or not owned for a short time only", () => {
     expect(healthOf(nothing, since(0), HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
     expect(healthOf({ ...nothing, unowned }, since(1_999), HEALTH_DEFAULTS).status).toBe("ok");
   });
 
-  it("is degraded for each reason by itself, and says it in numbers", () => {
+  it("is degraded for each reason by itself, and reports it in numbers", () => {
     const late = { ...nothing, rows: { ...noneOverdue(), run: 2 }, oldestAt: 1_000 };
     expect(healthOf(late, since(0), HEALTH_DEFAULTS).reasons).toEqual([
       "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): the owner of its partition does not process it, or not fast enough",

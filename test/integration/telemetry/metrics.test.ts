@@ -67,7 +67,7 @@ const ended = (runId: string) =>
   });
 
 describe("/metrics of a server that has worked", () => {
-  it("tells what was done, exactly", async () => {
+  it("counts what was done, exactly", async () => {
     const plain = await start({
       workflow: "plain",
       steps: [{ id: "a", task: { name: "work", queue: "plain" } }],
@@ -81,7 +81,7 @@ describe("/metrics of a server that has worked", () => {
       steps: [{ id: "a", timeouts: { heartbeat: "2s" }, task: { name: "work", queue: "lossy" } }],
     });
     await take(jsonAgent("silent"), "lossy");
-    // It says nothing more: after two seconds the supervisor gives the task to another.
+    // It sends nothing more: after two seconds the supervisor gives the task to another.
     const other = jsonAgent("other");
     await report(other, await take(other, "lossy"));
     await ended(lossy);
@@ -128,7 +128,7 @@ describe("/metrics of a server that has worked", () => {
       expect(text).toContain(`# HELP ${name} ${help}\n`);
   });
 
-  it("tells what the process takes", async () => {
+  it("reports what the process takes", async () => {
     const text = await scrape();
     const age = Date.now() / 1_000 - (seriesValue(text, "drover_process_start_time_seconds") ?? 0);
     expect(age).toBeGreaterThan(0);

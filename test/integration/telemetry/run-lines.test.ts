@@ -26,7 +26,7 @@ async function given(level: string) {
   return { plane, lines };
 }
 
-/** A run that is undone after a failure, with the canary wherever somebody can write. */
+/** A run that is undone after a failure, with the canary wherever a caller can write. */
 async function aRun({ plane }: Awaited<ReturnType<typeof given>>): Promise<string> {
   const definition = workflow({
     a: { compensate: undoneBy("undo") },
@@ -44,7 +44,7 @@ async function aRun({ plane }: Awaited<ReturnType<typeof given>>): Promise<strin
   return runId;
 }
 
-test("a line is said for each that happened, with run, step and attempt, and no payload", async () => {
+test("a line is logged for each that happened, with run, step and attempt, and no payload", async () => {
   const world = await given("debug");
   const runId = await aRun(world);
   const logged = await until("the line of the run's end", () => {
@@ -83,7 +83,7 @@ test("a line is said for each that happened, with run, step and attempt, and no 
   expect(JSON.stringify(world.lines)).not.toContain(CANARY);
 });
 
-test("a server that says only what is wrong says nothing of runs", async () => {
+test("a server that logs only what is wrong logs nothing of runs", async () => {
   const world = await given("warn");
   await aRun(world);
   expect(world.lines).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * The files that watch Drover from outside, alert rules of Prometheus and the dashboard of Grafana,
- * name only what a real server tells, and each alert says what to do and where to read on.
+ * name only what a real server publishes, and each alert has what to do and where to read on.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ const expressions = [
   ...panels.flatMap(({ title, queries }) => queries.map(({ expr }) => ({ of: title, expr }))),
 ].map(({ of, expr }) => ({ of, ...readPromql(expr.replaceAll("$__rate_interval", "5m")) }));
 
-/** The metric of the catalogue that a series is of: a histogram is told as three. */
+/** The metric of the catalogue that a series is of: a histogram is published as three. */
 function specOf(metric: string): MetricSpec | undefined {
   const spec = SPECS[metric];
   if (spec && spec.type !== "histogram") return spec;
@@ -79,7 +79,7 @@ describe("alert rules and dashboard", () => {
     }
   });
 
-  it("show or tell of every measure that can stand for something wrong", () => {
+  it("show or alert on every measure that can mean something wrong", () => {
     const used = new Set(
       expressions.flatMap(({ selectors }) =>
         selectors.map(({ metric }) => metric.replace(/_(?:bucket|sum|count)$/, "")),
@@ -100,18 +100,21 @@ describe("each alert", () => {
     ),
   );
 
-  it.for(alerts)("$alert says what it means, what to do first, and where to read on", (alert) => {
-    expect(alert.alert).toMatch(/^Drover[A-Z]\w+$/);
-    expect(alert.for).toMatch(/^\d+[sm]$/);
-    expect(["critical", "warning"]).toContain(alert.labels.severity);
-    const { summary = "", description = "", runbook = "", ...more } = alert.annotations;
-    expect(more).toEqual({});
-    expect(summary).toMatch(/\.$/);
-    expect(description).toMatch(/\bFirst\b/);
-    const [page, heading = ""] = runbook.split("#");
-    expect(page).toBe("docs/RUNBOOKS.md");
-    expect([...headings]).toContain(heading);
-  });
+  it.for(alerts)(
+    "$alert describes what it means, what to do first, and where to read on",
+    (alert) => {
+      expect(alert.alert).toMatch(/^Drover[A-Z]\w+$/);
+      expect(alert.for).toMatch(/^\d+[sm]$/);
+      expect(["critical", "warning"]).toContain(alert.labels.severity);
+      const { summary = "", description = "", runbook = "", ...more } = alert.annotations;
+      expect(more).toEqual({});
+      expect(summary).toMatch(/\.$/);
+      expect(description).toMatch(/\bFirst\b/);
+      const [page, heading = ""] = runbook.split("#");
+      expect(page).toBe("docs/RUNBOOKS.md");
+      expect([...headings]).toContain(heading);
+    },
+  );
 
   it("has a name of its own", () => {
     const names = alerts.map(({ alert }) => alert);
@@ -124,7 +127,7 @@ describe("the dashboard", () => {
     expect(read("deploy/grafana/drover.json"), "run `node docs/generate.ts`").toBe(dashboardText());
   });
 
-  it("asks whatever Prometheus the reader has, and says of each panel what is good", () => {
+  it("asks whatever Prometheus the reader has, and describes for each panel what is good", () => {
     const { panels: made, templating }: Dashboard = JSON.parse(dashboardText());
     expect(templating.list).toMatchObject([{ name: "source", type: "datasource" }]);
     const used = made.filter(({ type }) => type !== "row");
@@ -181,7 +184,7 @@ describe("against a server that has worked", () => {
         if (!OF_PROMETHEUS.metrics.includes(metric)) expect([...named], of).toContain(metric);
   });
 
-  it("each value of a label is one that the server says", () => {
+  it("each value of a label is one that the server publishes", () => {
     const words: readonly string[] = [...OUTCOMES, ...rules.names, ...runStates.names, ...TASKS];
     for (const { of, selectors } of expressions)
       for (const { metric, matchers } of selectors)
@@ -195,7 +198,7 @@ describe("against a server that has worked", () => {
   });
 });
 
-/** A step of which one agent is lost, and which another one does after a beat. */
+/** A step of which one agent is lost, and which another one does after a heartbeat. */
 async function work(address: string): Promise<void> {
   const task = { name: "work", queue: "plain" };
   await callJson(address, "SchedulerService/Schedule", {

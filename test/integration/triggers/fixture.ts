@@ -25,7 +25,7 @@ export interface CallSpec {
 export interface TriggerServer {
   readonly server: TestServer;
   readonly client: Client;
-  /** Registers a workflow of this name whose steps nobody performs. */
+  /** Registers a workflow of this name whose steps no agent performs. */
   workflow(name: string, more?: string): Promise<void>;
   /** Puts the trigger of a text. */
   put(text: string, secret?: string): Promise<unknown>;

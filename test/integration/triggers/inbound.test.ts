@@ -8,7 +8,7 @@ const drover = triggerServer();
 
 const GITHUB = `  hmac: { header: X-Hub-Signature-256, prefix: "sha256=" }`;
 
-/** A trigger that begins a deployment for each push, as GitHub tells of them. */
+/** A trigger that begins a deployment for each push, as GitHub reports them. */
 async function push(name: string, more = ""): Promise<void> {
   await drover.workflow("deploy");
   await drover.put(
@@ -106,7 +106,7 @@ describe("who does not prove who he is", () => {
     }
   });
 
-  test("is listed with the reason, which he is not told, however often he calls once", async () => {
+  test("is listed with the reason, which the caller does not get, however often he calls once", async () => {
     await push("listed");
     for (let n = 0; n < 5; n++) await drover.call("listed", "{}");
     expect(await drover.refusals("listed", 1)).toEqual(["UNAUTHENTICATED"]);
@@ -205,7 +205,7 @@ describe("a call that is wrong", () => {
 });
 
 describe("a trigger that signals", () => {
-  test("tells a run by its key, and a repeat counts once", async () => {
+  test("signals a run by its key, and a repeat counts once", async () => {
     await drover.workflow("waits", "    signal: paid");
     await drover.client.schedule({ workflow: "waits", key: "order-7" });
     await drover.put(
@@ -271,7 +271,7 @@ complete:
     ["well", { ok: true, result: [1] }, "COMPLETED", [1]],
     ["badly", { ok: false, why: "no money" }, "FAILED", null],
   ])(
-    "tells that a deferred task has ended %s, and a repeat changes nothing",
+    "reports that a deferred task has ended %s, and a repeat changes nothing",
     async ([how, sent, state, output]) => {
       const name = `ends-${how}`;
       await drover.workflow(name, `    task: pay\n    queue: ${name}`);

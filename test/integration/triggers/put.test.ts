@@ -1,4 +1,6 @@
-/** What a trigger has to be to be kept; and what one shows of itself, which is never its secret. */
+/**
+ * What a trigger has to be to be stored; and what one shows of itself, which is never its secret.
+ */
 import { describe, expect, test } from "vitest";
 import { DroverCallError, type TriggerSpec } from "../../../sdk/typescript/index.ts";
 import { callJson } from "../../support/json-call.ts";
@@ -108,7 +110,7 @@ describe("a trigger is refused, and nothing is stored,", () => {
   });
 });
 
-test("a trigger is shown as it was put, and its secret is shown nowhere", async () => {
+test("a trigger is listed as it was put, and its secret is listed nowhere", async () => {
   const spec = {
     trigger: "full",
     when: "body.ok",

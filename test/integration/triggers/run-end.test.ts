@@ -1,6 +1,6 @@
 /**
- * The end of a run sets off another one, exactly once: whoever dies between the end and what
- * follows, and however often it is done again.
+ * The end of a run sets off another one, exactly once: whichever server dies between the end and
+ * what follows, and however often it is done again.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 let made = 0;
-/** A registered workflow of one task that nobody else has. */
+/** A registered workflow of one task that no other test has. */
 async function workflow(more: Partial<Definition> = {}) {
   const task = newTask();
   const name = `flow-${++made}`;
@@ -160,7 +160,7 @@ describe("a run that ends", () => {
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
 
-  test("when it failed says why", async () => {
+  test("when it failed has the reason", async () => {
     const build = await workflow();
     const deploy = await workflow();
     await follow(build.name, deploy.name, { input: `\${run.state + ": " + why}` });
@@ -228,7 +228,7 @@ describe("exactly once", () => {
     expect([await runsOf(deploy.name), await waiting()]).toEqual([first, 0]);
   });
 
-  test("two servers that look at the same time begin one run, though the trigger has changed", async () => {
+  test("two servers that scan at the same time begin one run, though the trigger has changed", async () => {
     const build = await workflow();
     const deploy = await workflow();
     await follow(build.name, deploy.name);
@@ -244,7 +244,7 @@ describe("exactly once", () => {
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
 
-  test("what nobody knows the fate of is done again", async () => {
+  test("what has an unknown outcome is done again", async () => {
     const build = await workflow();
     const deploy = await workflow();
     await follow(build.name, deploy.name);
@@ -286,7 +286,7 @@ describe("what cannot be set off", () => {
     expect([await runsOf(deploy.name), await waiting()]).toEqual([[], 0]);
   });
 
-  test("workflows that set each other off without an end stop at a depth, and say so", async () => {
+  test("workflows that set each other off without an end stop at a depth, with a message", async () => {
     const one = await workflow();
     const other = await workflow();
     await follow(one.name, other.name);

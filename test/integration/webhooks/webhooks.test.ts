@@ -1,6 +1,6 @@
 /**
- * Webhooks from a real database to a real receiver: written with what they tell, sent by the owner
- * of their partition, signed, tried again, and few however much happens.
+ * Webhooks from a real database to a real receiver: written with what they report, sent by the
+ * owner of their partition, signed, tried again, and few however much happens.
  */
 import { createHmac } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -102,7 +102,7 @@ async function arrived(count: number): Promise<void> {
 }
 
 describe("a webhook", () => {
-  test("tells of the end of a run, signed with the secret of its hook", async () => {
+  test("reports the end of a run, signed with the secret of its hook", async () => {
     await receive();
     const plane = await openPlane();
     await hook(plane, ["run-ended"]);
@@ -158,7 +158,7 @@ describe("a webhook", () => {
     });
   });
 
-  test("that was not heard is sent again under the same id, with the same words", async () => {
+  test("that was not received is sent again under the same id, with the same body", async () => {
     await receive((_, index) => ({ status: index === 0 ? 500 : 200 }));
     const plane = await openPlane();
     await hook(plane, ["run-ended"]);
@@ -195,7 +195,7 @@ describe("a webhook", () => {
   });
 });
 
-test("an escalation that nobody answers reminds, and its deadline answers", async () => {
+test("an escalation that no person answers reminds, and its deadline answers", async () => {
   await receive();
   const plane = await openPlane();
   await hook(plane, ["escalation-reminder", "escalation-closed"]);

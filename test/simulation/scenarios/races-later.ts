@@ -25,14 +25,14 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "integration/control-plane/concurrency.test.ts": [
-        "holds when two servers schedule at the same moment: the second waits for the first",
+        "holds when two servers schedule at the same time: the second waits for the first",
         "of 3 holds for 40 runs of two servers, and each of them gets its turn",
-        "is kept for who got it when the server dies before it could say so",
+        "is reserved for the run that got it when the server dies before it could publish it",
       ],
       "integration/control-plane/queue-limits.test.ts": [
         "gives the last one once: the second claim waits for the first, and counts it",
         "keeps no other queue from an agent that polls both",
-        "is found within a beat by who waits on another server",
+        "is found within a poll tick by an agent that waits on another server",
         "gives no more when two servers empty it at the same time",
       ],
     },
@@ -44,7 +44,7 @@ export const LATER: Readonly<Record<number, Race>> = {
       "integration/control-plane/waking.test.ts": [
         "is served before what becomes ready later, also by a hand-over",
         "of one priority goes by age, also past a hand-over",
-        "is kept for another session, and for anyone after 2 s",
+        "is reserved for another session, and for anyone after 2 s",
       ],
       "integration/control-plane/fair-turns.test.ts": [
         "and many agents: each claim is small, and the other namespace's task is in the first",
@@ -70,7 +70,9 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "Watchers that nobody can wake",
     scenarios: 1,
     tests: {
-      "integration/control-plane/waking.test.ts": ["of a run's change costs the watcher a beat"],
+      "integration/control-plane/waking.test.ts": [
+        "of a run's change costs the watcher a poll tick",
+      ],
     },
   },
   30: {
@@ -78,11 +80,11 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 4,
     tests: {
       "integration/control-plane/waking.test.ts": [
-        "costs a beat and never a task: another server's row is found by the next one",
-        "is made good by the beat that runs by itself, within its second",
+        "costs a poll tick and never a task: another server's row is found by the next one",
+        "is made good by the poll tick that runs by itself, within its second",
       ],
       "integration/control-plane/cost.test.ts": [
-        "asks one statement a beat for all its parked polls",
+        "asks one statement a poll tick for all its parked polls",
       ],
     },
   },
@@ -111,11 +113,11 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/schedules.test.ts": [
         "fires once when a take-over comes in the middle: it waits for the batch",
-        "fires once though another believes that it owns it: its word counts for nothing",
+        "fires once though another believes that it owns it: its write counts for nothing",
         "fires after a restart if the server died before its commit, and once",
       ],
       "integration/take-over/schedules.test.ts": [
-        "every moment begins one run through SIGKILL of its owner, and none is left out",
+        "every occurrence begins one run through SIGKILL of its owner, and none is left out",
       ],
     },
   },
@@ -169,7 +171,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "integration/control-plane/waking.test.ts": [
-        "is looked for again when the batch has nothing for it",
+        "is queried again when the batch has nothing for it",
       ],
     },
   },
@@ -188,7 +190,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "Tables that the text needs and nobody made",
     tests: {
       "integration/control-plane/concurrency.test.ts": [
-        "stores nothing, not even the key of the call, and says who holds the slot",
+        "stores nothing, not even the key of the call, and reports who holds the slot",
       ],
       "contract/schedules.ts": [
         "occurrences of a deleted schedule are forgotten in small batches, and it after them",
@@ -201,7 +203,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/api/drain.test.ts": [
         "answers parked polls with an empty OK on both transports, then ends",
-        "waits for calls in flight, refuses new ones, and says NOT_SERVING meanwhile",
+        "waits for calls in flight, refuses new ones, and reports NOT_SERVING meanwhile",
       ],
       "integration/take-over/take-over.test.ts": [
         "a server that stops cleanly hands its partitions over without being fenced",

@@ -23,7 +23,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/heartbeats.test.ts": [
         "through one server keeps the lease that another one watches",
-        "hears at one server of a cancel that was asked for at another",
+        "learns at one server of a cancel that was asked for at another",
       ],
     },
   },
@@ -43,7 +43,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/lost-polls.test.ts": [
         "gives the task back when it was cancelled before its answer",
-        "leaves no lease behind that nobody holds, whenever it ends",
+        "leaves no lease behind that no agent holds, whenever it ends",
       ],
     },
   },
@@ -88,7 +88,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/late-reports.test.ts": [
         "settles its step while no other task of it was handed out, on any server",
-        "changes nothing once another task was handed out, and is kept as evidence",
+        "changes nothing once another task was handed out, and is stored as evidence",
       ],
     },
   },
@@ -130,7 +130,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     trap: "Loads that grow with the run, and one hot run that stops a server",
     tests: {
       "integration/control-plane/locks.test.ts": [
-        "delays only its own reports; the rest of the batch lands",
+        "delays only its own reports; the rest of the batch is committed",
         "is waited for by a batch of its own after three misses, and others are flushed beside it",
       ],
       "integration/control-plane/cost.test.ts": [
@@ -168,7 +168,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 6,
     tests: {
       "integration/control-plane/outage.test.ts": [
-        "costs no lease: who beats when it is back carries on, who stays silent is found",
+        "costs no lease: an agent that sends heartbeats afterwards carries on, a silent one is found",
       ],
     },
   },
@@ -194,7 +194,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "a run whose time is over goes with all that is of it, and its key stays",
       ],
       "integration/control-plane/retention.test.ts": [
-        "stays while a late report of it is under way, which is kept, and goes afterwards",
+        "stays while a late report of it is under way, which is stored, and goes afterwards",
         "while it goes makes a late report wait, which then finds nothing and leaves nothing",
         "stays whole while the pass that ends it is under way, and its report is accepted",
       ],
@@ -210,7 +210,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/fencing.test.ts": [
         "waits for the batch that the former owner has in the air, which lands",
-        "fences every later batch of the former owner: it changes nothing and is told so",
+        "fences every later batch of the former owner: it changes nothing and gets an error",
         "leaves no gap: a batch that waits for a run when it begins lands before it, never after",
       ],
       "integration/take-over/take-over.test.ts": [
