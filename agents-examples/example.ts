@@ -1,12 +1,12 @@
 /**
- * `npm run example NAME`: tells one of the stories. Exit code 0: the ledgers of its services are
+ * `npm run example NAME`: plays one of the stories. Exit code 0: the ledgers of its services are
  * right. 1: they are not, or the story failed. 2: wrong words. 130: stopped by Ctrl-C.
  */
 import { parseArgs } from "node:util";
 import { exitCodes, runStory, type StoryRequest } from "./stage/run-story.ts";
 import type { Story } from "./stage/story.ts";
 
-/** The demo is a story with more to look at, and a program of its own. */
+/** The demo is a story with more to see, and a program of its own. */
 const demo = "holiday";
 const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>> = {
   deployment: () => import("./deployment/story.ts"),

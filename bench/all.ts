@@ -1,6 +1,6 @@
 // `npm run bench -- all`: every profile in a process of its own, one after the other, and at the
 // end one table of all figures that have a goal, as docs/PERFORMANCE.md has it. A report that is in
-// the folder already is kept, so that a run that was cut off goes on where it was.
+// the folder already is reused, so that a run that was cut off goes on where it was.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // A history in bulk: runs that the server itself has brought to where they are, copied by SQL under
 // ids of the last weeks, with all rows that they have in any table. A copy's times are as long ago
-// as its id says, those in the JSON of its pages too; its key is one of its own. What one waits for
+// by its id, those in the JSON of its pages too; its key is one of its own. What one waits for
 // is earlier, too: it must be further away than the history is long.
 import type pg from "pg";
 
@@ -14,7 +14,7 @@ export interface History {
   readonly of: readonly Original[];
   /** From so many days ago until the present, evenly. */
   readonly days: number;
-  /** Told after each slice: how many of all have been copied. */
+  /** Called after each slice: how many of all have been copied. */
   readonly log: (done: number, all: number) => void;
 }
 
@@ -24,7 +24,7 @@ const SLICE = 50_000;
 interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly isTime: boolean }[];
-  /** Milliseconds since 1970 that its JSON has, as they stand there. */
+  /** Milliseconds since 1970 that its JSON has, as they are there. */
   readonly times: readonly string[];
 }
 
@@ -81,7 +81,7 @@ async function tablesOfRuns(db: pg.Client): Promise<readonly Table[]> {
   }));
 }
 
-/** Keeps the rows of one aside, and says of which tables: not every key begins with the run. */
+/** Copies the rows of one, and returns of which tables: not every key begins with the run. */
 async function copyOriginal(
   db: pg.Client,
   tables: readonly Table[],
@@ -122,7 +122,7 @@ function idOf({ name }: Table): string {
   return name === "run" ? "id" : "run_id";
 }
 
-/** Their ids are UUIDv7 of their moment, and chance that is the same each time. */
+/** Their ids are UUIDv7 of their time, and chance that is the same each time. */
 async function numberCopies(
   db: pg.Client,
   copy: {
@@ -149,7 +149,7 @@ async function numberCopies(
   );
 }
 
-/** Each moment only once: what is put in its place is none of the others. */
+/** Each time only once: what replaces it is none of the others. */
 function earlier(json: string, times: readonly string[]): string {
   return times
     .toSorted()

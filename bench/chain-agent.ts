@@ -1,5 +1,5 @@
-// An agent of `chain` as a process of its own: tasks that do nothing. Tells its parent five times a
-// second how many it has done.
+// An agent of `chain` as a process of its own: tasks that do nothing. Reports to its parent five
+// times a second how many it has done.
 //   node chain-agent.ts ADDRESS batches SLOTS [NAMESPACE]   as the SDK does it by itself
 //   node chain-agent.ts ADDRESS single CALLS                one task in a call, CALLS at a time
 import { randomBytes } from "node:crypto";

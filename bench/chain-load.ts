@@ -1,4 +1,4 @@
-// The load of `chain`: a process of its own that starts the runs. Its parent says how many there
+// The load of `chain`: a process of its own that starts the runs. Its parent sends how many there
 // may be in all, and it schedules up to that, in calls of 50 runs and four calls at a time.
 //   node chain-load.ts ADDRESS STEPS [NAMESPACE]
 import { createClient } from "../sdk/typescript/index.ts";

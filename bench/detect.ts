@@ -1,4 +1,4 @@
-// How late is Drover? The time from a moment that is due to the commit of what follows from it, by
+// How late is Drover? The time from when a timer is due to the commit of what follows from it, by
 // the database's own clock: of timers, and of agents that fell silent.
 //
 //   npm run bench:detect                                 idle, and small loads: half a minute
@@ -121,7 +121,7 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
   return [...idle, ...leased, ...full];
 }
 
-/** Runs that wait for a moment, the moments spread evenly over some seconds. */
+/** Runs that wait for a time, the times spread evenly over some seconds. */
 async function timers({ address, db }: World, load: string): Promise<readonly Lateness[]> {
   const client = createClient({ address });
   const spreadMs = (samples / RATE) * 1_000;
@@ -187,7 +187,7 @@ async function waitingRun({ address }: World): Promise<string> {
 
 let polls = 0;
 
-/** One poll of a session of its own, which is not heard of again. */
+/** One poll of a session of its own, which sends nothing more. */
 async function poll(address: string, task: string, maxTasks: number): Promise<number> {
   const session = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64");
   const response = await fetch(`http://${address}/drover.v1.AgentService/PollTask`, {

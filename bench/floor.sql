@@ -1,7 +1,7 @@
 -- The floor of `chain`: the same rows in the same tables, made and changed by SQL alone, a hundred runs of
--- three steps at a time, with one commit for each of the four moments at which a run of Drover has one: it
+-- three steps at a time, with one commit for each of the four times when a run of Drover has one: it
 -- begins and its first task is handed out, and three reports, of which two hand out the next task. Nothing
--- is decided, nothing is locked against anybody, nothing leaves the database.
+-- is decided, nothing is locked against others, nothing leaves the database.
 create procedure floor_of_chain(batches integer) language plpgsql as $$
 declare
   ids uuid[];

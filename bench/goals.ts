@@ -1,5 +1,5 @@
-// What a machine of two cores that holds everything should do, and whether a report says it does.
-// The goals are for the long forms; a report says which form it is of.
+// What a machine of two cores that holds everything should do, and whether a report shows it does.
+// The goals are for the long forms; a report has which form it is of.
 
 /** A report as `--json` writes it. */
 export type Report = Readonly<Record<string, unknown>>;
@@ -210,7 +210,7 @@ export function isReached({ atMost, atLeast }: Goal, figure: number): boolean | 
   return figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? 0);
 }
 
-/** Whether it is as good as what is looked for beyond the goal. */
+/** Whether it is as good as what is wanted beyond the goal. */
 export function isFound({ atLeast, lookFor }: Goal, figure: number): boolean {
   if (lookFor === undefined) return false;
   return atLeast === undefined ? figure <= lookFor : figure >= lookFor;

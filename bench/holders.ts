@@ -1,5 +1,5 @@
 // Many agents in one process, each with its own session, that take tasks and hold them with
-// heartbeats at a third of the heartbeat, until they are killed. Says "held" when all tasks are
+// heartbeats at a third of the heartbeat, until they are killed. Prints "held" when all tasks are
 // held.
 //   node holders.ts ADDRESS SESSIONS TASKS-EACH HEARTBEAT-MS [QUEUE]
 import { randomBytes } from "node:crypto";

@@ -1,7 +1,7 @@
 // The agents of `idle`: many sessions in one process, each with one poll that waits. Who gets a
-// task tells its parent when, by the clock that all processes share, and holds it until the parent
-// sends word; then it reports and polls again. A call that the server could not take is repeated,
-// as the SDKs do it, and counted.
+// task reports to its parent when, by the clock that all processes share, and holds it until the
+// parent sends a message; then it reports and polls again. A call that the server could not take is
+// repeated, as the SDKs do it, and counted.
 //   node idle-agent.ts ADDRESS SESSIONS WAIT-S together|spread
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -32,7 +32,7 @@ async function live(index: number): Promise<void> {
   const channel = channels[index % channels.length] ?? openChannel(address);
   const agent = { id: `idle-${process.pid}-${index}`, session: randomBytes(16) };
   const ask = { agent, tasks: ["nothing"], maxTasks: 1 };
-  // Those that are spread end one after the other, as those of agents that began at any moment do.
+  // Those that are spread end one after the other, as those of agents that began at any time do.
   let nextWaitMs = how === "spread" ? (waitMs * (index + 1)) / sessions : waitMs;
   let pollSeq = 0n;
   const lostPolls: bigint[] = [];

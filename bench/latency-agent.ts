@@ -1,6 +1,6 @@
 // The agent of `latency` as a process of its own: tasks that do nothing, each of which is timed by
-// the clock that all processes of a machine share. Tells its parent the times of each run that it
-// has finished.
+// the clock that all processes of a machine share. Reports to its parent the times of each run that
+// it has finished.
 //   node latency-agent.ts ADDRESS SLOTS [NAMESPACE]
 import { createAgent } from "../sdk/typescript/index.ts";
 import { nowMs, type RunTimes } from "./shared-clock.ts";

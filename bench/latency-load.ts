@@ -1,6 +1,6 @@
 // The load of `latency`: a process of its own that starts the runs, at a rate that does not wait
-// for anybody. Its parent says how many runs a second; a negative number means one at a time, the
-// next as soon as the parent says so again.
+// for any other. Its parent sends how many runs a second; a negative number means one at a time,
+// the next as soon as the parent sends that again.
 //   node latency-load.ts ADDRESS [NAMESPACE]
 import { createClient } from "../sdk/typescript/index.ts";
 import { nowMs } from "./shared-clock.ts";

@@ -1,4 +1,4 @@
-// From due to done: what an intervention says was due, and when its transaction committed.
+// From due to done: what an intervention records as due, and when its transaction committed.
 import type pg from "pg";
 import { spreadOf } from "./profile.ts";
 

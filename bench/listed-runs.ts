@@ -1,5 +1,5 @@
 // The runs that `list` reads and the filters that it uses: runs of several kinds, each of which the
-// server has brought to where it is, how often each stands in the history, and every filter of
+// server has brought to where it is, how often each is in the history, and every filter of
 // ListRuns, by which many, few or none of them are found.
 import {
   type Client,
@@ -31,7 +31,7 @@ export interface Listed {
   readonly parent: string;
 }
 
-/** What stands in a history of so many runs. */
+/** What is in a history of so many runs. */
 export async function makeListed(address: string, runs: number): Promise<Listed> {
   const client = createClient({ address });
   const agent = createAgent({

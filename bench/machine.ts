@@ -50,7 +50,7 @@ export function cpuSeconds(root: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Begins to watch all cores; called, it says what share of their time was idle since then. */
+/** Begins to watch all cores; called, it returns what share of their time was idle since then. */
 export function idleShare(): () => number {
   const sample = () => {
     const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");

@@ -1,6 +1,6 @@
 // `npm run bench -- PROFILE [--short] [--single] [--stages] [--json FILE]`: measures one thing on
 // this machine and prints it as a table; `all` measures everything. What each profile measures, and
-// how it can mislead, stands in bench/README.md.
+// how it can mislead, is in bench/README.md.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -62,7 +62,7 @@ export async function startTalker(
 ): Promise<Talker> {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   spawned.push(child);
-  // It is heard by its exit.
+  // Its exit is reported instead.
   child.stdin.on("error", () => undefined);
   const waiting = new Map<string, (text: string) => void>();
   const exited = once(child, "exit").then(([code]) => {

@@ -44,7 +44,9 @@ export interface DatabaseUsed {
   readonly statements: number;
 }
 
-/** A PostgreSQL in a folder that is gone when it stops, with these settings beside the usual. */
+/**
+ * A PostgreSQL in a folder that is gone when it stops, with these settings beside the default ones.
+ */
 export async function openDatabase(settings: Readonly<Record<string, string>> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "drover-bench-"));
   // PostgreSQL may have to run under another account, which must be able to pass.
@@ -105,7 +107,7 @@ export function profileServers(folder: string): void {
   serverFlags.push("--cpu-prof", `--cpu-prof-dir=${folder}`);
 }
 
-/** `settings` of PostgreSQL, beside the usual. */
+/** `settings` of PostgreSQL, beside the default ones. */
 export async function openWorld(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchWorld> {

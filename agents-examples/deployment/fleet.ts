@@ -3,9 +3,9 @@ import type { Fact } from "../stage/books.ts";
 import { type Fault, type Faults, scripted, shuffled } from "../stage/faults.ts";
 
 const serverCount = 40;
-/** A quarter of them, as the workflow says. */
+/** A quarter of them, as the workflow sets. */
 export const waveSize = 10;
-/** How many may fail, as the workflow says. */
+/** How many may fail, as the workflow sets. */
 export const tolerated = 2;
 /** What all of them run when the story begins. */
 const firstVersion = 1;
@@ -51,7 +51,7 @@ export function faultsOf(seed: number): Faults {
   );
 }
 
-/** What the books say that it runs. */
+/** What it runs by the books. */
 export function versionOf(facts: readonly Fact[], server: string): number {
   const last = facts.findLast(({ what }) => what.server === server);
   return Number(last?.what.version ?? firstVersion);

@@ -1,4 +1,4 @@
-/** The remote service: forty servers that install a version, go back, and say how they are. */
+/** The remote service: forty servers that install a version, go back, and report how they are. */
 import { type Request, refuse, serve } from "../stage/service.ts";
 import { faultsOf, inRepair, releases, servers, versionOf, waveOf } from "./fleet.ts";
 

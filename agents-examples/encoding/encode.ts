@@ -35,7 +35,7 @@ export function startEncoder(
     signal,
     killSignal: "SIGKILL",
   });
-  // The abort is told here as well; the exit says how it ended.
+  // The abort is reported here as well; the exit shows how it ended.
   child.on("error", () => undefined);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, by) => resolve(by ?? `exit ${code}`));

@@ -3,7 +3,7 @@ import { scripted } from "../stage/faults.ts";
 import { serve } from "../stage/service.ts";
 
 await serve({
-  // That a line breaks while nothing stalls is another matter, and dealt with as ever.
+  // That a line breaks while nothing stalls is another matter, and handled as ever.
   faults: () => scripted({ "store/join film": ["busy", "drop-after"] }),
   operations: {
     "licence/take"({ key, ref, body, books }) {

@@ -1,4 +1,7 @@
-/** The blow: whoever is in the middle of a partition is killed with SIGKILL, and not replaced. */
+/**
+ * The blow: the agent that is in the middle of a partition is killed with SIGKILL, and not
+ * replaced.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Fact } from "../stage/books.ts";

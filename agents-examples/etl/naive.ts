@@ -1,6 +1,6 @@
 /**
  * The same partitions, by a plain program: what breaks is begun once more, and then left. It knows
- * no keys, and keeps its place in memory.
+ * no keys, and holds its position in memory.
  */
 import type { NaiveStage } from "../stage/story.ts";
 import { centsOf, partitions, type Row, run } from "./orders.ts";

@@ -1,6 +1,6 @@
 /**
- * The demo, told in order: 25 holidays are booked by three agents with three unreliable services,
- * one agent is killed while it works, and the ledgers of the services judge what became of it all.
+ * The demo, in order: 25 holidays are booked by three agents with three unreliable services,
+ * one agent is killed while it works, and the ledgers of the services show what became of it all.
  *
  * Exit code 0: each holiday is booked once or undone, as it had to be. 1: it is not, or the demo
  * failed. 2: wrong words on the command line. 130: stopped by Ctrl-C. Nothing is left behind.
@@ -29,7 +29,7 @@ import { insideSteps, nextSteps, type Outcome, right, summary, writeJson } from 
 import { ledgerFiles, type Services, startAgent, startServices } from "./demo/world.ts";
 import type { ServiceKind } from "./services/booking-desk.ts";
 
-/** From the first line to the verdict. */
+/** From the first line to the conclusion. */
 const limitMs = 75_000;
 /** A slow service may act after its caller has left, so the ledgers are checked later. */
 const lateEffectMs = 1_600;

@@ -5,7 +5,7 @@ export interface Order {
   readonly run: string;
   readonly euros: number;
   readonly trouble: string;
-  /** What the approver says; null: nothing, and nobody asks him below the limit. */
+  /** What the approver answers; null: nothing, and he is not asked below the limit. */
   readonly approval: "approve" | "reject" | null;
   readonly end: "COMPLETED" | "COMPENSATED" | "FAILED";
 }
@@ -52,7 +52,7 @@ function assigned(seed: number): readonly (Kind & { readonly run: string })[] {
   return shuffled(seed, kinds).map((kind, index) => ({ ...kind, run: `order-${index + 1}` }));
 }
 
-/** One of each trouble; the seed says which order meets which. */
+/** One of each trouble; the seed decides which order meets which. */
 export function ordersOf(seed: number): readonly Order[] {
   return assigned(seed);
 }

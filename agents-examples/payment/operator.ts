@@ -1,5 +1,5 @@
 /**
- * A person, played by a program: looks every 100 ms what is asked, reads the bank's statement, and
+ * A person, played by a program: polls every 100 ms what is asked, reads the bank's statement, and
  * answers.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -49,7 +49,7 @@ const names: readonly Payment["trouble"][] = [
   "expired",
 ];
 
-/** One of each trouble; the seed says which payment meets which. */
+/** One of each trouble; the seed decides which payment meets which. */
 export function paymentsOf(seed: number): readonly Payment[] {
   return shuffled(seed, names).map((trouble, index) => ({
     run: `payment-${index + 1}`,

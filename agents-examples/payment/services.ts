@@ -3,7 +3,7 @@ import { scripted } from "../stage/faults.ts";
 import { type Request, refuse, serve } from "../stage/service.ts";
 import { faultsOf } from "./payments.ts";
 
-/** Between accepting a capture and saying how it went. */
+/** Between accepting a capture and reporting how it went. */
 const callbackMs = 50;
 
 /** Accepts at once and calls back later. A second capture of one payment is a second charge. */
@@ -17,7 +17,7 @@ function capture({ key, ref, body, fault, books }: Request) {
 }
 
 function callBack(url: string, news: object): void {
-  // Whoever does not hear it has to ask.
+  // A caller that does not receive it has to ask.
   fetch(url, { method: "POST", body: JSON.stringify(news) }).catch(() => undefined);
 }
 
@@ -38,7 +38,7 @@ await serve({
       return { body: { status: captured ? "captured" : "none" } };
     },
 
-    /** What a person reads in the bank's own statement, when programs cannot tell. */
+    /** What a person reads in the bank's own statement, when programs find nothing out. */
     "card/statement": ({ ref, books }) => ({
       body: { captures: books.find("card", "captured", ref).length },
     }),

@@ -1,6 +1,6 @@
 /**
- * The remote service: a cloud. It accepts a request at once, and whoever asks again under the same
- * key is told that it is ready, the second time.
+ * The remote service: a cloud. It accepts a request at once, and a caller that asks again under the
+ * same key learns that it is ready, the second time.
  */
 import { random } from "../stage/faults.ts";
 import { type Request, refuse, serve } from "../stage/service.ts";

@@ -1,6 +1,6 @@
 /**
- * The books of remote services: one file of JSON lines, each a fact, written before anybody is told
- * of it. What stands there is what happened, whatever the callers believe.
+ * The books of remote services: one file of JSON lines, each a fact, written before any caller is
+ * notified of it. What is there is what happened, whatever the callers believe.
  *
  * No fsync: the file outlives the process, and it need not outlive the machine.
  */
@@ -54,7 +54,7 @@ export function openBooks(file: string): Books {
 
 export function readBooks(file: string): readonly Fact[] {
   if (!existsSync(file)) return [];
-  // What follows the last line end is being written: nobody was told of it yet.
+  // What follows the last line end is being written: no caller was notified of it yet.
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
   return lines.map((line, index) => readFact(line, index + 1));
 }

@@ -1,7 +1,7 @@
 /**
  * The one way in which a story may be cut short: a signal, the total limit, or a process that
- * ended though nobody stopped it. Everything that waits takes `signal`; whatever comes first is the
- * reason.
+ * ended though it was not stopped. Everything that waits takes `signal`; whatever comes first is
+ * the reason.
  */
 
 export class CutShort extends Error {
@@ -17,7 +17,7 @@ export class CutShort extends Error {
 export interface Ending {
   readonly signal: AbortSignal;
   readonly cutShort: (message: string, exitCode: number) => void;
-  /** What has not happened yet, for whoever reads that the limit is over. */
+  /** What has not happened yet, for a reader who learns that the limit is over. */
   readonly waitFor: (stillOpen: () => string) => void;
   /** From now on it may take as long as it likes. */
   readonly lift: () => void;
@@ -46,7 +46,7 @@ export function createEnding(limitMs: number): Ending {
       cutShort(`stopped by ${name}`, endedBySignal);
     });
   }
-  // Somebody took what he wanted to see and closed the pipe, as `head` does.
+  // The reader took what he wanted to see and closed the pipe, as `head` does.
   process.stdout.on("error", () => cutShort("the reader of the output has closed it", failed));
 
   return Object.freeze({

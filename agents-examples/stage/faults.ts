@@ -1,5 +1,5 @@
 /**
- * How the outside world misbehaves. A fault is dealt by what is asked, for what, and for how many
+ * How the outside world misbehaves. A fault is chosen by what is asked, for what, and for how many
  * times it was asked before, so the same seed deals the same faults in whatever order callers come.
  */
 import { createSeededRandom } from "./seeded-random.ts";

@@ -1,6 +1,6 @@
 /**
- * Follows the runs to their ends, and tells what is new: attempts that ended, interventions of the
- * supervisor, questions for people and their answers, the end of the run. Each change of a run
+ * Follows the runs to their ends, and reports what is new: attempts that ended, interventions of
+ * the supervisor, questions for people and their answers, the end of the run. Each change of a run
  * wakes its watch; the details are asked for then, and compared with those of before.
  */
 import type { Attempt, Client, Decision, Escalation, Intervention, RunDetails } from "@drover/sdk";
@@ -8,7 +8,7 @@ import type { Attempt, Client, Decision, Escalation, Intervention, RunDetails } 
 export type News = {
   readonly run: string;
   readonly at: Date;
-  /** As it stood when this was seen. */
+  /** As it was when this was seen. */
   readonly details: RunDetails;
 } & (
   | { readonly kind: "attempt"; readonly attempt: Attempt }
@@ -50,7 +50,7 @@ export function followRuns(options: FollowOptions): Follow {
     const history = { attempts: true, interventions: true, escalations: true, decisions: true };
     const found = await client.getRun({ key: run }, { ...history, signal });
     const before = details.get(run);
-    // Two looks may overtake each other.
+    // Two reads may overtake each other.
     if (before !== undefined && before.run.version > found.run.version) return before;
     details.set(run, found);
     for (const [name, news] of newsOf(run, found, isOver)) {
@@ -77,7 +77,7 @@ export function followRuns(options: FollowOptions): Follow {
   });
 }
 
-/** All that can be told of a run so far, each by a name of its own. */
+/** All that can be reported of a run so far, each by a name of its own. */
 function newsOf(
   run: string,
   details: RunDetails,

@@ -1,6 +1,6 @@
 /**
  * News in words. A success at the first attempt is not worth a line, and neither is the end of a
- * backoff: the failure before it has said when the next attempt comes. The summary counts them.
+ * backoff: the failure before it has shown when the next attempt comes. The summary counts them.
  */
 import type { Attempt, RunDetails, Step } from "@drover/sdk";
 import type { News } from "./follow.ts";
@@ -11,9 +11,9 @@ export interface NewsLine {
   readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
 }
 
-/** Rules by which time goes on as it was said before. */
+/** Rules by which time goes on as it was shown before. */
 const asExpected = new Set(["backoff", "settle", "timer"]);
-/** Said in the supervisor's own words, which say more. */
+/** Reported in the supervisor's own words, which have more. */
 const reportedBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
 export function describe(news: News): NewsLine | null {
@@ -71,7 +71,7 @@ function describeAttempt(attempt: Attempt, details: RunDetails): NewsLine | null
   switch (outcome) {
     case "SUCCESS": {
       const map = mapOf(attempt, details);
-      // Many of them may be undone: their map says it once.
+      // Many of them may be undone: their map shows it once.
       if (undoing && map !== null) return null;
       if (undoing) return { who, text: `${stepId} undone`, tone: "undo" };
       if (isGate(attempt, details))

@@ -1,6 +1,6 @@
 /**
- * The processes of a story. Each is told to stop by SIGTERM and killed if it does not; one that
- * ends though nobody stopped it is reported with the last lines that it wrote.
+ * The processes of a story. Each is asked to stop by SIGTERM and killed if it does not; one that
+ * ends though it was not stopped is reported with the last lines that it wrote.
  *
  *   running --stop--> stopped        running --kill--> gone        running --> lost
  *
@@ -20,7 +20,7 @@ export interface Child {
   /** It does nothing until it is resumed, and its connections stay open. */
   readonly suspend: () => void;
   readonly resume: () => void;
-  /** SIGKILL: no last word, no clean-up. */
+  /** SIGKILL: no last message, no clean-up. */
   readonly kill: () => Promise<void>;
   /** May be called twice. */
   readonly stop: () => Promise<void>;

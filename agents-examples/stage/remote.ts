@@ -3,7 +3,7 @@
  * words of the SDK. Nothing is repeated here; whether to try again is for others to decide.
  *
  *   2xx                    the body
- *   429, 503               TransientError rate-limited: it did nothing, and says when to come back
+ *   429, 503               TransientError rate-limited: it did nothing, and has when to come back
  *   other 4xx              PermanentError with the service's code: it did nothing, and never will
  *   broken, no answer      UnknownError network, timed-out: it may have done it
  */

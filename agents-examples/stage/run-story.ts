@@ -1,6 +1,6 @@
 /**
- * Tells a story: starts what it needs, prints what happens as a live timeline, and judges by the
- * ledgers. Answers the exit code: 0 only when the ledgers are right.
+ * Plays a story: starts what it needs, prints what happens as a live timeline, and checks the
+ * ledgers. Returns the exit code: 0 only when the ledgers are right.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ interface Scene {
 }
 
 export const exitCodes = { right: 0, wrong: 1, usage: 2 } as const;
-/** From the first line to the verdict. */
+/** From the first line to the conclusion. */
 const limitMs = 60_000;
 /** More for each run that was asked for. */
 const limitPerRunMs = 1_000;

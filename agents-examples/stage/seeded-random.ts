@@ -1,8 +1,8 @@
 /**
  * Chance that can be repeated: a generator of numbers in [0, 1) which depends on its seed alone.
  * The seed is any text, so that two services can share a number and still differ ("flight:7",
- * "hotel:7"). Mulberry32 over an FNV-1a hash of the seed: good enough to deal faults with, and
- * nothing that has to be kept secret may come from here.
+ * "hotel:7"). Mulberry32 over an FNV-1a hash of the seed: good enough to choose faults with, and
+ * nothing that has to be secret may come from here.
  */
 
 export type Random = () => number;

@@ -37,7 +37,7 @@ export interface ServicesSpec {
   readonly faults: (seed: number) => Faults;
   /** What `busy` asks for. Default 300 ms. */
   readonly busyMs?: number;
-  /** How long `slow` keeps its answer back. Default 300 ms. */
+  /** How long `slow` delays its answer. Default 300 ms. */
   readonly slowMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A story: what is wanted, how Drover and its agents bring it about, how a naive caller would, and
- * what has to stand in the ledgers in the end. The same judge reads the ledgers of both.
+ * what has to be in the ledgers in the end. The same check reads the ledgers of both.
  */
 import type { Client, ScheduleSpec } from "@drover/sdk";
 import type { Fact } from "./books.ts";
@@ -19,14 +19,14 @@ export interface RunSpec extends Pick<ScheduleSpec, "labels" | "concurrency"> {
   readonly input: unknown;
 }
 
-/** What the command line says of the cases of a story. */
+/** What the command line sets of the cases of a story. */
 export interface StoryParameters {
   readonly seed: number;
   /** How many; null: as many as the story wants. Most stories have a fixed number. */
   readonly runs: number | null;
 }
 
-/** What a story may do while it is told. */
+/** What a story may do while it is played. */
 export interface Stage extends StoryParameters {
   readonly client: Client;
   /** Aborted when the story is cut short. */

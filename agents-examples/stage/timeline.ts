@@ -1,7 +1,7 @@
 /**
- * The live timeline: one line for each thing worth telling, with its moment since the start, the
- * run, who says so, and what happened -> what was done. Lines wait a moment, so that what happened
- * earlier stands above.
+ * The live timeline: one line for each thing worth reporting, with its time since the start, the
+ * run, who reports it, and what happened -> what was done. Lines wait a little, so that what
+ * happened earlier is above.
  */
 import { styleText } from "node:util";
 import type { News } from "./follow.ts";
@@ -10,7 +10,7 @@ import { describe, type NewsLine } from "./news-lines.ts";
 export interface Timeline {
   /** Prints the names of the columns. */
   readonly head: () => void;
-  /** What the story itself does, or somebody in it. */
+  /** What the story itself does, or a person in it. */
   readonly act: (text: string, who?: string) => void;
   readonly news: (news: News) => void;
   /** Prints what still waits. */
@@ -24,7 +24,7 @@ interface Line extends NewsLine {
 
 export type Tone = NewsLine["tone"];
 
-/** What is told of one moment by two answers arrives within this time. */
+/** What is reported of one time by two answers arrives within this time. */
 const holdMs = 300;
 const flushEveryMs = 100;
 const runWidth = 12;
@@ -33,7 +33,7 @@ const whoWidth = 15;
 const indent = 8 + runWidth + whoWidth + 6;
 const textWidthMin = 40;
 
-/** `narrator` is who acts where nobody is named. */
+/** `narrator` is who acts where no actor is named. */
 export function createTimeline(
   startedMs: number,
   narrator: string,

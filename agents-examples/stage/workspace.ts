@@ -79,7 +79,7 @@ export async function leaveNothing(workspace: Workspace, processes: Processes): 
   workspace.leave();
 }
 
-/** A text in the line by which a process says that it is ready. */
+/** A text in the line by which a process reports that it is ready. */
 export function textIn(ready: unknown, name: string): string {
   const fields: Readonly<Record<string, unknown>> =
     typeof ready === "object" && ready !== null ? { ...ready } : {};

@@ -1,6 +1,7 @@
 /**
  * The blows: agents are killed with SIGKILL, each right after the bank has written something down,
- * so that it is done and often nobody is left to say so. A new process takes each one's place.
+ * so that it is done and often no process is left to report it. A new process takes each one's
+ * place.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSeededRandom } from "../stage/seeded-random.ts";

@@ -19,14 +19,14 @@ export interface Transfer {
 const small = { requester: "Rita", votes: [], end: "COMPLETED" } as const;
 const voted = (by: string, vote: "approve" | "reject" = "approve") => ({ by, vote });
 
-/** What the odd ones are; the seed says where they go, and deals all the others. */
+/** What the odd ones are; the seed decides where they go, and all the others. */
 const odd: readonly (Partial<Transfer> & Pick<Transfer, "run">)[] = [
   { run: "transfer-04", to: closedAccount, end: "COMPENSATED" },
   {
     run: "transfer-09",
     cents: 250_000,
     requester: "Tess",
-    // Her own word does not count, so it takes two others.
+    // Her own vote does not count, so it takes two others.
     votes: [voted("Tess"), voted("Tom"), voted("Theo")],
   },
   {

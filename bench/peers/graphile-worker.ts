@@ -16,7 +16,7 @@ interface Payload {
   readonly step: number;
 }
 
-/** It says a line for every job unless it is asked not to. */
+/** It prints a line for every job unless it is asked not to. */
 const logger = new Logger(() => (level, message) => {
   if (level === "error") process.stderr.write(`${message}\n`);
 });

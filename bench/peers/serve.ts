@@ -1,8 +1,8 @@
-// How the program of a peer speaks with its parent, by lines: it says `ready`, then what it has
+// How the program of a peer exchanges lines with its parent: it prints `ready`, then what it has
 // done so far, and at the end whether each step was done exactly once.
 //   allow N   at most N runs may start
 //   stop      begin no more; answered by `begun N`
-//   check N   judge the steps of so many runs; answered by `right`, or `wrong` and what is
+//   check N   check the steps of so many runs; answered by `right`, or `wrong` and what is
 //   alone N   so many runs of three steps, the next when the last one has ended; answered by
 //             `alone P50 P99`, in ms from the call to the last step; only if it can do both
 import { createInterface } from "node:readline";
@@ -26,7 +26,7 @@ export interface Load {
 /** The side that performs them. */
 export interface Work {
   readonly tally: Tally;
-  /** What the product's own tables say, once so many runs have ended: what it is, and is to be. */
+  /** What the product's own tables have, once so many runs have ended: what it is, and is to be. */
   check(runs: number): Promise<readonly (readonly [what: string, is: number, toBe: number])[]>;
 }
 

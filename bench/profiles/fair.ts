@@ -90,7 +90,7 @@ async function startTrickle({ address }: BenchWorld): Promise<Trickle> {
   };
 }
 
-/** Its backlog stands before its agent comes. */
+/** Its backlog is there before its agent comes. */
 async function startFlood({ address, database }: BenchWorld): Promise<Flood> {
   const load = await startWorker("chain-load.ts", [address, String(STEPS), "flood"]);
   load.send(RUNS_OPEN);

@@ -6,7 +6,7 @@ import type { Measured, Wish } from "../profile.ts";
 import { type BenchWorld, openWorld, startWorker, type Worker } from "../world.ts";
 import { BATCHES, ROOMY, saturated } from "./chain.ts";
 
-/** Of one map: the most that a definition may say, so that its agent never waits for work. */
+/** Of one map: the most that a definition may have, so that its agent never waits for work. */
 const CONCURRENCY = 1_000;
 const LONG = {
   warmS: 10,

@@ -1,6 +1,6 @@
 // What early detection costs: agents hold tasks with heartbeats for a while, then all of them are
 // killed at once, and every lease must be found. Few agents at several heartbeats, and ten thousand
-// leases that are beaten for every 5 s.
+// leases that get a heartbeat every 5 s.
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { type Measured, spreadOf, type Wish } from "../profile.ts";

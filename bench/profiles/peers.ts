@@ -41,7 +41,7 @@ const COLUMNS = [
 /** Fewer: each of its steps takes longer, and all that are under way are awaited at the end. */
 const TEMPORAL_RUNS_OPEN = 500;
 const RESTATE_RUNS_OPEN = 500;
-/** Of a row that says why it has no figures. */
+/** Of a row that explains why it has no figures. */
 const WHY_MAX = 160;
 
 /** How a row does it. */

@@ -5,7 +5,7 @@
 // lose nothing.
 //
 //   each round: the survivor of the last one, alone ─→ a new server joins ─→ the older one goes,
-//   and comes back, if it can, when all is over: what it still says must count for nothing
+//   and comes back, if it can, when all is over: what it still sends must count for nothing
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { loadavg } from "node:os";

@@ -74,7 +74,7 @@ async function hold(holder: Client): Promise<void> {
   await holder.query("select count(*) from drover.run_page");
 }
 
-/** By table, of those that have many: what the snapshot has kept from being cleared away. */
+/** By table, of those that have many: what the snapshot has prevented from being cleared away. */
 async function deadRows(database: Client): Promise<Readonly<Record<string, number>>> {
   const { rows } = await database.query<{ name: string; dead: number }>(
     `select relname as name, n_dead_tup::float8 as dead from pg_stat_user_tables

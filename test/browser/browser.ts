@@ -9,7 +9,7 @@ import { expect, onTestFailed, onTestFinished, type TestContext } from "vitest";
 import { endForLack } from "../support/required-tools.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** Where pictures of pages are put, for people to look at. */
+/** Where pictures of pages are put, for people to see. */
 const PICTURES = `${root}.drover/screenshots`;
 const BUILT = `${root}web/dist/routes.json`;
 
@@ -53,7 +53,7 @@ export async function closeBrowser(): Promise<void> {
   shared = null;
 }
 
-/** What the server would show is not what stands in web/src: a test of it says nothing. */
+/** What the server would show is not what web/src has: a test of it proves nothing. */
 function refuseOldBuild(): void {
   const newest = Math.max(
     ...readdirSync(`${root}web/src`, { recursive: true, withFileTypes: true })
@@ -124,8 +124,8 @@ async function newWindow(running: Browser, address: string, theme: Theme) {
 }
 
 /**
- * Pictures of what is on the screen in both themes, in none of which anything hinders anybody. They
- * differ in their colours alone: of the second no more is asked.
+ * Pictures of what is on the screen in both themes, in none of which anything hinders a reader.
+ * They differ in their colours alone: of the second no more is asked.
  */
 export async function checkScreen(page: Page, name: string): Promise<void> {
   for (const theme of ["light", "dark"] as const) {

@@ -50,7 +50,7 @@ beforeEach(async (context) => {
   clicks = 0;
   queue = `tills-${++tests}`;
 });
-/** An incident that is over leaves nothing behind that calls for anybody. */
+/** An incident that is over leaves nothing behind that calls for a person. */
 afterEach(async () => {
   await page.goto("/");
   await page.getByText("Nothing needs attention.").waitFor();
@@ -85,7 +85,7 @@ async function startRun(more: Partial<StepSettings> = {}): Promise<string> {
   return (await client.schedule({ workflow: { workflow: "shop", steps } })).runId;
 }
 
-/** Opens the Overview, where this is said of the incident. */
+/** Opens the Overview, where this is shown of the incident. */
 async function onOverview(name: string, ...texts: readonly RegExp[]): Promise<Locator> {
   await page.goto("/");
   const expected = texts[0] ?? /./;
@@ -113,7 +113,7 @@ async function explains(name: string, ...texts: readonly (string | RegExp)[]): P
   await checkScreen(`incident-${name}-2`);
 }
 
-/** Orders it, and in the dialog that says what will happen fills in the fields and confirms. */
+/** Orders it, and in the dialog that explains what will happen fills in the fields and confirms. */
 async function act(name: string, fields: Readonly<Record<string, string>> = {}): Promise<void> {
   await click(page.getByRole("button", { name, exact: true }));
   const dialog = page.getByRole("dialog");
@@ -133,7 +133,7 @@ async function ends(runId: string): Promise<string> {
 const done: Handlers = { charge: async () => ({ charged: true }) };
 
 describe("no agent for a queue", () => {
-  test("as none was started: the page says what to start, and the Overview clears by itself", async () => {
+  test("as none was started: the page names what to start, and the Overview clears by itself", async () => {
     const runId = await startRun();
     const line = await onOverview("no-agent", /No agent polls queue tills-\d for charge/);
     await click(line.getByRole("link"));
@@ -233,7 +233,7 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
   expect({ clicks, charged: bank.size }).toEqual({ clicks: 3, charged: 1 });
 });
 
-test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
+test("a stalled step: it makes no progress after 47 %, and is tried anew", async () => {
   const disk = { isFull: true };
   await startAgent({
     charge: (_task, { progress, signal }) => {

@@ -1,5 +1,5 @@
 // A map of many items on the pages of runs: failed items are counted and found, and what is not
-// loaded is said.
+// loaded is shown.
 import { type Agent, createAgent, PermanentError } from "@drover/sdk";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -109,7 +109,7 @@ test("the items of a map are a table, those that failed first, each with its err
   await page.getByRole("region", { name: "Item load[0]" }).getByText("loaded").waitFor(WAIT);
 });
 
-test("items are one row of the timeline, and what is not loaded is said", async (context) => {
+test("items are one row of the timeline, and what is not loaded is mentioned", async (context) => {
   const runId = await loaded("many", MANY);
   const page = await sharedPage(context, shop.address);
   await openRun(page, runId);
@@ -140,7 +140,7 @@ test("failed items are marked in the row of their map", async (context) => {
   expect(await timeline.getByLabel(/3 attempts failed|failed: load\[/).count()).toBeGreaterThan(0);
 });
 
-test("what went in and came out stands above the timeline", async (context) => {
+test("what went in and came out is above the timeline", async (context) => {
   const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   await page.getByRole("heading", { name: "Output of report" }).waitFor(WAIT);

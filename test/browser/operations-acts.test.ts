@@ -49,7 +49,7 @@ const holds = (what: string, isSo: () => Promise<boolean>) =>
   until(what, async () => ((await isSo()) ? true : null));
 
 describe("an escalation", () => {
-  /** The newest question that stands open. */
+  /** The newest open question. */
   async function firstOpen(): Promise<{ runId: string; id: string; path: string }> {
     const [one] = listAt(await world.call("OperatorService/ListEscalations", {}), "escalations");
     const [runId, id] = [textAt(one, "runId"), textAt(one, "id")];
@@ -89,7 +89,7 @@ describe("an escalation", () => {
     expect(at(run, "run", "state")).toBe("RUN_STATE_COMPLETED");
   });
 
-  it("is not answered with what is no JSON, and the field says why", async () => {
+  it("is not answered with what is no JSON, and the field shows why", async () => {
     const question = await firstOpen();
     await open(question.path);
     await button("Try again with another input").click();
@@ -130,7 +130,7 @@ describe("an escalation", () => {
     });
   });
 
-  it("that is not there is said to be missing", async () => {
+  it("that is not there is shown as missing", async () => {
     const { path } = await firstOpen();
     await visit(page, `${path}9`);
     await page.getByText("Could not load the escalation").waitFor();
@@ -202,7 +202,7 @@ describe("a queue", () => {
     expect(await circuits()).toEqual([]);
   });
 
-  it("has a circuit kept closed, whatever fails, and released", async () => {
+  it("has a circuit held closed, whatever fails, and released", async () => {
     const settings = async () =>
       listAt(await world.call("OperatorService/ListCircuits", {}), "circuits").map((of) =>
         [at(of, "task"), at(of, "setting"), at(of, "setBy")].join(" "),
@@ -217,7 +217,7 @@ describe("a queue", () => {
     expect(await settings()).toEqual([]);
   });
 
-  it("rests with all others of the namespace, and goes on with them", async () => {
+  it("pauses with all others of the namespace, and goes on with them", async () => {
     const pause = async () =>
       at(await world.call("OperatorService/GetOverview", {}), "namespacePause");
     await open("/queues");

@@ -44,7 +44,7 @@ describe.for([
   ["/schedules/every-night", "schedule", "Next times"],
   ["/audit", "audit", "an agent stopped sending heartbeats"],
 ] as const)("the page %s", ([path, name, shows]) => {
-  it("shows what is there, with no defect and nothing that hinders anybody", async () => {
+  it("shows what is there, with no defect and nothing that hinders a reader", async () => {
     await open(path);
     await page.getByText(shows).locator("visible=true").first().waitFor();
     await checkScreen(name);
@@ -114,7 +114,7 @@ describe("the audit", () => {
 });
 
 describe("hand-overs", () => {
-  it("are shown of one partition, and of all", async () => {
+  it("are listed of one partition, and of all", async () => {
     await open("/supervisors");
     await page.getByLabel("Partition", { exact: true }).fill("17");
     await page.getByRole("heading", { name: "Hand-overs of partition 17" }).waitFor();
@@ -127,7 +127,7 @@ describe("hand-overs", () => {
 });
 
 describe("a second server", () => {
-  it("has its share of the partitions, and is told of when it is killed", async () => {
+  it("has its share of the partitions, and is reported when it is killed", async () => {
     const second = await spawnDroverServer(world.server.connectionString);
     onTestFinished(() => second.signal("SIGKILL"));
     await open("/supervisors");

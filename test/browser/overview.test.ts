@@ -1,5 +1,5 @@
 /**
- * What the overview says of runs, all of which it counts; of steps that are tried again and again;
+ * What the overview shows of runs, all of which it counts; of steps that are tried again and again;
  * and of steps, the items of a map as well, that take far longer than others of their kind have.
  */
 import { type Agent, createAgent, PermanentError, TransientError } from "@drover/sdk";
@@ -134,7 +134,7 @@ test("steps that are tried again are counted, and lead to the run in which they 
   await page.waitForURL(({ pathname }) => runs.some((runId) => pathname === `/runs/${runId}`));
 });
 
-test("an item of a map that takes far longer than usual is named, as long as it does", async (context) => {
+test("an item of a map that takes far longer than typical is named, as long as it does", async (context) => {
   await client.waitRun(await start(Array.from({ length: 2 * SAMPLES }, (_, n) => `shelf-${n}`)));
   await until("it is known how long a shelf takes", async () => {
     const asked = { name: "count-shelves", includeDurations: true };

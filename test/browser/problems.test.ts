@@ -1,4 +1,4 @@
-// What a page says when something is wrong: with the server, with an address, with the connection.
+// What a page shows when something is wrong: with the server, with an address, with the connection.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { checkScreen, closeBrowser, openPage, picture, sharedPage, visit } from "./browser.ts";

@@ -1,4 +1,4 @@
-// What the page of a run says of things that came from outside: signals, and messages of agents.
+// What the page of a run shows of things that came from outside: signals, and messages of agents.
 import { type Agent, createAgent, PermanentError } from "@drover/sdk";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -50,7 +50,7 @@ test("signals are listed with the step that took them, or that none does", async
   const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByLabel("paid, waiting").waitFor(WAIT);
-  // The page is open by then: it hears of each of them.
+  // The page is open by then: it receives each of them.
   await shop.client.signal(runId, "payment", { payload: { cents: 1_200 } });
   const signals = page.getByRole("region", { name: "Signals" }).getByRole("listitem");
   const first = signals.filter({ hasText: "taken by paid" });

@@ -95,7 +95,7 @@ describe("a run", () => {
     await page.locator(".page-title .badge", { hasText: "completed" }).waitFor({ timeout: 30_000 });
   }, 60_000);
 
-  test("is paused, resumed and cancelled, each after a word about what will happen", async (context) => {
+  test("is paused, resumed and cancelled, each after a message about what will happen", async (context) => {
     const runId = await start("order", "steered");
     const page = await sharedPage(context, shop.address);
     await visit(page, `/runs/${runId}`);
@@ -209,7 +209,7 @@ test("an approval that has a form is given with it", async (context) => {
   });
 });
 
-test("a list that is too much says so, and is there once it is not", async (context) => {
+test("a list that is too much is reported, and is there once it is not", async (context) => {
   const hand = new pg.Client({ connectionString: shop.connectionString });
   await hand.connect();
   try {
@@ -222,7 +222,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
     await picture(page, "runs-too-much-light");
     expect(await page.getByText("Connection lost").count()).toBe(0);
     expect(await page.getByText("loaded so far").count()).toBe(0);
-    // What was told is not asked for again by itself.
+    // What was sent is not asked for again by itself.
     await page.getByRole("button", { name: "Try again" }).click();
     await hand.query("rollback");
     await page.getByRole("table", { name: "Runs" }).waitFor(WAIT);

@@ -1,5 +1,5 @@
 // A world for the dashboard to show: a server process with its database, and agents of a small shop
-// that do what a test tells them.
+// that do what a test asks.
 import { createAgent } from "../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../sdk/typescript/client.ts";
 import { PermanentError } from "../../sdk/typescript/task-errors.ts";
@@ -12,7 +12,7 @@ export interface Shop {
   readonly address: string;
   readonly connectionString: string;
   readonly client: Client;
-  /** Lets agents that wait for a word at `hold` go on; `sold-out`: as a failure. */
+  /** Lets agents that wait for a message at `hold` go on; `sold-out`: as a failure. */
   release(how: "done" | "sold-out"): void;
   /** Kills the server and starts another one at its address. */
   restart(): Promise<void>;
@@ -22,7 +22,7 @@ export interface Shop {
 
 const retry = [{ attempts: 1 }];
 
-/** Pays, holds until it is told, ships; what was paid is given back. */
+/** Pays, holds until it gets a message, ships; what was paid is given back. */
 export const ORDER: WorkflowSpec = {
   workflow: "order",
   steps: [

@@ -1,4 +1,4 @@
-// The dashboard of a server that requires tokens: it asks for one, says why one is refused, works
+// The dashboard of a server that requires tokens: it asks for one, shows why one is refused, works
 // with a real one, and asks again when that is revoked while the tab is open.
 import { Role } from "@drover/proto/drover/v1/token_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -28,7 +28,7 @@ async function tokenOf(name: string, role: Role, allNamespaces = true) {
   return { secret, id: token?.id ?? "" };
 }
 
-test("asks for a token, says why one is refused, and goes on with one that is good", async (context) => {
+test("asks for a token, shows why one is refused, and goes on with one that is good", async (context) => {
   const page = await openPage(context, server.address);
   const dialog = page.getByRole("dialog");
   const give = async (secret: string) => {

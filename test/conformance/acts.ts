@@ -1,4 +1,4 @@
-/** The words of the script that a program under test runs: what PROTOCOL.md says, as types. */
+/** The acts of the script that a program under test runs: those of PROTOCOL.md, as types. */
 
 export type Mark =
   | { readonly fraction: number }
@@ -42,6 +42,6 @@ export interface Script {
   readonly perform?: Tries;
   readonly verify?: Tries;
   readonly compensate?: Tries;
-  /** Carried, and looked at by nobody. */
+  /** Carried, and not read. */
   readonly ballast?: unknown;
 }

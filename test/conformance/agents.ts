@@ -16,7 +16,7 @@ export interface AgentUnderTest {
   readonly name: string;
   /** Written with an SDK, or with generated stubs only. */
   readonly kind: "sdk" | "stub";
-  /** Builds what has to be built, or says what this machine lacks; rejects if a build fails. */
+  /** Builds what has to be built, or reports what this machine lacks; rejects if a build fails. */
   readonly prepare: () => Promise<Ready>;
 }
 

@@ -2,7 +2,7 @@
 //
 // Prints the table of agents by scenarios. `--agent` and `--only` may be repeated; `--write` puts
 // the table into docs/CONFORMANCE.md. Exit code 0 only when all pass; an agent that needs what this
-// machine lacks is skipped, said at the end, and a failure where DROVER_REQUIRE names the tool.
+// machine lacks is skipped, printed at the end, and a failure where DROVER_REQUIRE names the tool.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { agents } from "./agents.ts";

@@ -1,6 +1,6 @@
 /**
  * The table of agents by scenarios: for a terminal, and as docs/CONFORMANCE.md. A cell of the page
- * for which there is no new result keeps its old value.
+ * for which there is no new result retains its old value.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Plays one scenario with one agent, to its end or its end of patience, and says how it went. */
+/**
+ * Plays one scenario with one agent, to its end or its end of patience, and reports how it went.
+ */
 import type { Command } from "./program.ts";
 import { brokenRules } from "./rules.ts";
 import type { Scenario } from "./scenario.ts";

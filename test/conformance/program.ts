@@ -130,7 +130,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
-  // Whoever waits for a line hears of it.
+  // Each call that waits for a line gets it.
   ended.catch(() => undefined);
   return ended;
 }

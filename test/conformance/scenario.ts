@@ -1,4 +1,4 @@
-/** What a scenario is, and short words that many of them say. */
+/** What a scenario is, and short functions that many of them call. */
 import assert from "node:assert/strict";
 import type { RunDetails } from "../../sdk/typescript/run-queries.ts";
 import type { Stage } from "./stage.ts";

@@ -35,7 +35,7 @@ export interface StartOptions {
 
 export interface BeginOptions {
   readonly timeouts?: TimeoutsSpec;
-  /** What else the step says. */
+  /** What else the step has. */
   readonly step?: Record<string, unknown>;
 }
 
@@ -44,7 +44,7 @@ export interface Stage {
   readonly wire: Wire;
   readonly client: Client;
   readonly queue: string;
-  /** A file that nobody ever makes. */
+  /** A file that is never made. */
   readonly never: string;
   /** A file that a handler waits for. */
   file(name: string): string;
@@ -54,9 +54,9 @@ export interface Stage {
   start(options?: StartOptions): Promise<Program>;
   /** A run of one step, `work`, with this script. */
   begin(script: Script, options?: BeginOptions): Promise<string>;
-  /** A run of these steps; what a step does not say is as in `begin`. */
+  /** A run of these steps; what a step does not set is as in `begin`. */
   beginSteps(steps: readonly StepSpec[], input?: unknown): Promise<string>;
-  /** A step of the task `work` with this script; `more`: what else it says. */
+  /** A step of the task `work` with this script; `more`: what else it has. */
   step(id: string, script: Script, more?: Record<string, unknown>): StepSpec;
   /** The same, with the run's input as its own. */
   bareStep(id: string, more?: Record<string, unknown>): StepSpec;

@@ -1,6 +1,6 @@
 /**
- * How an agent under test is made ready: what has to be installed, what is built, and what is said
- * where a machine lacks it. What is built lies under .drover/, and is used again.
+ * How an agent under test is made ready: what has to be installed, what is built, and what is
+ * printed where a machine lacks it. What is built lies under .drover/, and is used again.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
@@ -79,7 +79,7 @@ function absentFolder(agent: string, folder: string): Ready | null {
   return { kind: "missing", tool: agent, why: `${folder} is not in this tree` };
 }
 
-/** Node runs it as it stands. */
+/** Node runs it as it is. */
 export async function withNode(agent: string, folder: string): Promise<Ready> {
   const env = { NODE_COMPILE_CACHE: builtIn("node") };
   const command = { program: process.execPath, args: ["agent.ts"], cwd: join(root, folder), env };

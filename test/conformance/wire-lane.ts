@@ -4,7 +4,7 @@
  *
  *   arrived -> sent to a server -> answered by it -> passed on | failed | given up by the agent
  *
- * A call nobody waits for is sent to the server of its lane, and its answer passed on.
+ * A call that no scenario waits for is sent to the server of its lane, and its answer passed on.
  */
 import { clone, create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -33,10 +33,11 @@ export interface RawReply {
 }
 
 /**
- * `away`: UNAVAILABLE without details, as a broken connection gives it; nobody knows whether the
- * call took effect. `full`: RESOURCE_EXHAUSTED, as an overloaded server says; nothing was changed.
- * `unknown-token`: UNAUTHENTICATED, as a server says it of a token that has expired. `denied` and
- * `no-route`: what a client makes of a proxy's 403 and 404, PERMISSION_DENIED and UNIMPLEMENTED.
+ * `away`: UNAVAILABLE without details, as a broken connection gives it; it is unknown whether the
+ * call took effect. `full`: RESOURCE_EXHAUSTED, as an overloaded server answers; nothing was
+ * changed. `unknown-token`: UNAUTHENTICATED, as a server answers to a token that has expired.
+ * `denied` and `no-route`: what a client makes of a proxy's 403 and 404, PERMISSION_DENIED and
+ * UNIMPLEMENTED.
  */
 export type Failure = "away" | "full" | "unknown-token" | "denied" | "no-route";
 
@@ -62,7 +63,7 @@ function status(code: number, reason: string, retryMs: number | undefined): Stat
 
 /** A call as it was seen. */
 export interface Call<I extends DescMessage, O extends DescMessage> {
-  /** Its place among all calls, from 1. */
+  /** Its number among all calls, from 1. */
   readonly no: number;
   readonly request: MessageShape<I>;
   readonly timeoutMs: number | null;
@@ -74,7 +75,7 @@ export interface Call<I extends DescMessage, O extends DescMessage> {
 
 /** A call in the hands of a scenario. */
 export interface Parked<I extends DescMessage, O extends DescMessage> extends Call<I, O> {
-  /** Sends it to a server and waits for the answer; the agent hears nothing yet. */
+  /** Sends it to a server and waits for the answer; the agent gets nothing yet. */
   send(): Promise<MessageShape<O>>;
   /** Passes the server's answer on, changed if you like; sends the call first if need be. */
   pass(change?: (response: MessageShape<O>) => void): Promise<void>;
@@ -89,7 +90,7 @@ export interface Lane<I extends DescMessage, O extends DescMessage> {
   route(address: string): void;
   /** Takes the next call that fits. */
   next(fits?: (request: MessageShape<I>) => boolean): Promise<Parked<I, O>>;
-  /** Does this with each call that nobody waits for, until the returned function is called. */
+  /** Does this with each call that no scenario waits for, until the returned function is called. */
   each(act: (call: Parked<I, O>) => void): () => void;
   arrive(raw: RawCall): void;
 }

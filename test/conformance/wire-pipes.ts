@@ -1,6 +1,6 @@
 /**
- * The network between the program and the wire: connections that can be cut, stand still, or be
- * slow. The first bytes of one tell gRPC (HTTP/2) from HTTP/1.1.
+ * The network between the program and the wire: connections that can be cut, stop, or be
+ * slow. The first bytes of one distinguish gRPC (HTTP/2) from HTTP/1.1.
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
@@ -10,7 +10,7 @@ export interface Pipes {
   readonly address: string;
   /** Breaks every connection; new ones are taken. */
   cut(): void;
-  /** No byte passes, in either direction; nobody is told. */
+  /** No byte passes, in either direction; neither side is notified. */
   freeze(): void;
   /** What was held passes on. */
   flow(): void;

@@ -1,7 +1,7 @@
 /**
- * What stands between the program under test and the servers: every call of an agent passes here,
- * is decoded and kept, and does what the scenario wants of it. So what an agent says is seen as it
- * says it, whatever its language, and the network goes wrong at the moment that a scenario means.
+ * What is between the program under test and the servers: every call of an agent passes here,
+ * is decoded and stored, and does what the scenario wants of it. So what an agent sends is seen as
+ * it sends it, whatever its language, and the network goes wrong at the time that a scenario means.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import {

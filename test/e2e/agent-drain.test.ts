@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startDroverServer } from "../support/drover-server.ts";
 import { at, callJson } from "../support/json-call.ts";
 
-test("an agent that is told to end finishes what it does, reports it, and ends by itself", async () => {
+test("an agent that is asked to end finishes what it does, reports it, and ends by itself", async () => {
   const server = await startDroverServer();
   onTestFinished(() => server.stop());
   const program = fileURLToPath(new URL("../support/draining-agent.ts", import.meta.url));

@@ -1,5 +1,5 @@
 // Real servers and agents, killed and frozen while they work: nothing acknowledged is lost, every
-// run ends, and what the agents' own ledgers say fits how each run ended.
+// run ends, and what the agents' own ledgers have fits how each run ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ function keepAlive(start: () => ChildProcess): { readonly restarts: () => number
   };
 }
 
-test("servers and agents are killed and frozen at work: every run ends as its ledger says", {
+test("servers and agents are killed and frozen at work: every run ends as its ledger shows", {
   timeout: 120_000,
 }, async () => {
   const database = await createTestDatabase();
@@ -152,7 +152,8 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     expect(states.get(`run-${no}`), `run-${no}`).toBe(
       kind === "doomed" ? "COMPENSATED" : "COMPLETED",
     );
-  // A remote service that is idempotent by key: a booking stands if it was made and not cancelled.
+  // A remote service that is idempotent by key: a booking is active if it was made and not
+  // cancelled.
   const booked = new Set<string>();
   const cancelled = new Set<string>();
   for (const line of ledgers.flatMap((path) => readFileSync(path, "utf8").trim().split("\n"))) {

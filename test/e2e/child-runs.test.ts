@@ -201,7 +201,7 @@ describe("registering", () => {
   });
 });
 
-/** Nobody else changes the run until this is called. */
+/** No other transaction changes the run until this is called. */
 async function holdRun(runId: string): Promise<() => Promise<void>> {
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();

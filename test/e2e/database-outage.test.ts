@@ -62,7 +62,7 @@ describe("the database goes away for ten seconds", () => {
     await postgres.start();
     expect(server.child.exitCode).toBeNull();
 
-    // The lease outlived its silence: nobody could have heard a beat meanwhile.
+    // The lease outlived its silence: no server could have received a heartbeat meanwhile.
     const answered = await until("the server answers again", async () => {
       const answer = await sendHeartbeat();
       return answer.status === 200 ? answer.body : null;

@@ -1,6 +1,6 @@
 /**
- * The demo as a user runs it: a process of its own that ends by itself, says by its exit code
- * whether the ledgers are right, and leaves nothing behind. And its verdict, over ledgers that are
+ * The demo as a user runs it: a process of its own that ends by itself, reports by its exit code
+ * whether the ledgers are right, and leaves nothing behind. And its check, over ledgers that are
  * wrong.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -172,7 +172,7 @@ test("wrong words are answered with the usage and exit code 2", async () => {
   expect(demo.lines.join("\n")).toContain("--seed is many; give a whole number");
 });
 
-describe("the verdict", () => {
+describe("the check of the ledgers", () => {
   const trip = { traveller: "T", from: "A", to: "B", hotel: "H", second_hotel: "G", car: "C" };
   const wanted: readonly Holiday[] = [
     { ...trip, run: "holiday-01", end: "COMPLETED" },
@@ -247,7 +247,7 @@ describe("the verdict", () => {
     expect(contradictions({ car })).toEqual(["holiday-99 car: c9 for T belongs to no holiday"]);
   });
 
-  test("finds a run that ended otherwise than it had to, whatever the ledgers say", () => {
+  test("finds a run that ended otherwise than it had to, whatever the ledgers show", () => {
     const states = new Map([...ends, ["holiday-01", "FAILED"]]);
     expect(contradictions({}, states)).toEqual([
       "holiday-01 the run is FAILED; it had to end COMPLETED",

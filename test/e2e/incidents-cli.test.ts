@@ -1,7 +1,7 @@
 /**
- * Five incidents, each put right with at most three commands by somebody who knows none of them
+ * Five incidents, each put right with at most three commands by a person who knows none of them
  * by heart: the first is `drover status`, and each other one is what the command before has named
- * as the next. Each stands in a namespace of its own, which no environment names.
+ * as the next. Each is in a namespace of its own, which no environment names.
  */
 import { type AgentOptions, createAgent, UnknownError } from "@drover/sdk";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -57,7 +57,9 @@ async function openNamespace(namespace: string) {
   return { namespace, client, agent, start, commands: commandsFor(namespace) };
 }
 
-/** What a person types, and what is on the screen then; nobody types more than three commands. */
+/**
+ * What a person types, and what is on the screen then; no incident takes more than three commands.
+ */
 function commandsFor(namespace: string) {
   let typed = 0;
   const type = async (line: string): Promise<string> => {
@@ -73,7 +75,7 @@ function commandsFor(namespace: string) {
   };
   return {
     type,
-    /** Until what is wrong has come to stand there. */
+    /** Until what is wrong is listed there. */
     status: (pattern: RegExp): Promise<string> =>
       until(`status says ${pattern}`, async () => {
         typed = 0;
@@ -134,7 +136,7 @@ describe("no agent for a queue", () => {
     expect(commands.typed()).toBe(2);
   });
 
-  test("as none was started: it is said which one to start, and then there is nothing", async () => {
+  test("as none was started: it is printed which one to start, and then there is nothing", async () => {
     const { client, agent, start, commands } = await openNamespace("unserved");
     const runId = await start({ id: "charge", task: "charge", queue: "tills" });
 
@@ -195,7 +197,7 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
   expect(commands.typed()).toBe(3);
 });
 
-test("a stalled step: it stands still at 47 %, and is tried anew", async () => {
+test("a stalled step: it makes no progress after 47 %, and is tried anew", async () => {
   const { client, agent, start, commands } = await openNamespace("stalled");
   const disk = { isFull: true };
   await agent("mill-1", "mills", {

@@ -1,6 +1,7 @@
 /**
  * The demo in a real Jaeger: 25 runs by three agents, one of which is killed, are 25 traces, each a
- * whole tree. Jaeger is built by Go, once; where it is not built the test is skipped, and says so.
+ * whole tree. Jaeger is built by Go, once; where it is not built the test is skipped, with a
+ * message.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -66,7 +67,7 @@ test(
       const byId = new Map(spans.map((span) => [span.spanID, span]));
       const roots = spans.filter((span) => parentOf(span) === undefined);
       expect(roots.map(({ operationName }) => operationName)).toEqual(["run book-holiday"]);
-      // Nothing hangs in the air, whoever was killed.
+      // No span lacks its parent, whichever process was killed.
       for (const span of spans) {
         const parent = parentOf(span);
         if (parent !== undefined) expect(byId.has(parent), span.operationName).toBe(true);

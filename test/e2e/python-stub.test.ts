@@ -1,4 +1,4 @@
-/** What stands in gen/ is what the contract gives; test/conformance runs the agent itself. */
+/** What is in gen/ is what the contract gives; test/conformance runs the agent itself. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

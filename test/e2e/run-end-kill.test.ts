@@ -10,7 +10,7 @@ test("what a run's end sets off survives SIGKILL, and happens once", async () =>
   onTestFinished(drop);
   const hand = await openHand(connectionString);
   onTestFinished(hand.close);
-  // A transaction sees who waits as it was when it first looked, so another session looks.
+  // A transaction sees who waits as it was at its first query, so another session queries.
   const holder = await openHand(connectionString);
   onTestFinished(holder.close);
   const doomed = await spawnDroverServer(connectionString);

@@ -1,4 +1,4 @@
-/** The examples in the README of the SDK run as they stand there, against a real server. */
+/** The examples in the README of the SDK run as they are there, against a real server. */
 import { execFile } from "node:child_process";
 import {
   copyFileSync,

@@ -1,5 +1,5 @@
 /**
- * Two servers that require tokens on one database, called as anybody calls them: the first token
+ * Two servers that require tokens on one database, called as any client calls them: the first token
  * from the database, the others by RPC, and one that is revoked on the first server refused by the
  * second within its bound, over both transports.
  */
@@ -85,7 +85,7 @@ test("a token that one server revokes is refused there at once, and by the other
   expect(performance.now() - revokedAt).toBeLessThan(TRUSTED_MS + 1_000);
 });
 
-test("a token of one namespace does not even hear how much there is in another", async () => {
+test("a token of one namespace does not even learn how much there is in another", async () => {
   const [one] = servers as [TestServer];
   const { createNamespace, getClusterInfo } = OperatorService.method;
   const { schedule } = SchedulerService.method;
@@ -107,7 +107,7 @@ test("a token of one namespace does not even hear how much there is in another",
   expect((await seenBy(admin)).map(({ count }) => count)).toEqual([4]);
 });
 
-test("that a token was shown is noted about when", async () => {
+test("the time when a token was used is recorded roughly", async () => {
   const [one] = servers as [TestServer, TestServer];
   const used = async () => {
     const asked = { allNamespaces: true };

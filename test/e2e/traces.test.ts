@@ -1,6 +1,7 @@
 /**
- * A run is one trace, whoever did what of it: servers as processes over a real PostgreSQL, agents
- * over HTTP, and a real receiver of OTLP. Spans are compared as the tree that people see.
+ * A run is one trace, whichever process did what of it: servers as processes over a real
+ * PostgreSQL, agents over HTTP, and a real receiver of OTLP. Spans are compared as the tree that
+ * people see.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +71,7 @@ function traced(runId: string): Promise<readonly ReceivedSpan[]> {
   });
 }
 
-/** In the catalogue, whose order is that of what happens in one moment. */
+/** In the catalogue, whose order is that of what happens at one time. */
 function positionOf({ name }: ReceivedSpan): number {
   return Object.keys(SPANS).indexOf(name.split(" ")[0] ?? "");
 }
@@ -133,7 +134,7 @@ describe("the trace of a run", () => {
     expect(lease?.startMs).toBeLessThanOrEqual(lease?.endMs ?? 0);
   });
 
-  it("stands under the span of its caller, and is sampled as that is", async () => {
+  it("is under the span of its caller, and is sampled as that is", async () => {
     const definition = { workflow: "called", steps: [{ id: "a", task: task("called") }] };
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const callerId = "00f067aa0ba902b7";
@@ -152,7 +153,7 @@ describe("the trace of a run", () => {
     expect(spansOf(quiet)).toEqual([]);
   });
 
-  it("tells how a run was stopped, asked about and undone", async () => {
+  it("shows how a run was stopped, asked about and undone", async () => {
     const runId = await start({
       workflow: "undone",
       steps: [
@@ -254,7 +255,7 @@ describe("the trace of a run", () => {
     expect(new Set(batches.map(({ traceId }) => traceId)).size).toBe(3);
   });
 
-  it("has the calls of whoever is traced himself, and how they ended", async () => {
+  it("has the calls of a caller that is traced itself, and how they ended", async () => {
     const traceId = "5bf92f3577b34da6a3ce929d0e0e4736";
     const callerId = "10f067aa0ba902b7";
     const call = (flags: string, run: string) =>

@@ -1,5 +1,5 @@
 /**
- * The tutorial is played as it stands on the page, in its order: its files are written and its
+ * The tutorial is played as it is on the page, in its order: its files are written and its
  * commands are run, with a server, agents and a command line that are processes of their own. Each
  * line that the page shows of an output must be in the output.
  */
@@ -164,7 +164,7 @@ function missingIn(output: string, { text }: Block): readonly string[] {
   return lines.filter((line) => !output.includes(line));
 }
 
-test("the tutorial works as it stands there", { timeout: tutorialMsMax }, async () => {
+test("the tutorial works as it is written", { timeout: tutorialMsMax }, async () => {
   const reader = createReader();
   reader.enter("tutorial");
 

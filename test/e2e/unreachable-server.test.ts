@@ -1,4 +1,4 @@
-/** An agent that cannot reach its server says so, whatever its language: nobody else could. */
+/** An agent that cannot reach its server logs that, whatever its language: nothing else could. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ test("TypeScript", async () => {
 test("Python", { timeout: buildMs }, async (context) => {
   const python = await preparePython(join(root, "sdk/python/requirements.txt"));
   if (python.kind === "missing") return endForLack(context, "python", python.why);
-  // Without logging.basicConfig, as a program that says nothing about its log.
+  // Without logging.basicConfig, as a program that does not configure its log.
   const agent = `
 import os, drover
 agent = drover.Agent(os.environ["DROVER_ADDRESS"], id="lonely")

@@ -80,7 +80,7 @@ async function end(one: DroverProcess, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"
   await one.ended;
 }
 
-/** Runs that begin all the time: a task, a moment to wait for, another task. */
+/** Runs that begin all the time: a task, a time to wait for, another task. */
 async function startRepeatedly(address: string) {
   const performed = new Map<string, number>();
   const agent = createAgent({
@@ -176,7 +176,7 @@ describe("the variants of the supervisor", () => {
     await work.goesOn();
 
     const runs = await work.over();
-    // First what tells why, should something have been done twice.
+    // First what shows why, should something have been done twice.
     const { rows } = await db.query<{ rule: string; saw: string }>(
       `select rule, min(saw) as saw from drover.intervention_view
        where rule not in ('timer', 'slow') group by rule`,

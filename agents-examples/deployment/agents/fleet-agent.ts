@@ -1,5 +1,5 @@
 /**
- * The agents of the fleet: one on each server, with a queue of its own, and one that looks after
+ * The agents of the fleet: one on each server, with a queue of its own, and one that checks
  * all of them. In the story they share a process.
  */
 import { type AgentOptions, createAgent, PermanentError, type Task } from "@drover/sdk";

@@ -1,4 +1,4 @@
-/** The film agent: runs an encoder for each chunk, tells how far it is, ends it when told to. */
+/** The film agent: runs an encoder for each chunk, reports how far it is, ends it when asked to. */
 import { createAgent, type Task } from "@drover/sdk";
 import { readAgentSettings } from "../../stage/agent-settings.ts";
 import { startEncoder } from "../encode.ts";

@@ -1,4 +1,4 @@
-/** The loader: reads a partition page by page, loads each page, and says how far it has come. */
+/** The loader: reads a partition page by page, loads each page, and reports how far it has come. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAgent } from "@drover/sdk";
 import { readAgentSettings } from "../../stage/agent-settings.ts";
@@ -33,7 +33,7 @@ createAgent({
       let loaded = task.lastDetails((value: unknown): Loaded => ({ ...nothing, ...Object(value) }));
       while (loaded.next !== null) {
         const from = loaded.next;
-        // A page that was loaded, and nobody could say so, is loaded under the same key again.
+        // A page that was loaded, and could not be reported, is loaded under the same key again.
         const key = `${task.idempotencyKey}/${from}`;
         const body = { ref, from, by: process.pid };
         const { rows, next } = readPage(await remote("source/read", { key, body, signal }));

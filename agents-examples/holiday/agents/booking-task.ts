@@ -3,7 +3,7 @@
  * of a remote service means to Drover.
  *
  *   booked, cancelled -> success      refused -> permanent      busy -> transient
- *   no answer, or a broken one -> unknown: the booking may stand; the next attempt finds out by key
+ *   no answer, or a broken one -> unknown: the booking may exist; the next attempt finds out by key
  */
 import { parseArgs } from "node:util";
 import {
@@ -98,14 +98,14 @@ function meaning(
 ): Error {
   switch (result.kind) {
     case "refused":
-      // A key that was used for another booking is the one refusal behind which something stands.
+      // A key that was used for another booking is the one refusal behind which a booking exists.
       return new PermanentError(result.code, result.message, {
         noEffect: result.code !== "key-reused",
       });
     case "busy":
       return new TransientError("busy", result.message, { retryAfter: result.retryAfterMs });
     case "unknown":
-      // Stopped by Drover: the reason of the signal says why, and is the better report.
+      // Stopped by Drover: the reason of the signal has the cause, and is the better report.
       signal.throwIfAborted();
       return new UnknownError(result.why, result.message);
   }

@@ -17,7 +17,7 @@ export interface Holiday {
 /** They ask like everybody else; the hotel service has no room for them, now or later. */
 export const travellersWithoutHotel: readonly string[] = ["Dana", "Leslie", "Tony"];
 
-/** Has no room for anybody. */
+/** Has no room for any traveller. */
 export const fullHotel = "Casa Ribeira";
 
 const trips = [

@@ -16,11 +16,11 @@ export interface Killed {
   readonly at: Date;
   /** Runs of which it held a task. */
   readonly held: readonly string[];
-  /** Those among them that its service had booked by then, with nobody left to say so. */
+  /** Those among them that its service had booked by then, with no process left to report it. */
   readonly bookedUnreported: readonly string[];
 }
 
-/** As much of a run as is looked at here. */
+/** As much of a run as is read here. */
 export interface SeenRun {
   readonly run: Pick<RunDetails["run"], "ended" | "state">;
   readonly steps: readonly Pick<RunDetails["steps"][number], "id" | "state">[];
@@ -57,7 +57,7 @@ const lateShare = 0.5;
 const arriveMs = 20;
 const pollEveryMs = 40;
 
-/** What ended is final; what is escalated waits for somebody, and this demo has nobody. */
+/** What ended is final; what is escalated waits for a person, and this demo has none. */
 export function isOver({ run }: Pick<SeenRun, "run">): boolean {
   return run.ended || run.state === "ESCALATED";
 }

@@ -1,9 +1,9 @@
 /**
- * The verdict. What the remote services did stands in their ledgers, whatever Drover believes, so
- * the ledgers judge: for each holiday every wanted booking once, or none.
+ * The check. What the remote services did is in their ledgers, whatever Drover believes, so
+ * the ledgers decide: for each holiday every wanted booking once, or none.
  *
  *   COMPLETED     each ledger holds one booking of the run, made once, never cancelled
- *   COMPENSATED   no ledger holds a booking of the run that stands
+ *   COMPENSATED   no ledger holds a booking of the run that is active
  *   and no ledger holds a booking of anything else
  */
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** An entry that is being written at this moment is not there yet. */
+/** An entry that is being written at this time is not there yet. */
 export function readLedger(path: string): readonly LedgerEntry[] {
   return parseLedger(readFileSync(path, "utf8"));
 }
@@ -31,7 +31,7 @@ export function readLedgers({
   return { flight: readLedger(flight), hotel: readLedger(hotel), car: readLedger(car) };
 }
 
-/** How many bookings of the run were made, and how many of them stand. */
+/** How many bookings of the run were made, and how many of them are active. */
 export function bookingsOf(entries: readonly LedgerEntry[], run: string) {
   const made = entries.filter((entry) => entry.op === "booked" && entry.booking.run === run);
   const active = standingBookings(entries).filter(({ booking }) => booking.run === run);

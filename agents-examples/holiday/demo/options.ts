@@ -1,4 +1,4 @@
-/** What can be said on the command line of the demo. */
+/** What can be set on the command line of the demo. */
 import { parseArgs } from "node:util";
 
 export const usage = `usage: npm run demo -- [options]

@@ -1,5 +1,6 @@
 /**
- * What is printed and written when all has ended: the summary, the verdict, and where to go next.
+ * What is printed and written when all has ended: the summary, the conclusion, and where to go
+ * next.
  */
 import { writeFileSync } from "node:fs";
 import type { Attempt, RunDetails } from "@drover/sdk";

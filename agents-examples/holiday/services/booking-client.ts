@@ -30,7 +30,7 @@ export type BookResult =
   | Unknown;
 export type FindResult =
   | { readonly kind: "booked"; readonly bookingId: string }
-  /** No booking stands under the key. */
+  /** No booking exists under the key. */
   | { readonly kind: "none" }
   | Refused
   | Busy
@@ -124,7 +124,7 @@ async function replyOf(response: Response): Promise<Reply> {
   };
 }
 
-/** An answer without a readable object is judged by its status alone. */
+/** An answer without a readable object is read by its status alone. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -163,7 +163,7 @@ function broken(error: unknown): Busy | Unknown {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const message = cause instanceof Error ? cause.message : String(cause);
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  // Nobody listens, so nothing was sent: the one break of which the outcome is known.
+  // No process listens, so nothing was sent: the one break of which the outcome is known.
   if (code === "ECONNREFUSED") return { kind: "busy", retryAfterMs: RETRY_AFTER_MS, message };
   return unknown("broken", message);
 }

@@ -94,11 +94,11 @@ export function createBookingDesk(options: BookingDeskOptions): BookingDesk {
   }
 
   /**
-   * Cancelling blocks the key for good, even where there is nothing to cancel. Whoever cancels has
-   * often lost track of a booking request: it may still be on its way, in a buffer or behind a slow
-   * server. Were it taken when it comes at last, a booking would stand that nobody knows of and
-   * nobody cancels again. So "cancelled" promises not only that there is no booking now, but that
-   * none will come.
+   * Cancelling blocks the key for good, even where there is nothing to cancel. A caller that
+   * cancels has often lost track of a booking request: it may still be on its way, in a buffer or
+   * behind a slow server. Were it taken when it comes at last, a booking would exist that no caller
+   * knows of and no caller cancels again. So "cancelled" promises not only that there is no booking
+   * now, but that none will come.
    */
   function cancel(key: string): Answer {
     const state = states.get(key);

@@ -1,5 +1,5 @@
 /**
- * The HTTP face of a booking desk, and the place where faults strike.
+ * The HTTP face of a booking desk, and the point where faults strike.
  *
  *   POST   /bookings         Idempotency-Key, {traveller, from, to, ...}
  *                            201 | 200 again | 409 key-reused | 410 cancelled | 422 no-rooms
@@ -8,7 +8,7 @@
  *   GET    /ledger           200, every entry; the auditor's window, never struck by a fault
  *
  * Bad input is refused with 4xx and a sentence before chance is asked, so that a fault is only ever
- * dealt to a request that could have worked.
+ * given to a request that could have worked.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

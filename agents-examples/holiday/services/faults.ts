@@ -3,9 +3,9 @@
  * deals them out, one decision for each request that names a key.
  *
  * Promises:
- * - the same seed deals the same faults to the same order of requests;
- * - a key meets at most `FAULTS_IN_A_ROW_MAX` faults in a row, so that whoever repeats a request
- *   often enough succeeds, and a demo comes to an end.
+ * - the same seed gives the same faults to the same order of requests;
+ * - a key meets at most `FAULTS_IN_A_ROW_MAX` faults in a row, so that a caller that
+ *   repeats a request often enough succeeds, and a demo comes to an end.
  */
 
 import type { Random } from "../../stage/seeded-random.ts";
@@ -17,7 +17,7 @@ export type FaultTable = Readonly<Record<FaultName, number>>;
 export const flakyWorld: FaultTable = {
   /** Works, but only after 200 to 1500 ms: the effect comes late, perhaps after a cancel. */
   delay: 0.25,
-  /** Says 503 with Retry-After at once: no effect. */
+  /** Answers 503 with Retry-After at once: no effect. */
   busy: 0.12,
   /** Takes effect, then destroys the connection instead of answering. */
   "drop-after": 0.1,
@@ -105,8 +105,8 @@ export function createFaults(table: FaultTable, random: Random): Faults {
   const rowByKey = new Map<string, number>();
 
   function draw(): Fault {
-    // Always two numbers, used or not, so that each decision depends on its place in the order of
-    // requests alone, and not on which faults came before it.
+    // Always two numbers, used or not, so that each decision depends on its position in the order
+    // of requests alone, and not on which faults came before it.
     const which = random();
     const howLong = random();
     let upTo = 0;

@@ -1,6 +1,6 @@
 /**
  * The books of one remote service: an append-only file of JSON lines, each a fact, written before
- * anybody is told of it. What stands in the file is what happened, whatever the callers believe;
+ * any caller is notified of it. What is in the file is what happened, whatever the callers believe;
  * a service that is started again on its file knows everything that it knew.
  *
  * No fsync: the file outlives the process, and it need not outlive the machine.
@@ -35,7 +35,7 @@ export interface Ledger {
   readonly close: () => void;
 }
 
-/** The bookings that stand: made and not cancelled. Two under one purpose are one too many. */
+/** The active bookings: made and not cancelled. Two under one purpose are one too many. */
 export function standingBookings(entries: readonly LedgerEntry[]): readonly BookedEntry[] {
   const active = new Map<string, BookedEntry>();
   for (const entry of entries) {
@@ -57,8 +57,8 @@ export function openLedger(path: string): Ledger {
   const fd = openSync(path, "a+");
   const text = readFileSync(path, "utf8");
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  // The rest after the last line end is an entry that a kill cut off. Nobody was told of it, so it
-  // did not happen; left there, it would spoil the next entry.
+  // The rest after the last line end is an entry that a kill cut off. No caller was notified of it,
+  // so it did not happen; left there, it would spoil the next entry.
   if (whole.length < text.length) ftruncateSync(fd, Buffer.byteLength(whole));
   const entries = [...parseLedger(whole)];
   let open = true;

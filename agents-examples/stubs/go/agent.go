@@ -61,7 +61,7 @@ func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint
 	report(task, perform(ctx, task, beat), false)
 }
 
-// Repeats the report until it is answered: an error of the call says nothing about the report.
+// Repeats the report until it is answered: an error of the call proves nothing about the report.
 func report(task *pb.Task, outcome *pb.Outcome, refused bool) {
 	results := []*pb.TaskResult{{TaskToken: task.TaskToken, Outcome: outcome}}
 	request := &pb.CompleteRequest{Namespace: namespace, Agent: me, Results: results}

@@ -18,7 +18,7 @@ import (
 type fields map[string]any
 type script map[string]json.RawMessage
 
-// noted sends progress or details, and says whether that was answered.
+// noted sends progress or details, and returns whether it was answered.
 type noted func(*pb.HeartbeatReport) bool
 
 var kinds = []string{"", "perform", "verify", "compensate"}
@@ -45,7 +45,7 @@ func outcomeOf(kind string, of fields) *pb.Outcome {
 	return outcome
 }
 
-// instead of an outcome that was refused: what was done stands, and only its output cannot be told.
+// instead of an outcome that was refused: its effect remains, and only its output cannot be sent.
 func instead(refused *pb.Outcome, message string) *pb.Outcome {
 	if refused.GetSuccess() == nil {
 		return outcomeOf("unknown", fields{"code": "report-refused", "message": message})

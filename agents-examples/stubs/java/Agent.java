@@ -36,7 +36,7 @@ final class Agent {
   static <T> Optional<T> answer(Callable<T> call) throws Exception { // empty: repeat it
     try {
       return Optional.of(call.call());
-    } catch (StatusRuntimeException error) { // of the call, it says nothing about what is in it
+    } catch (StatusRuntimeException error) { // of the call, it proves nothing about what is in it
       CHANNEL.resetConnectBackoff();
       Thread.sleep(200);
       return Optional.empty();
@@ -72,7 +72,7 @@ final class Agent {
         if (answer.hasCarryOn()) ends = sent + toMillis(answer.getCarryOn().getLeaseFor());
         if (answer.hasCancel() && why == null) why = "cancelled";
         if (answer.hasLeaseLost() && why == null) why = "lease-lost";
-      } catch (StatusRuntimeException error) { /* the next one tells the news */ }
+      } catch (StatusRuntimeException error) { /* the next one sends the news */ }
     }
 
     void report(Outcome outcome, boolean refused) throws Exception { // until the server answers it

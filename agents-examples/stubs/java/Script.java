@@ -59,7 +59,7 @@ final class Script {
     return outcomeOf(kind, new JsonObject());
   }
 
-  /** For an outcome that was refused: what was done stands, and only its output cannot be told. */
+  /** For an outcome that was refused: its effect remains, and only its output cannot be sent. */
   static Outcome instead(Outcome refused, String message) throws InvalidProtocolBufferException {
     if (!refused.hasSuccess()) return unknown("report-refused");
     return outcomeOf("success", of("outputProblem", message.replaceFirst("^results\\S+ ", "")));

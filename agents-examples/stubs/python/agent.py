@@ -14,7 +14,7 @@ NAMESPACE, QUEUE = os.environ["DROVER_NAMESPACE"], os.environ["DROVER_QUEUE"]
 POLL_WAIT, GRACE = (int(os.environ[f"DROVER_{name}_MS"]) / 1000 for name in ("POLL_WAIT", "GRACE"))
 RECEIVE = 8 * 1024 * 1024  # bytes; a single task may be larger than the usual 4 MiB
 me = msg.Agent(id=os.environ["DROVER_AGENT"], session=os.urandom(16))
-lost = {}  # polls that ended without an answer: number -> moment until which they are named
+lost = {}  # polls that ended without an answer: number -> time until which they are named
 grace_ends = float("inf")  # sooner once it drains
 
 
@@ -67,7 +67,7 @@ class Held:
             if answer.HasField("lease_lost"): self.why = self.why or "lease-lost"
 
     def report(self, outcome, refused=False):
-        """Repeats the report until it is answered: an error of the call says nothing about it."""
+        """Repeats the report until it is answered: an error of the call proves nothing about it."""
         if self.notes: self.beat()  # what the next attempt resumes from
         result = msg.TaskResult(task_token=self.task.task_token, outcome=outcome)
         request = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result])

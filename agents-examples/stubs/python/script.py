@@ -29,7 +29,7 @@ def millis(ms):
 
 
 def instead(refused, message):
-    """For an outcome that was refused: what was done stands, and only its output cannot be told."""
+    """For an outcome that was refused: its effect remains, and only its output cannot be sent."""
     if refused.HasField("success"):
         return Outcome(success=Outcome.Success(output_problem=message.partition(" ")[2]))
     return Outcome(unknown=Outcome.Unknown(code="report-refused", message=message))

@@ -84,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ..Default::default() };
     let mut empty = pb::HeartbeatRequest { namespace: variable("NAMESPACE"), agent: me,
         ..Default::default() };
-    let mut lost = HashMap::new(); // polls without an answer: named until this moment
+    let mut lost = HashMap::new(); // polls without an answer: named until this time
     script::say("ready", &[]);
     while grace.borrow_and_update().is_none() {
         let sent = Instant::now();

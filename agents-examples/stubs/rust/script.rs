@@ -16,7 +16,7 @@ pub fn say(event: &str, more: &[&Value]) {
     println!("{}", Value::from(line));
 }
 
-/// For an outcome that was refused: what was done stands, and only its output cannot be told.
+/// For an outcome that was refused: its effect remains, and only its output cannot be sent.
 pub fn instead(refused: Kind, message: String) -> Kind {
     let output_problem = message.split_once(' ').map(|(_, why)| why.into()).unwrap_or_default();
     match refused {

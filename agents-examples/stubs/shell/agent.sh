@@ -1,8 +1,8 @@
 #!/bin/sh
 # A whole Drover agent with curl and jq; proto/drover/v1/agent_service.proto says what it keeps to.
-# Its handler is script.sh: put your own in its place. Every moment is in hundredths of a second.
+# Its handler is script.sh: put your own in its place. Every time is in hundredths of a second.
 set -u
-held=$(mktemp -d) # where the agent and its handler, a process of its own, tell each other
+held=$(mktemp -d) # where the agent and its handler, a process of its own, exchange files
 trap 'rm -rf "$held"' EXIT
 trap drain TERM
 post="curl -s --fail-with-body -H content-type:application/json --data-binary @$held/request"
@@ -25,7 +25,7 @@ request() { # MEMBERS: the further ones
   rm -f "$held/answer"
 }
 
-name_lost() { # the polls that had no answer, each as number:moment until which it is named
+name_lost() { # the polls that had no answer, each as number:time until which it is named
   now && named='' all=$lost lost=''
   for poll in $all; do
     [ "${poll#*:}" -le "$now" ] || lost="$lost $poll" named="$named,${poll%:*}"
@@ -33,7 +33,7 @@ name_lost() { # the polls that had no answer, each as number:moment until which 
   named="\"lostPolls\":[${named#,}]"
 }
 
-limits() { # tells the handler when it must end, and why
+limits() { # for the handler: when it must end, and why
   printf '%s\n' "$stop" "$ends lease-ended" "$over attempt-over" "$grace_ends agent-stopped" \
     >"$held/limits.new"
   mv "$held/limits.new" "$held/limits"
@@ -66,12 +66,12 @@ beat() {
   esac
 }
 
-report() { # whether the server said what became of it: an error of the call says nothing
+report() { # whether the server answered it: an error of the call proves nothing
   request ",\"results\":[{\"taskToken\":\"$token\",\"outcome\":$(cat "$held/outcome")}]"
   $post "$server/Complete" -m 5 >"$held/answer" || { sleep 0.2 && return 1; }
   case $(jq '.answers[0].status.code // 0' "$held/answer") in
     0 | 5 | 9) return 0 ;; # accepted, or final
-    3) ;;                  # refused, and still held: say something else
+    3) ;;                  # refused, and still held: report something else
     *) sleep 0.2 && return 1 ;;
   esac
   [ ! -e "$held/refused" ] || return 0
@@ -79,7 +79,7 @@ report() { # whether the server said what became of it: an error of the call say
   cp "$held/refused" "$held/outcome" && return 1
 }
 
-hold() { # TOKEN KIND LEASE ATTEMPT BEAT: performs it, and beats until the report is answered
+hold() { # TOKEN KIND LEASE ATTEMPT BEAT: performs it, heartbeats until the report is answered
   token=$1 stop=$never ends=$((sent + $3)) over=$((sent + $4)) every=$5 due=$((sent + $5))
   mv "$held/answer" "$held/task"
   rm -f "$held"/*.note "$held"/*.told "$held/outcome" "$held/refused" && limits

@@ -7,7 +7,7 @@ say() { # EVENT MORE: the further members, each after a comma
 }
 
 perform() {
-  # Lines: what all events say, what the first one says, then three for each act.
+  # Lines: what all events have, what the first one has, then three for each act.
   jq -r '.tasks[0] |
     def bare: "," + (tojson | .[1:-1]);
     (.kind | ltrimstr("TASK_KIND_") | ascii_downcase) as $kind
@@ -88,7 +88,7 @@ outcome() { # ACT VALUE
   ' >"$held/outcome.new"
 }
 
-instead() { # of an outcome that was refused: what was done stands, only its output cannot be told
+instead() { # of an outcome that was refused: its effect remains, only its output cannot be sent
   jq -c --slurpfile was "$held/outcome" '.answers[0].status.message as $why | if $was[0].success
     then {success: {outputProblem: ($why | sub("^results\\S+ "; ""))}}
     else {unknown: {code: "report-refused", message: $why}} end'

@@ -9,7 +9,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { instead, type Notes, outcomeOf, perform, print } from "./script.ts";
+import { emit, instead, type Notes, outcomeOf, perform } from "./script.ts";
 
 const variable = (name: string): string => process.env[`DROVER_${name}`] ?? "";
 const namespace = variable("NAMESPACE");
@@ -18,9 +18,9 @@ const queues = [{ name: variable("QUEUE") }];
 const asked = { queues, tasks: ["work", "check", "undo"], wait: durationFromMs(pollWaitMs) };
 const me = { id: variable("AGENT"), session: randomBytes(16) };
 const baseUrl = `http://${variable("ADDRESS")}`;
-const readMaxBytes = 8 * 1024 * 1024; // a single task may be larger than the usual 4 MiB
+const readMaxBytes = 8 * 1024 * 1024; // a single task may be larger than the default 4 MiB
 const server = createClient(AgentService, createGrpcTransport({ baseUrl, readMaxBytes }));
-const lost = new Map<bigint, number>(); // polls without an answer: named until this moment
+const lost = new Map<bigint, number>(); // polls without an answer: named until this time
 const drain = new AbortController();
 let graceEndsMs = Number.POSITIVE_INFINITY; // sooner once it drains
 
@@ -72,10 +72,10 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
     note(more: Notes): void {
       notes = { ...notes, ...more };
     },
-    /** Repeats the report until it is answered: an error of the call says nothing about it. */
+    /** Repeats the report until it is answered: an error of the call proves nothing about it. */
     async report(outcome: Outcome, refused = false): Promise<void> {
       await heartbeatSent;
-      if (Object.keys(notes).length > 0) await sendHeartbeat(); // what the next attempt resumes from
+      if (Object.keys(notes).length > 0) await sendHeartbeat(); // the next attempt resumes from it
       const request = { namespace, agent: me, results: [{ taskToken, outcome }] };
       for (; !answered; await sleep(200)) {
         const call = server.complete(request, { timeoutMs: 5_000 });
@@ -93,7 +93,7 @@ process.once("SIGTERM", () => {
   graceEndsMs = now() + Number(variable("GRACE_MS"));
   drain.abort();
 });
-print("ready");
+emit("ready");
 for (let pollSeq = 1n; !drain.signal.aborted; pollSeq += 1n) {
   const sentMs = now();
   const request = { namespace, agent: me, pollSeq, ...asked, lostPolls: lostPolls() };

@@ -16,7 +16,7 @@ import {
   type Task,
 } from "@drover/proto/drover/v1/task_pb.ts";
 
-/** What a heartbeat tells beside that it beats. */
+/** What a heartbeat reports. */
 export interface Notes {
   readonly progress?: Progress;
   readonly details?: Payload;
@@ -30,7 +30,7 @@ export interface Held {
 type Words = Readonly<Record<string, unknown>>;
 const kinds = ["", "perform", "verify", "compensate"];
 
-export function print(event: string, more: Words = {}): void {
+export function emit(event: string, more: Words = {}): void {
   process.stdout.write(`${JSON.stringify({ event, ...more })}\n`);
 }
 
@@ -45,7 +45,7 @@ export function outcomeOf(kind: MessageInitShape<typeof OutcomeSchema>["kind"] &
   return create(OutcomeSchema, { kind });
 }
 
-/** For an outcome that was refused: what was done stands, and only its output cannot be told. */
+/** For an outcome that was refused: the effect remains, and only its output cannot be reported. */
 export function instead({ kind }: Outcome, message: string): Outcome {
   const outputProblem = message.replace(/^results\S+ /, "");
   if (kind.case === "success") return outcomeOf({ case: "success", value: { outputProblem } });
@@ -94,9 +94,9 @@ export async function perform(task: Task, held: Held): Promise<Outcome> {
   const { runId: run, stepId: step, attempt, fence, item = null } = task;
   const about = { run, step, kind: kinds[task.kind], attempt, fence };
   const { idempotencyKey: key, effectKey: effect_key, callbackToken: callback_token } = task;
-  print("started", { ...about, key, effect_key, callback_token, item });
+  emit("started", { ...about, key, effect_key, callback_token, item });
   const [act, result] = await ended(task, held, about);
-  print("ended", { ...about, act });
+  emit("ended", { ...about, act });
   return result;
 }
 
@@ -112,11 +112,11 @@ async function ended(task: Task, held: Held, about: Words): Promise<[string, Out
     else if (name === "details") held.note({ details: json(value) });
     else if (name !== "await") return [name, outcome(name, value, task)];
     else {
-      print("waiting", { ...about, path: value });
+      emit("waiting", { ...about, path: value });
       while (!existsSync(String(value)) && held.stopped() === null) await sleep(20);
       if (existsSync(String(value))) continue;
       const why = held.stopped();
-      print("stopped", { ...about, why });
+      emit("stopped", { ...about, why });
       const [other, given] = Object.entries(words(words(act).on_stop))[0] ?? [];
       if (other !== undefined) return [other, outcome(other, given, task)];
       return ["stopped", why === "cancelled" ? outcome(why, {}, task) : unknown(why)];

@@ -4,7 +4,7 @@ import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
 import { heartbeatLease, type Stage, shortLease } from "../stage.ts";
 
-/** Resolves when so many beats were answered that name a task. */
+/** Resolves when so many heartbeats were answered that name a task. */
 async function heartbeatsAnswered(stage: Stage, count: number): Promise<void> {
   const named = () =>
     stage.wire.heartbeat.calls.filter(
@@ -13,7 +13,7 @@ async function heartbeatsAnswered(stage: Stage, count: number): Promise<void> {
   await until(`${count} beats are answered`, () => (named().length >= count ? true : null));
 }
 
-/** A lease is beaten every third of it. */
+/** A lease gets a heartbeat every third of it. */
 const moreThanALease = 4;
 
 export const heartbeats: readonly Scenario[] = [

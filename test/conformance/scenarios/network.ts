@@ -6,7 +6,7 @@ import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
 import { heartbeatLease, type Stage, shortLease } from "../stage.ts";
 
-/** So many beats that name a task arrive from now on. */
+/** So many heartbeats that name a task arrive from now on. */
 async function moreHeartbeats(stage: Stage, count: number): Promise<void> {
   const answered = () =>
     stage.wire.heartbeat.calls.filter(

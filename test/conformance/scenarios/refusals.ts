@@ -1,4 +1,4 @@
-/** Calls that are refused as calls, which says nothing about the work that they report. */
+/** Calls that are refused as calls, which proves nothing about the work that they report. */
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
 import type { Program } from "../program.ts";
@@ -7,7 +7,7 @@ import type { Stage } from "../stage.ts";
 import { type Failure, failures } from "../wire-lane.ts";
 
 const refusedMs = 2_000;
-/** Longer than the 5 s that an agent gives its reports whatever their leases say. */
+/** Longer than the 5 s that an agent gives its reports whatever their leases are. */
 const outageMs = 6_500;
 
 /** Fails each Complete from now on; resolves, when that was so for long enough, with its end. */

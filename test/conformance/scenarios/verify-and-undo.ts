@@ -1,4 +1,4 @@
-/** What follows when nobody knows whether it happened, and when it has to be undone. */
+/** What follows an unknown outcome, and a step that has to be undone. */
 import assert from "node:assert/strict";
 import type { RunDetails } from "../../../sdk/typescript/run-queries.ts";
 import type { Tries } from "../acts.ts";
@@ -6,7 +6,9 @@ import type { Program } from "../program.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
 import type { Stage } from "../stage.ts";
 
-/** A first attempt that nobody knows of, a second that succeeds, and these answers of a verify. */
+/**
+ * A first attempt with an unknown outcome, a second that succeeds, and these answers of a verify.
+ */
 async function verified(
   stage: Stage,
   verify: Tries,

@@ -1,10 +1,10 @@
-/** The deployment story, told as a user tells it, and by the naive caller. */
+/** The deployment story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { inRepair, servers, versionOf, waveOf } from "../../../agents-examples/deployment/fleet.ts";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
-/** Servers of which the books say so for a release, in the order of the fleet. */
+/** Servers that the books list for a release, in the order of the fleet. */
 function serversThat(facts: readonly Fact[], run: string, ...dids: readonly string[]) {
   const of = facts.filter(({ ref, did }) => ref.startsWith(`${run}/`) && dids.includes(did));
   const named = new Set(of.map(({ what }) => what.server));
@@ -46,7 +46,7 @@ test(
 );
 
 test(
-  "the naive caller leaves the fleet on mixed versions, as the README says",
+  "the naive caller leaves the fleet on mixed versions, as the README states",
   async () => {
     const result = await tellStory("deployment", "--naive");
     expect(result.code).toBe(1);

@@ -1,4 +1,4 @@
-/** The encoding story, told as a user tells it, and by the naive caller. */
+/** The encoding story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { filmOf } from "../../../agents-examples/encoding/film.ts";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
@@ -6,7 +6,7 @@ import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 const seed = 3;
 
 test(
-  "a chunk that stands still is ended, its encoder killed, and encoded in another way",
+  "a chunk without progress is ended, its encoder killed, and encoded in another way",
   async () => {
     const result = await tellStory("encoding", "--seed", String(seed));
     expect(result.code, result.output).toBe(0);
@@ -39,7 +39,7 @@ test(
 );
 
 test(
-  "the naive caller keeps a seat and publishes nothing, as the README says",
+  "the naive caller keeps a seat and publishes nothing, as the README states",
   async () => {
     const result = await tellStory("encoding", "--naive", "--seed", String(seed));
     expect(result.code).toBe(1);

@@ -1,4 +1,4 @@
-/** The ETL story, told as a user tells it, and by the naive caller. */
+/** The ETL story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { readable, rowsOf, run } from "../../../agents-examples/etl/orders.ts";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  "the naive caller loads rows twice and leaves others out, as the README says",
+  "the naive caller loads rows twice and leaves others out, as the README states",
   async () => {
     const result = await tellStory("etl", "--naive", "--seed", String(seed));
     expect(result.code).toBe(1);

@@ -1,9 +1,9 @@
-/** The order story, told as a user tells it, and by the naive caller. */
+/** The order story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
 test(
-  "who paid has a parcel, who has none has the money back, and all were told",
+  "who paid has a parcel, who has none has the money back, and all were notified",
   async () => {
     const result = await tellStory("order");
     expect(result.code, result.output).toBe(0);
@@ -15,7 +15,7 @@ test(
       ({ steps }) => steps.find(({ id }) => id === "approve")?.state ?? [],
     );
     expect(approvals.sort()).toEqual([
-      // Of the order that is sold out nobody was asked.
+      // Of the order that is sold out no approver was asked.
       "CANCELLED",
       "FAILED",
       "FAILED",
@@ -26,7 +26,7 @@ test(
       "SUCCEEDED",
     ]);
 
-    // Undone last first, and the customer is told after it.
+    // Undone last first, and the customer is notified after it.
     const refunded = result.facts.filter(({ did }) => did === "refunded").map(({ ref }) => ref);
     expect(refunded).toHaveLength(2);
     for (const run of refunded) {
@@ -38,7 +38,7 @@ test(
 );
 
 test(
-  "the naive caller keeps money and stock, and tells nobody, as the README says",
+  "the naive caller keeps money and stock, and notifies no customer, as the README states",
   async () => {
     const result = await tellStory("order", "--naive");
     expect(result.code).toBe(1);

@@ -1,4 +1,4 @@
-/** The payment story, told as a user tells it, and by the naive caller. */
+/** The payment story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
@@ -19,7 +19,7 @@ test(
       attempts.flatMap(({ failure }) => (failure === null ? [] : [failure.code])),
     );
     const counted = Object.groupBy(failures, (code) => code);
-    // On a machine that is slow, a callback that comes too late is looked up as well.
+    // On a machine that is slow, a callback that comes too late is queried as well.
     expect(counted["drover.callback"]?.length).toBeGreaterThanOrEqual(4);
     expect(counted["rate-limited"]).toHaveLength(3);
     expect(counted.network).toHaveLength(4);
@@ -28,7 +28,7 @@ test(
 );
 
 test(
-  "the naive caller charges twice and leaves a hold, as the README says",
+  "the naive caller charges twice and leaves a hold, as the README states",
   async () => {
     const result = await tellStory("payment", "--naive");
     expect(result.code).toBe(1);

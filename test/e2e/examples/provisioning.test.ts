@@ -1,4 +1,4 @@
-/** The provisioning story, told as a user tells it, and by the naive caller. */
+/** The provisioning story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
 
@@ -29,7 +29,7 @@ test(
 );
 
 test(
-  "the naive caller leaves environments half-made, as the README says",
+  "the naive caller leaves environments half-made, as the README states",
   async () => {
     const result = await tellStory("provisioning", "--naive");
     expect(result.code).toBe(1);

@@ -1,4 +1,4 @@
-/** The transfer story, told as a user tells it, and by the naive caller. */
+/** The transfer story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
 import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
@@ -40,7 +40,7 @@ test(
 );
 
 test(
-  "the naive caller takes money and puts it nowhere, as the README says",
+  "the naive caller takes money and puts it nowhere, as the README states",
   async () => {
     const result = await tellStory("transfer", "--naive");
     expect(result.code).toBe(1);
