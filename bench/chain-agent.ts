@@ -8,7 +8,7 @@ import { openChannel } from "../sdk/typescript/channel.ts";
 import { createAgent } from "../sdk/typescript/index.ts";
 
 const [address = "", how = "batches", many = "500", namespace = "default"] = process.argv.slice(2);
-const TELL_MS = 200;
+const REPORT_MS = 200;
 const CALL_MS = 60_000;
 /** As many connections as one agent of the SDK has in a process. */
 const CHANNELS = 4;
@@ -52,4 +52,4 @@ const channels =
   how === "single" ? Array.from({ length: CHANNELS }, () => openChannel(address)) : [];
 if (how === "single") for (let index = 0; index < Number(many); index++) void oneByOne(index);
 else inBatches();
-setInterval(() => process.send?.(done), TELL_MS);
+setInterval(() => process.send?.(done), REPORT_MS);

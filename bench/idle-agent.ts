@@ -16,7 +16,7 @@ const waitMs = Number(longest) * 1_000;
 const CALL = { timeoutMs: 120_000 };
 /** Half of what a server lets one connection have. */
 const POLLS_A_CHANNEL = 500;
-const TELL_MS = 20;
+const REPORT_MS = 20;
 /** Before a call is repeated: half to all of it. */
 const REST_MS = 1_000;
 const SUCCESS = { kind: { case: "success" as const, value: {} } };
@@ -77,6 +77,6 @@ setInterval(() => {
   process.send?.({ awake, failed });
   awake = [];
   failed = 0;
-}, TELL_MS);
+}, REPORT_MS);
 for (let index = 0; index < sessions; index++) void live(index);
 process.send?.("polling");

@@ -6,7 +6,7 @@ import { createAgent } from "../sdk/typescript/index.ts";
 import { nowMs, type RunTimes } from "./shared-clock.ts";
 
 const [address = "", slots = "500", namespace = "default"] = process.argv.slice(2);
-const TELL_MS = 100;
+const REPORT_MS = 100;
 const LAST = "step-2";
 
 interface Under {
@@ -53,4 +53,4 @@ createAgent({
 setInterval(() => {
   process.send?.(finished);
   finished = [];
-}, TELL_MS);
+}, REPORT_MS);

@@ -52,7 +52,7 @@ export interface Form {
 const RELAY_MS = 20;
 /** The wait for all started runs to end. */
 const DRAIN_MS = 180_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /** Once it is ready. */
 export async function startTalker(
@@ -160,7 +160,7 @@ async function check(peer: Peer, { work, load }: Running): Promise<number> {
   load.send("stop", 0);
   const begun = Number(await load.receive("begun"));
   const steps = begun * peer.stepsARun;
-  for (const from = performance.now(); work.done() < steps; await wait(LOOK_MS))
+  for (const from = performance.now(); work.done() < steps; await wait(POLL_MS))
     if (hasEnded(work.child) || performance.now() - from > DRAIN_MS)
       throw new Error(`it did ${work.done()} steps of ${steps}, and then no more`);
   work.send("check", begun);

@@ -13,7 +13,7 @@ const PEERS = join(import.meta.dirname, "peers");
 const PACKAGE = `@restatedev/restate-server-${process.platform}-${process.arch}`;
 const FOLDER = join(PEERS, "node_modules", PACKAGE);
 const STARTS_WITHIN_MS = 60_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 /** Throws where it is not installed: it is optional, and there is not one for each platform. */
 export function restatePeer(shape: Pick<Peer, "stepsARun" | "runsOpen">): Peer {
@@ -73,7 +73,7 @@ async function healthy(url: string): Promise<void> {
   ) {
     if (performance.now() > until)
       throw new Error(`its server does not answer at ${url} after ${STARTS_WITHIN_MS / 1_000} s`);
-    await wait(LOOK_MS);
+    await wait(POLL_MS);
   }
 }
 

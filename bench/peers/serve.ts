@@ -12,7 +12,7 @@ import type { Tally } from "./tally.ts";
 export const STEPS = 3;
 /** What each job or run is given beside its own number. */
 export const INPUT = { order: 4711, to: "Lisbon", seats: 2 };
-const TELL_MS = 20;
+const REPORT_MS = 20;
 /** A product may write down the end of a run after its last step, with others. */
 const SETTLE = { polls: 50, everyMs: 200 };
 
@@ -46,7 +46,7 @@ export function serve({ load, work }: { load?: Load; work?: Work }): void {
   // Its parent is gone.
   process.stdin.on("end", () => process.exit(1));
   print("ready");
-  if (work) setInterval(() => print(`done ${work.tally.done()}`), TELL_MS);
+  if (work) setInterval(() => print(`done ${work.tally.done()}`), REPORT_MS);
 }
 
 async function checked({ tally, check }: Work, runs: number): Promise<string> {

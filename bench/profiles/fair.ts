@@ -15,7 +15,7 @@ const RUNS_OPEN = 20_000;
 const LONG = { warmS: 10, measureS: 60 };
 const SHORT = { warmS: 3, measureS: 10 };
 const RELAY_MS = 20;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 interface Trickle {
   /** The runs that have ended since it was last asked. */
@@ -95,7 +95,7 @@ async function startFlood({ address, database }: BenchWorld): Promise<Flood> {
   const load = await startWorker("chain-load.ts", [address, String(STEPS), "flood"]);
   load.send(RUNS_OPEN);
   for (let open = 0; open < RUNS_OPEN; ) {
-    await wait(LOOK_MS);
+    await wait(POLL_MS);
     const { rows } = await database.query<{ open: number }>(
       `select count(*)::integer as open
        from drover.run_page as o join drover.namespace as n on n.id = o.namespace_id

@@ -31,7 +31,7 @@ const SHORT = {
   ],
 };
 /** The interval in milliseconds at which the agent reports its progress. */
-const TELLS_MS = 200;
+const REPORT_MS = 200;
 
 interface Crowd {
   readonly world: BenchWorld;
@@ -152,7 +152,7 @@ async function atOnce({ client }: Crowd, { items, maps }: { items: number; maps:
 
 async function measured({ world, agent }: Crowd, items: number, work: () => Promise<void>) {
   // The tail of what was before, and of the reports of the agent.
-  await wait(TELLS_MS);
+  await wait(REPORT_MS);
   const sample = async () => ({ ...(await world.used()), agentCpuS: agent.cpuS() });
   const before = await sample();
   const startedAt = performance.now();

@@ -23,8 +23,8 @@ const QUIET_SECONDS = 2;
 const QUIET_WITHIN_S = 60;
 /** Polls that end all the time are never quiet: by then each has started. */
 const SPREAD_MS = 5_000;
-const LOOK_MS = 5;
-const STATEMENTS_TOLD = 12;
+const POLL_MS = 5;
+const STATEMENTS_LISTED = 12;
 const IDLE = { workflow: "idle" };
 
 type Form = typeof LONG;
@@ -170,7 +170,7 @@ async function measureIdle(
     database_core_percent: (100 * (after.databaseCpuS - before.databaseCpuS)) / measureS,
     wal_kib_per_s: (after.walBytes - before.walBytes) / 1_024 / measureS,
     server_rss_mib: after.serverRssMiB,
-    statements: statements.slice(0, STATEMENTS_TOLD),
+    statements: statements.slice(0, STATEMENTS_LISTED),
   };
 }
 
@@ -215,7 +215,7 @@ async function wake(target: Target, { polls, ones }: Form) {
 }
 
 async function awakened({ awake }: Sleepers, count: number): Promise<readonly number[]> {
-  while (awake.length < count) await wait(LOOK_MS);
+  while (awake.length < count) await wait(POLL_MS);
   return awake.splice(0);
 }
 

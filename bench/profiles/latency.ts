@@ -12,7 +12,7 @@ const LONG = { warmS: 5, measureS: 30, alone: 500 };
 const SHORT = { warmS: 1, measureS: 4, alone: 60 };
 /** Asks the scheduling process to start one run. */
 const ONE = -1;
-const LOOK_MS = 1;
+const POLL_MS = 1;
 
 export interface Workers {
   readonly load: Worker;
@@ -72,7 +72,7 @@ export async function alone({ load, seen }: Workers, runs: number): Promise<Row>
   for (let run = 0; run < runs; run++) {
     const before = seen.length;
     load.send(ONE);
-    while (seen.length === before) await wait(LOOK_MS);
+    while (seen.length === before) await wait(POLL_MS);
   }
   return rowOf(seen.splice(0), idle());
 }

@@ -8,7 +8,7 @@ import { BATCHES, type Reached, ROOMY, saturated } from "./chain.ts";
 
 const LONG = { warmS: 10, measureS: 30 };
 const SHORT = { warmS: 3, measureS: 5 };
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 export async function servers({ short, log }: Wish): Promise<Measured> {
   const form = short ? SHORT : LONG;
@@ -74,7 +74,7 @@ async function waits(
     samples++;
     waiting += rows[0]?.n ?? 0;
     sampling = false;
-  }, LOOK_MS);
+  }, POLL_MS);
   try {
     const reached = await measure();
     return { ...reached, waiting_for_locks: waiting / Math.max(1, samples) };

@@ -58,7 +58,7 @@ describe("a namespace in which nothing is", () => {
     ["escalations", "No open escalation"],
     ["schedules", "No schedule"],
     ["audit", "No intervention yet"],
-  ] as const)("says so on the page %s, and what comes there", async ([name, sentence]) => {
+  ] as const)("shows that on the page %s, and what comes there", async ([name, sentence]) => {
     await world.call("OperatorService/CreateNamespace", { name: "quiet" });
     await open(`/ns/quiet/${name}`);
     await page.getByText(sentence).waitFor();

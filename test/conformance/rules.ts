@@ -128,10 +128,12 @@ function brokenHeartbeats(wire: Wire): readonly string[] {
   return [
     ...[...late.values()]
       .filter((count) => count > crossingMax)
-      .map((count) => `${count} beats name a task whose report was answered`),
+      .map((count) => `${count} heartbeats name a task whose report was answered`),
     ...[...repeated.values()]
       .filter((count) => count > crossingMax)
-      .map((count) => `${count} beats bring the same progress or details, which were answered`),
+      .map(
+        (count) => `${count} heartbeats bring the same progress or details, which were answered`,
+      ),
   ];
 }
 

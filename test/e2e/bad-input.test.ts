@@ -112,7 +112,7 @@ const cases: [string, readonly [string, object], number, string | null, RegExp][
     /2s/,
   ],
   [
-    "effects to be verified by nobody",
+    "effects to be verified by no task",
     inline(step("a", [], { effects: "EFFECTS_VERIFIABLE" })),
     400,
     "definition.steps[0].verify",

@@ -10,7 +10,7 @@ async function heartbeatsAnswered(stage: Stage, count: number): Promise<void> {
     stage.wire.heartbeat.calls.filter(
       ({ request, response }) => request.reports.length > 0 && response() !== null,
     );
-  await until(`${count} beats are answered`, () => (named().length >= count ? true : null));
+  await until(`${count} heartbeats are answered`, () => (named().length >= count ? true : null));
 }
 
 /** A lease gets a heartbeat every third of it. */

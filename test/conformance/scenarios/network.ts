@@ -13,7 +13,9 @@ async function moreHeartbeats(stage: Stage, count: number): Promise<void> {
       ({ request, passedAt }) => request.reports.length > 0 && passedAt() !== null,
     ).length;
   const before = answered();
-  await until(`${count} beats are answered`, () => (answered() >= before + count ? true : null));
+  await until(`${count} heartbeats are answered`, () =>
+    answered() >= before + count ? true : null,
+  );
 }
 
 export const network: readonly Scenario[] = [

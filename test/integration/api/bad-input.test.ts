@@ -140,7 +140,7 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
       [["definition.steps[0].kind", "give exactly one of task, wait, signal, approval"]],
     ],
     [
-      "an enum value that nobody knows",
+      "an enum value that is not defined",
       workflow(task("a", { onFailure: 77 })),
       [["definition.steps[0].on_failure", "77 is unknown to this server: use one of"]],
     ],
@@ -364,7 +364,7 @@ describe("a workflow as text", () => {
     expect(stored).toEqual([]);
   });
 
-  test("a wait that does not say how long is INVALID_DEFINITION with its place", async () => {
+  test("a wait without a time is INVALID_DEFINITION with its place", async () => {
     const answer = await text("workflow: holiday\nsteps:\n  - id: a\n    wait: {}\n");
     expect(answer).toMatchObject({ reason: "INVALID_DEFINITION" });
     expect(answer.fields).toEqual([
@@ -448,7 +448,7 @@ describe("what scheduler, dispatch and store refuse keeps its reason", () => {
     });
   });
 
-  test("a defect is INTERNAL, says nothing of the inside, and is logged", async () => {
+  test("a defect is INTERNAL, shows nothing of the inside, and is logged", async () => {
     const answer = await refuse(new Error("password=hunter2 in table run"));
     expect(answer).toMatchObject({ code: 13, reason: "INTERNAL" });
     expect(answer.message).not.toContain("hunter2");

@@ -100,7 +100,7 @@ test.for<[string, object, string]>([
   ["of no queue", { queue: "" }, "queue"],
   ["of no task", { task: "" }, "task"],
   ["of a hostile agent", { agentId: "a b" }, "agent_id"],
-  ["by nobody", { by: "" }, "by"],
+  ["without a name", { by: "" }, "by"],
   ["with a setting that is none", { setting: 9 }, "setting"],
   ["for a reason that is a book", { why: "x".repeat(1_025) }, "why"],
 ])("a circuit %s is not set", async ([, over, path]) => {

@@ -67,7 +67,7 @@ describe("a hook", () => {
     ["without a secret, when it is new", { secret: "" }, "secret"],
     ["with a short secret", { secret: "short" }, "secret"],
     ["without a name", { name: "" }, "name"],
-    ["that hears of what there is not", { events: ["run-lost"] }, "events[0]"],
+    ["that is notified of what there is not", { events: ["run-lost"] }, "events[0]"],
     ["to no URL", { url: "there" }, "url"],
     ["to a file", { url: "file:///etc/passwd" }, "url"],
     ["with a password in its URL", { url: "https://me:x@there.com/" }, "url"],

@@ -37,10 +37,10 @@ describe("a call is answered under", () => {
 
 describe("a call is refused", () => {
   test.each([
-    ["under a name that somebody lets lead to loopback", { host: "rebound.example" }],
+    ["under a name that resolves to loopback", { host: "rebound.example" }],
     ["of a page from elsewhere", { host: "localhost", origin: "https://elsewhere.example" }],
     ["of a page on another port", { host: "localhost:1", origin: "http://localhost:2" }],
-    ["of a page that tells no origin", { host: "localhost", origin: "null" }],
+    ["of a page that sends no origin", { host: "localhost", origin: "null" }],
   ])("%s", async (_name, headers) => {
     expect(await call(headers)).toBe(403);
   });

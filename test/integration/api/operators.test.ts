@@ -160,9 +160,9 @@ describe("partitions", () => {
   });
 
   test.for<[string, { overdueMs?: number }, number[]]>([
-    ["5 s, unless it is told otherwise", {}, [3, 4]],
-    ["a minute, if it is told so", { overdueMs: 60_000 }, [4]],
-    ["a second, if it is told so", { overdueMs: 1_000 }, [2, 3, 4]],
+    ["5 s, unless it is set otherwise", {}, [3, 4]],
+    ["a minute, if it is set so", { overdueMs: 60_000 }, [4]],
+    ["a second, if it is set so", { overdueMs: 1_000 }, [2, 3, 4]],
   ])(
     "are late for a server where no supervisor watches, or by more than %s",
     async ([, settings, late]) => {

@@ -1,6 +1,6 @@
 // A server of the edge alone, on a real port, in front of scripted twins of scheduler, dispatch and
 // store. What is not scripted is stored in memory, or where a test asks for it in a database:
-// lists, tokens and what operators read are there alone. Clients for both transports stand in
+// lists, tokens and what operators read are there alone. Clients for both transports are in
 // rpc-clients.ts.
 
 import { randomBytes } from "node:crypto";

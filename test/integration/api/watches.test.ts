@@ -1,6 +1,6 @@
-// Streams that people follow, and go on with after a break: each state has a cursor, and whoever
-// comes back with the one that he has seen last is sent what is new to him alone. In all protocols
-// that a browser speaks.
+// Streams that people follow, and go on with after a break: each state has a cursor, and a caller
+// that comes back with the one that he has seen last is sent what is new to him alone. In all
+// protocols that a browser speaks.
 
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -234,7 +234,7 @@ test("the overview counts all retries of late, and names the steps with most of 
   ]);
   const from = minuteOf(await known.now()) - 29 * 60_000;
   expect(asked[1]).toMatchObject({ rules: ["backoff"], from, limit: 500 });
-  // How late supervisors are is not told from the ends of waits for a retry.
+  // How late supervisors are is not derived from the ends of waits for a retry.
   expect(asked[0]).toMatchObject({ from, limit: 200 });
   expect(asked[0]?.rules).not.toContain("backoff");
 });

@@ -13,7 +13,7 @@ afterAll(() => server?.stop());
 const bench = (...args: readonly string[]) =>
   drover(["bench", ...args], { env: { DROVER_ADDRESS: server.address } });
 
-test("all runs complete, each wait is told in order, and no open run is left", async () => {
+test("all runs complete, each wait is printed in order, and no open run is left", async () => {
   const { code, stdout } = await bench("--runs", "30", "--concurrency", "5", "-o", "json");
   expect(code).toBe(0);
   const report: unknown = JSON.parse(stdout);

@@ -114,7 +114,7 @@ test("an agent is cordoned, and a version uncordoned", async () => {
   expect(uncordoned.stdout).toBe("version 1.2 uncordoned\n");
 });
 
-test("a cordon of nobody, or of an agent and a version, is no cordon", async () => {
+test("a cordon of no agent, or of an agent and a version, is no cordon", async () => {
   for (const of of [[], ["a1", "--agent-version", "1"]]) {
     const { code, stderr } = await run("agent", "cordon", ...of, "--by", "ada");
     expect(code).toBe(2);

@@ -45,7 +45,7 @@ test("a workflow is registered, and a run of it started, shown and cancelled", a
   expect(watched.stdout).toContain("run CANCELLED (cancelled by user) after ");
 });
 
-test("what the server finds wrong with a text is told at its place", async () => {
+test("what the server finds wrong with a text is printed at its place", async () => {
   const stdin = `${workflow}    colour: red\n`.replace("{ id: a, task: t }", "id: a\n    task: t");
   const { code, stderr } = await drover(["workflow", "apply", "-"], { env, stdin });
   expect(code).toBe(1);

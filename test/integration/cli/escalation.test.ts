@@ -59,7 +59,7 @@ describe("list", () => {
     ]);
   });
 
-  test("that nobody is needed is no error", async () => {
+  test("that no person is needed is no error", async () => {
     server.play({ listEscalations: () => ({}) });
     expect(await escalation("list")).toEqual({
       code: 0,
@@ -70,7 +70,7 @@ describe("list", () => {
 });
 
 describe("show", () => {
-  test("tells what led to it, and what each answer leads to", async () => {
+  test("prints what led to it, and what each answer leads to", async () => {
     const asked: unknown[] = [];
     server.play({
       getEscalation({ run, escalationId }) {
@@ -124,7 +124,7 @@ describe("show", () => {
     expect(asked).toEqual([[{ case: "key", value: "a/b" }, "2"]]);
   });
 
-  test("tells of a closed one who answered what", async () => {
+  test("prints of a closed one who answered what", async () => {
     const answer = { answer: "skip", by: "ada", why: "not needed" };
     const closed = { ...open, closedTime: at("12:05:00"), answer };
     server.play({ getEscalation: () => ({ escalation: closed }) });
@@ -135,7 +135,7 @@ describe("show", () => {
     expect(stderr).toBe("");
   });
 
-  test("tells of one that no person answered what closed it", async () => {
+  test("prints of one that no person answered what closed it", async () => {
     const closed = { ...open, closedTime: at("12:05:00"), closedBy: "a late report" };
     server.play({ getEscalation: () => ({ escalation: closed }) });
     const { stdout } = await escalation("show", "r1/2");
@@ -229,7 +229,7 @@ describe("resolve", () => {
     expect(stderr).toMatch(output);
   });
 
-  test("an answer that is not taken says where those are that are", async () => {
+  test("an answer that is not taken prints where those are that are", async () => {
     server.play({
       resolveEscalation() {
         throw refusedBy({
@@ -251,7 +251,7 @@ describe("claim and release", () => {
   test.each([
     ["claim", "escalation r1/2 claimed by ada\n"],
     ["release", "escalation r1/2 released\n"],
-  ])("%s says whose it is now", async (verb, output) => {
+  ])("%s prints whose it is now", async (verb, output) => {
     const asked: unknown[] = [];
     const answer = (request: { by: string; anyway: boolean; escalationId: string }) => {
       const { by, anyway, escalationId } = request;

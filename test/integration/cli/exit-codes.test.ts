@@ -25,7 +25,7 @@ const offline: ReadonlySet<string> = new Set([
   "workflow graph",
   "workflow test",
 ]);
-/** What they tell belongs to no namespace. */
+/** What they print belongs to no namespace. */
 const ofAll: ReadonlySet<string> = new Set([
   "supervisor list",
   "partition list",
@@ -35,7 +35,7 @@ const ofAll: ReadonlySet<string> = new Set([
   "bench",
   "token revoke",
 ]);
-/** They name what need not be there: it is made, said ahead of its time, or filters a list. */
+/** They name what need not be there: it is made, set ahead of its time, or filters a list. */
 const needNothing: ReadonlySet<string> = new Set([
   "workflow apply",
   "namespace create",

@@ -103,7 +103,7 @@ describe("a run", () => {
     );
   });
 
-  test("of a server that tells no definition is drawn from its steps", async () => {
+  test("of a server that sends no definition is drawn from its steps", async () => {
     server.play({ getRun: () => ({ run, steps: states }) });
     const { code, stdout } = await server.drover(["run", "graph", "r1", "--format", "dot"]);
     expect(code).toBe(0);

@@ -29,7 +29,7 @@ async function put(...args: readonly string[]) {
   return { ...answer, asked: asked[0] };
 }
 
-test("a hook is put with what it hears of, and a secret out of a file", async () => {
+test("a hook is put with what it is notified of, and a secret out of a file", async () => {
   writeFileSync(join(folder, "secret"), "a secret of sixteen\n");
   const events = ["--event", "run-ended", "--event", "escalation-opened"];
   const { code, stdout, asked } = await put(...events, "--secret-file", "secret");

@@ -83,7 +83,7 @@ describe("decide", () => {
   test.each([
     ["neither yes nor no", ["--as", "ada"], "no decision was given"],
     ["both yes and no", ["--approve", "--reject", "--as", "ada"], "cannot be used with"],
-    ["nobody who decides", ["--approve"], "required option '--as <name>' not specified"],
+    ["no person who decides", ["--approve"], "required option '--as <name>' not specified"],
   ])("%s is refused before any call", async (_name, args, expected) => {
     const { code, stderr } = await run("decide", "r1", "release", ...args);
     expect(code).toBe(2);

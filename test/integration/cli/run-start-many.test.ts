@@ -70,7 +70,7 @@ test("many lines go in calls of 500", async () => {
 test.each([
   ["no JSON", "{", "is not a JSON object"],
   ["a list", "[]", "is not a JSON object"],
-  ["a stray name", '{"workflow":"w","inputs":1}', '"inputs" is not one of workflow, version'],
+  ["an unknown name", '{"workflow":"w","inputs":1}', '"inputs" is not one of workflow, version'],
   ["no workflow", "{}", "workflow must be a name"],
   ["a label that is no text", '{"workflow":"w","labels":{"a":1}}', "labels must be texts"],
 ])("%s is refused before anything is sent, with its line", async (_, line, expected) => {

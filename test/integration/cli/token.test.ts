@@ -36,8 +36,8 @@ afterAll(async () => {
 });
 
 const run = (token: string | null, ...args: string[]) => {
-  const described: Record<string, string> = token === null ? {} : { DROVER_TOKEN: token };
-  return callDrover(args, { env: { DROVER_ADDRESS: address, ...described }, cwd: folder });
+  const credentials: Record<string, string> = token === null ? {} : { DROVER_TOKEN: token };
+  return callDrover(args, { env: { DROVER_ADDRESS: address, ...credentials }, cwd: folder });
 };
 
 test("who shows no token, or one that may not, gets what to do", async () => {

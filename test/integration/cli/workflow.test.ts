@@ -44,7 +44,7 @@ describe("check needs no server", () => {
     expect(stderr).toMatch(/^ {2}note: w\.yaml:5:15: steps\[0\]\.fallback: step "a" is idempotent/);
   });
 
-  test("as JSON it is the message that the text stands for", async () => {
+  test("as JSON it is the message that the text defines", async () => {
     const { code, stdout } = await check(good, "-o", "json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({

@@ -1,6 +1,7 @@
 /**
  * Concurrency keys on several servers over real locks: never more runs of a key are under way than
- * its limit says, a slot that comes free is used at once, and one whose server dies is not lost.
+ * its limit allows, a permit that comes free is used at once, and one whose server dies is not
+ * lost.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Concurrency } from "../../../server/core/model/permits.ts";

@@ -145,7 +145,7 @@ async function readBy(name: string, given: Values, table: string) {
   };
 }
 
-const LOOKS = [
+const SCANS = [
   {
     name: "silent_leases",
     values: { partition: PARTITIONS, since: PARTITIONS.map(() => 0), limit: 500, ahead: 1_000 },
@@ -183,7 +183,7 @@ it("a scan reads the leases of silent sessions alone, and each session once", as
     `select (pg_relation_size('drover.agent_session') + pg_relation_size('drover.agent_session_watched'))
        / 8192 as pages`,
   );
-  for (const { name, values } of LOOKS) {
+  for (const { name, values } of SCANS) {
     expect(await readBy(name, values, "lease"), name).toMatchObject({ rows: SILENT * LEASES_EACH });
     const { rows: sessions, pages } = await readBy(name, values, "agent_session");
     expect(sessions, name).toBe(SESSIONS);
@@ -200,7 +200,7 @@ it("a scan reads no session that holds nothing, once it has been found idle", as
   );
   await release();
   await db.query("vacuum analyze drover.agent_session, drover.lease");
-  for (const { name, values } of LOOKS)
+  for (const { name, values } of SCANS)
     expect((await readBy(name, values, "agent_session")).rows, name).toBe(0);
 });
 

@@ -104,7 +104,7 @@ test.each([
     },
   ],
   [
-    "a TransientError whose moment has passed as one to be retried at once",
+    "a TransientError whose time has passed as one to be retried at once",
     () => {
       throw new TransientError("busy", "busy", { retryAfter: -5_000 });
     },

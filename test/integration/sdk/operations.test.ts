@@ -157,7 +157,7 @@ test("a namespace has how long it retains runs, and what it may take", async () 
 });
 
 test("what runs here is listed: versions, supervisors, and who had which partition", async () => {
-  const [supervisor] = await until("somebody watches", async () => {
+  const [supervisor] = await until("a supervisor watches", async () => {
     const all = await client.operations.supervisors();
     return all.some(({ partitions }) => partitions > 0) ? all : null;
   });

@@ -93,7 +93,7 @@ describe("who does not prove who he is", () => {
     ["with a signature without its prefix", { "x-hub-signature-256": sign("{}").slice(7) }],
     ["with half a signature", { "x-hub-signature-256": sign("{}").slice(0, 30) }],
     ["with an empty signature", { "x-hub-signature-256": "sha256=" }],
-    ["with another way to say who he is", { authorization: `Bearer ${SECRET}` }],
+    ["with another credential", { authorization: `Bearer ${SECRET}` }],
   ])("%s learns no more than of a trigger that is not there", async ([, headers]) => {
     await push("guarded");
     const stranger = await drover.call("guarded", "{}", { headers });

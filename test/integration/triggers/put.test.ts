@@ -51,7 +51,7 @@ describe("a trigger is refused, and nothing is stored,", () => {
       "",
       "states",
     ],
-    ["that signals nobody", `${HTTP}signal: { name: b, signal_id: c }\n`, SECRET, "names the run"],
+    ["that signals no run", `${HTTP}signal: { name: b, signal_id: c }\n`, SECRET, "names the run"],
     [
       "that signals two",
       `${HTTP}signal: { run_key: a, run_id: a, name: b, signal_id: c }\n`,
