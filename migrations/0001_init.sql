@@ -211,7 +211,7 @@ create table drover.step_override (
 create table drover.step_override_default partition of drover.step_override default;
 comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
 
--- rerun and step_kept are dropped with the range of the new run. They name the old run, which may be dropped
+-- rerun and step_reused are dropped with the range of the new run. They name the old run, which may be dropped
 -- earlier.
 create table drover.rerun (
   run_id uuid not null,
@@ -223,14 +223,14 @@ create table drover.rerun_default partition of drover.rerun default;
 comment on table drover.rerun is 'A run that repeats another one.';
 comment on column drover.rerun.from_step is 'The step from which it repeats; empty: from the start; null: from what had failed.';
 
-create table drover.step_kept (
+create table drover.step_reused (
   run_id uuid not null,
   step_no integer not null,
   of_run uuid not null,
   primary key (run_id, step_no)
 ) partition by range (run_id);
-create table drover.step_kept_default partition of drover.step_kept default;
-comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
+create table drover.step_reused_default partition of drover.step_reused default;
+comment on table drover.step_reused is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 
 -- Search keys of a run. One row for each label is written with the run. If the run ends otherwise than
 -- COMPLETED, one row with its state and one with its state and workflow are written with its end. Deleted
@@ -357,7 +357,7 @@ create table drover.lease (
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; heard: the agent has received the request, and the lease ends after its grace period; none: neither.';
+comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; received: the agent has received the request, and the lease ends after its grace period; none: neither.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Input from people and other systems, interventions and escalations
@@ -947,17 +947,17 @@ create index delivery_ended on drover.delivery (ended_at);
 -- Functions that views and statements share
 -- ---------------------------------------------------------------------------------------------------
 
-create function drover.page_of(place integer) returns integer
+create function drover.page_of(step_key integer) returns integer
   language sql immutable parallel safe
-  return case when place < 512 then place / 32 else place end;
+  return case when step_key < 512 then step_key / 32 else step_key end;
 comment on function drover.page_of is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
-create function drover.step_of(place integer) returns integer
+create function drover.step_of(step_key integer) returns integer
   language sql immutable parallel safe
-  return place % 512;
+  return step_key % 512;
 comment on function drover.step_of is 'The number of the step in the definition, from a step key or from the number of the page of an item.';
-create function drover.item_of(place integer) returns integer
+create function drover.item_of(step_key integer) returns integer
   language sql immutable parallel safe
-  return nullif(place / 512, 0);
+  return nullif(step_key / 512, 0);
 comment on function drover.item_of is 'The number of the item of a map, from a step key; null: a step outside a map.';
 create function drover.is_item_page(no integer) returns boolean
   language sql immutable parallel safe
@@ -1100,7 +1100,7 @@ select
     when 'BACKOFF' then concat_ws(' ', coalesce(m.moving ->> 't', 'perform'), m.moving ->> 'c')
     when 'WAITING' then m.moving ->> 'on'
   end as waits_for,
-  to_timestamp((n.since + (m.moving ->> 'w')::float8) / 1000) as next_look_at
+  to_timestamp((n.since + (m.moving ->> 'w')::float8) / 1000) as next_check_at
 from drover.run_page as p
 join drover.run as r on r.id = p.run_id
 cross join lateral (
@@ -1153,35 +1153,35 @@ select
   k.ended_at,
   k.ended_at - k.started_at as took,
   k.outcome,
-  case k.outcome when 'failure' then o.told ->> 1 end as class,
-  case k.outcome when 'failure' then o.told ->> 2 when 'unknown' then o.told ->> 1 end as code,
-  case k.outcome when 'failure' then o.told ->> 3 when 'unknown' then o.told ->> 2 end as message,
-  case k.outcome when 'failure' then o.told ->> 5 = '1' when 'cancelled' then o.told ->> 1 = '1' else false end
+  case k.outcome when 'failure' then o.reported ->> 1 end as class,
+  case k.outcome when 'failure' then o.reported ->> 2 when 'unknown' then o.reported ->> 1 end as code,
+  case k.outcome when 'failure' then o.reported ->> 3 when 'unknown' then o.reported ->> 2 end as message,
+  case k.outcome when 'failure' then o.reported ->> 5 = '1' when 'cancelled' then o.reported ->> 1 = '1' else false end
     as no_effect,
-  case k.outcome when 'failure' then (o.told ->> 4)::bigint when 'again' then (o.told ->> 1)::bigint end
+  case k.outcome when 'failure' then (o.reported ->> 4)::bigint when 'again' then (o.reported ->> 1)::bigint end
     as retry_after_ms,
   a.attempt ->> 'c' is distinct from '-1' as counted,
   nullif((a.attempt ->> 'c')::smallint, -1) as policy,
   a.attempt ->> 'p' as progress,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told)
+  case when k.outcome = 'success' then case jsonb_typeof(o.reported)
     when 'string' then 'application/json'
-    when 'array' then o.told -> 1 ->> 0
+    when 'array' then o.reported -> 1 ->> 0
     when 'number' then y.type
   end end as output_type,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told)
-    when 'string' then o.told #>> '{}'
+  case when k.outcome = 'success' then case jsonb_typeof(o.reported)
+    when 'string' then o.reported #>> '{}'
     when 'number' then y.json
   end end as output_json,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told)
-    when 'array' then decode(o.told -> 1 ->> 1, 'base64')
+  case when k.outcome = 'success' then case jsonb_typeof(o.reported)
+    when 'array' then decode(o.reported -> 1 ->> 1, 'base64')
     when 'number' then y.data
   end end as output_data
 from drover.stored_attempt as a
 join drover.run as r on r.id = a.run_id
 join drover.step_name as d on d.definition_id = r.definition_id and d.no = drover.step_of(a.step_no)
-cross join lateral (select a.attempt -> 'o' as told) as o
+cross join lateral (select a.attempt -> 'o' as reported) as o
 cross join lateral (
-  select case when jsonb_typeof(o.told) = 'array' then o.told ->> 0 else 'success' end as outcome,
+  select case when jsonb_typeof(o.reported) = 'array' then o.reported ->> 0 else 'success' end as outcome,
     coalesce(a.attempt ->> 'k', 'perform') as kind, coalesce((a.attempt ->> 'n')::integer, 0) as n
 ) as t
 cross join lateral (
@@ -1194,7 +1194,7 @@ left join lateral (
   select p.type, p.json, p.data
   from drover.payload as p
   where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n
-    and p.what = 'output' and jsonb_typeof(o.told) = 'number'
+    and p.what = 'output' and jsonb_typeof(o.reported) = 'number'
   limit 1
 ) as y on true;
 comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was reported beside them (kind late, engine, answer). Filter by run_id.';
@@ -1220,7 +1220,7 @@ select
   b.last_heartbeat_at,
   m.progress,
   coalesce(m.lease #>> '{c,kind}', 'none') as cancel,
-  to_timestamp((m.since + (m.lease ->> 'w')::float8) / 1000) as next_look_at,
+  to_timestamp((m.since + (m.lease ->> 'w')::float8) / 1000) as next_check_at,
   l.partition
 from drover.lease as l
 join drover.run as r on r.id = l.run_id

@@ -46,11 +46,11 @@ create or replace function drover.is_item_page(no integer)
 return (no >= 512)
 ;
 
-create or replace function drover.item_of(place integer)
+create or replace function drover.item_of(step_key integer)
  returns integer
  language sql
  immutable parallel safe
-return nullif((place / 512), 0)
+return nullif((step_key / 512), 0)
 ;
 
 create or replace function drover.oldest_ready(of_lane integer, of_paused boolean[])
@@ -83,11 +83,11 @@ create or replace function drover.page_json(text text)
 return case when (text ~ '\\u(0000|d[89a-f])'::text) then (regexp_replace(text, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})'::text, '\1\\ufffd'::text, 'g'::text))::jsonb else (text)::jsonb end
 ;
 
-create or replace function drover.page_of(place integer)
+create or replace function drover.page_of(step_key integer)
  returns integer
  language sql
  immutable parallel safe
-return case when (place < 512) then (place / 32) else place end
+return case when (step_key < 512) then (step_key / 32) else step_key end
 ;
 
 create or replace function drover.schedule(namespace text, workflow text, input jsonb default null::jsonb, key text default null::text, labels jsonb default '{}'::jsonb, version integer default 0)
@@ -138,11 +138,11 @@ end
 $function$
 ;
 
-create or replace function drover.step_of(place integer)
+create or replace function drover.step_of(step_key integer)
  returns integer
  language sql
  immutable parallel safe
-return (place % 512)
+return (step_key % 512)
 ;
 
 -- tables
@@ -816,13 +816,6 @@ create table drover.signal (
   constraint signal_run_id_id_key unique (run_id, id)
 ) partition by range (run_id);
 
-create table drover.step_kept (
-  run_id uuid not null,
-  step_no integer not null,
-  of_run uuid not null,
-  constraint step_kept_pkey primary key (run_id, step_no)
-) partition by range (run_id);
-
 create table drover.step_override (
   run_id uuid not null,
   step_no integer not null,
@@ -831,6 +824,13 @@ create table drover.step_override (
   input_json text,
   input_data bytea,
   constraint step_override_pkey primary key (run_id, step_no, strategy)
+) partition by range (run_id);
+
+create table drover.step_reused (
+  run_id uuid not null,
+  step_no integer not null,
+  of_run uuid not null,
+  constraint step_reused_pkey primary key (run_id, step_no)
 ) partition by range (run_id);
 
 create table drover.attempt_log_default partition of drover.attempt_log default;
@@ -854,9 +854,9 @@ with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autov
 
 create table drover.signal_default partition of drover.signal default;
 
-create table drover.step_kept_default partition of drover.step_kept default;
-
 create table drover.step_override_default partition of drover.step_override default;
+
+create table drover.step_reused_default partition of drover.step_reused default;
 
 -- indexes
 
@@ -980,7 +980,7 @@ create view drover.step_view as
             when 'WAITING'::text then m.moving ->> 'on'::text
             else null::text
         end as waits_for,
-    to_timestamp((n.since + ((m.moving ->> 'w'::text)::double precision)) / 1000::double precision) as next_look_at
+    to_timestamp((n.since + ((m.moving ->> 'w'::text)::double precision)) / 1000::double precision) as next_check_at
    from drover.run_page p
      join drover.run r on r.id = p.run_id
      cross join lateral ( select e.key::integer as place,
@@ -1034,27 +1034,27 @@ create view drover.attempt_view as
     k.ended_at - k.started_at as took,
     k.outcome,
         case k.outcome
-            when 'failure'::text then o.told ->> 1
+            when 'failure'::text then o.reported ->> 1
             else null::text
         end as class,
         case k.outcome
-            when 'failure'::text then o.told ->> 2
-            when 'unknown'::text then o.told ->> 1
+            when 'failure'::text then o.reported ->> 2
+            when 'unknown'::text then o.reported ->> 1
             else null::text
         end as code,
         case k.outcome
-            when 'failure'::text then o.told ->> 3
-            when 'unknown'::text then o.told ->> 2
+            when 'failure'::text then o.reported ->> 3
+            when 'unknown'::text then o.reported ->> 2
             else null::text
         end as message,
         case k.outcome
-            when 'failure'::text then (o.told ->> 5) = '1'::text
-            when 'cancelled'::text then (o.told ->> 1) = '1'::text
+            when 'failure'::text then (o.reported ->> 5) = '1'::text
+            when 'cancelled'::text then (o.reported ->> 1) = '1'::text
             else false
         end as no_effect,
         case k.outcome
-            when 'failure'::text then (o.told ->> 4)::bigint
-            when 'again'::text then (o.told ->> 1)::bigint
+            when 'failure'::text then (o.reported ->> 4)::bigint
+            when 'again'::text then (o.reported ->> 1)::bigint
             else null::bigint
         end as retry_after_ms,
     (a.attempt ->> 'c'::text) is distinct from '-1'::text as counted,
@@ -1062,9 +1062,9 @@ create view drover.attempt_view as
     a.attempt ->> 'p'::text as progress,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told)
+            case jsonb_typeof(o.reported)
                 when 'string'::text then 'application/json'::text
-                when 'array'::text then (o.told -> 1) ->> 0
+                when 'array'::text then (o.reported -> 1) ->> 0
                 when 'number'::text then y.type
                 else null::text
             end
@@ -1072,8 +1072,8 @@ create view drover.attempt_view as
         end as output_type,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told)
-                when 'string'::text then o.told #>> '{}'::text[]
+            case jsonb_typeof(o.reported)
+                when 'string'::text then o.reported #>> '{}'::text[]
                 when 'number'::text then y."json"
                 else null::text
             end
@@ -1081,8 +1081,8 @@ create view drover.attempt_view as
         end as output_json,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told)
-                when 'array'::text then decode((o.told -> 1) ->> 1, 'base64'::text)
+            case jsonb_typeof(o.reported)
+                when 'array'::text then decode((o.reported -> 1) ->> 1, 'base64'::text)
                 when 'number'::text then y.data
                 else null::bytea
             end
@@ -1091,10 +1091,10 @@ create view drover.attempt_view as
    from drover.stored_attempt a
      join drover.run r on r.id = a.run_id
      join drover.step_name d on d.definition_id = r.definition_id and d.no = drover.step_of(a.step_no)
-     cross join lateral ( select a.attempt -> 'o'::text as told) o
+     cross join lateral ( select a.attempt -> 'o'::text as reported) o
      cross join lateral ( select
                 case
-                    when jsonb_typeof(o.told) = 'array'::text then o.told ->> 0
+                    when jsonb_typeof(o.reported) = 'array'::text then o.reported ->> 0
                     else 'success'::text
                 end as outcome,
             coalesce(a.attempt ->> 'k'::text, 'perform'::text) as kind,
@@ -1112,7 +1112,7 @@ create view drover.attempt_view as
             p."json",
             p.data
            from drover.payload p
-          where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n and p.what = 'output'::text and jsonb_typeof(o.told) = 'number'::text
+          where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n and p.what = 'output'::text and jsonb_typeof(o.reported) = 'number'::text
          limit 1) y on true;
 
 create view drover.lease_view as
@@ -1133,7 +1133,7 @@ create view drover.lease_view as
     b.last_heartbeat_at,
     m.progress,
     coalesce(m.lease #>> '{c,kind}'::text[], 'none'::text) as cancel,
-    to_timestamp((m.since + ((m.lease ->> 'w'::text)::double precision)) / 1000::double precision) as next_look_at,
+    to_timestamp((m.since + ((m.lease ->> 'w'::text)::double precision)) / 1000::double precision) as next_check_at,
     l.partition
    from drover.lease l
      join drover.run r on r.id = l.run_id
@@ -1305,12 +1305,12 @@ comment on view drover.inbox_refused is 'What drover.schedule was asked for and 
 comment on column drover.intervention.step_no is '-1: about the run.';
 comment on view drover.intervention_view is 'What the supervisor has done: by which rule, when it was due and when it was done.';
 comment on function drover.is_item_page(no integer) is 'Whether a page is that of an item of a map.';
-comment on function drover.item_of(place integer) is 'The number of the item of a map, from a step key; null: a step outside a map.';
+comment on function drover.item_of(step_key integer) is 'The number of the item of a map, from a step key; null: a step outside a map.';
 comment on table drover.lane_question is 'The last escalation about a lane that no agent polled.';
 comment on table drover.learned_duration is 'Typical durations of successful attempts at a step of a workflow version, as two sketches. Each server with new samples writes them once a minute. There are as many rows as versions have steps.';
 comment on column drover.learned_duration.step_no is 'The number of the step. All items of a map count for the step.';
 comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent sketch; null: there are none yet.';
-comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; heard: the agent has received the request, and the lease ends after its grace period; none: neither.';
+comment on column drover.lease.cancel is 'asked: the answer to the next heartbeat with this task asks its agent to stop; received: the agent has received the request, and the lease ends after its grace period; none: neither.';
 comment on view drover.lease_view is 'Tasks that agents hold now, with their last heartbeat and progress.';
 comment on table drover.message is 'A message from one run to another, from the change that causes it until a pass of its target applies it.';
 comment on column drover.message.step_key is 'Of the end of a child run: the step that started it, with the fence.';
@@ -1326,7 +1326,7 @@ comment on table drover.outbox is 'One row for each event that a hook wants, unt
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
-comment on function drover.page_of(place integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
+comment on function drover.page_of(step_key integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows say so.';
@@ -1364,10 +1364,10 @@ comment on column drover.schedule.spec is 'What a person has configured, as JSON
 comment on column drover.schedule.next_nominal_time is 'The nominal time of the next occurrence, as in occurrence.nominal_time; next_at is its time. null: none comes any more.';
 comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
 comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
-comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 comment on view drover.step_name is 'The name of each step of each definition, by its number.';
-comment on function drover.step_of(place integer) is 'The number of the step in the definition, from a step key or from the number of the page of an item.';
+comment on function drover.step_of(step_key integer) is 'The number of the step in the definition, from a step key or from the number of the page of an item.';
 comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
+comment on table drover.step_reused is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 comment on view drover.step_view is 'Steps, and items of maps, that have started. A step that still waits for all its needs is in no page. Filter by run_id.';
 comment on view drover.stored_attempt is 'The rows that attempt_view reads.';
 comment on table drover.trigger is 'A trigger waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';

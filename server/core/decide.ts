@@ -80,7 +80,7 @@ export interface Begins {
   /** The run is a child whose workflow does not accept its input. */
   readonly refused?: boolean;
   /** Steps that are reused from the run that this one repeats. */
-  readonly kept?: readonly ReusedStep[];
+  readonly reused?: readonly ReusedStep[];
 }
 
 /**
@@ -114,7 +114,7 @@ export function start(
   const steps = new Map<number, Step>();
   const view: View = { ...emptyView(run), steps, facts };
   const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, steps, effects };
-  reuseSteps(pass, begins.kept ?? []);
+  reuseSteps(pass, begins.reused ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
   settle(pass);
   messageParent(pass);

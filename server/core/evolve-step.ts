@@ -57,7 +57,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       if (forward.kind !== "BLOCKED") throw new Error(`step ${step.no} is not BLOCKED`);
       return { ...step, forward: needEnded(forward, effect.how) };
     }
-    case "kept":
+    case "reused":
       return keep(step, effect);
     case "made-ready":
     case "held":
@@ -238,7 +238,7 @@ export function countItem(map: Step, before: Step, after: Step): Step {
   }));
 }
 
-function keep(step: Step, effect: Extract<Effect, { kind: "kept" }>): Step {
+function keep(step: Step, effect: Extract<Effect, { kind: "reused" }>): Step {
   const { as, strategies, fence, result } = effect;
   return { ...step, forward: { kind: as }, strategies, fence, result };
 }

@@ -231,7 +231,7 @@ export function leaseWakeAt(
   { cancel, attemptBy }: Pick<Lease, "cancel" | "attemptBy">,
   { unnamedAt, stalledAt, slowAt }: LeaseTimes,
 ): EpochMs {
-  if (cancel.kind === "heard") return cancel.by;
+  if (cancel.kind === "received") return cancel.by;
   return cancel.kind === "asked" ? unnamedAt : Math.min(attemptBy, stalledAt, slowAt);
 }
 

@@ -51,7 +51,7 @@ interface LaneRequest {
    * Rows that have to go to another session than the one that lost them (`avoid`), and that may
    * stand before the rows for these waiters: so many rows more are locked.
    */
-  readonly kept: number;
+  readonly avoided: number;
 }
 
 /** A locked queue, those of its lanes that are queried, and how many tasks it may hand out. */
@@ -84,12 +84,12 @@ export async function assign(
   let { asked } = both;
   const budgets = await lockQueues(tx, found.limited);
   let queried = await queryLockedQueues(tx, takers, { asked, from, found }, budgets);
-  const kept = queried.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
+  const avoided = queried.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
-  if (kept.length > 0 && queried.matches.length < places) {
+  if (avoided.length > 0 && queried.matches.length < places) {
     const longer = asked.map((one) => {
       const isFull = countOf(queried.rows, one.lane) === limitOf(one, budgets);
-      return isFull ? { ...one, kept: countOf(kept, one.lane) } : one;
+      return isFull ? { ...one, avoided: countOf(avoided, one.lane) } : one;
     });
     const grows = longer.some((one) => limitOf(one, budgets) > limitOf(one, budgets, 0));
     if (grows) {
@@ -218,14 +218,14 @@ function askedBy(takers: readonly AdmittedWaiter[]): readonly LaneRequest[] {
   const shares = fairShares([...demands.values()], CLAIM_ROWS_MAX);
   return [...demands.values()]
     .sort((a, b) => a.lane - b.lane)
-    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, kept: 0 }));
+    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, avoided: 0 }));
 }
 
 /** Most rows of a lane that are locked. */
 function limitOf(
-  { lane, share, kept }: LaneRequest,
+  { lane, share, avoided }: LaneRequest,
   budgets: readonly QueueBudget[],
-  more = kept,
+  more = avoided,
 ): number {
   const budget = budgets.find(({ lanes }) => lanes.has(lane));
   if (budget && budget.places === 0) return 0;

@@ -21,25 +21,25 @@ export interface Watermarks {
   seen(seen: SeenWatermarks): boolean;
 }
 
-interface Kept {
+interface Entry {
   readonly watermark: Watermark;
   usedAtMs: number;
 }
 
 export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks {
-  const lanes = new Map<number, Map<number, Kept>>();
+  const lanes = new Map<number, Map<number, Entry>>();
   let fullReadAtMs = clock.monotonicMs();
   let incarnation: string | null = null;
 
-  function keep(watermark: Watermark, usedAtMs: number): void {
-    const own = lanes.get(watermark.lane) ?? new Map<number, Kept>();
+  function store(watermark: Watermark, usedAtMs: number): void {
+    const own = lanes.get(watermark.lane) ?? new Map<number, Entry>();
     lanes.set(watermark.lane, own.set(watermark.priority, { watermark, usedAtMs }));
   }
 
-  const kept = (): readonly Kept[] => [...lanes.values()].flatMap((own) => [...own.values()]);
+  const entries = (): readonly Entry[] => [...lanes.values()].flatMap((own) => [...own.values()]);
 
   function dropUnused(): void {
-    for (const { watermark, usedAtMs } of kept()) {
+    for (const { watermark, usedAtMs } of entries()) {
       if (usedAtMs >= fullReadAtMs) continue;
       const own = lanes.get(watermark.lane);
       own?.delete(watermark.priority);
@@ -57,7 +57,7 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
       for (const { lane, priority } of rows) {
         const known = lanes.get(lane)?.get(priority);
         if (known) known.usedAtMs = now;
-        else keep({ lane, priority, from: 0n }, now);
+        else store({ lane, priority, from: 0n }, now);
       }
     },
     asked() {
@@ -67,7 +67,7 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
         dropUnused();
         fullReadAtMs = now;
       }
-      return kept().map(({ watermark }) => (isFull ? { ...watermark, from: 0n } : watermark));
+      return entries().map(({ watermark }) => (isFull ? { ...watermark, from: 0n } : watermark));
     },
     seen(seen: SeenWatermarks) {
       const isSame = incarnation === null || incarnation === seen.incarnation;
@@ -79,7 +79,7 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
       for (const { lane, priority, first } of seen.watermarks) {
         const known = lanes.get(lane)?.get(priority);
         if (known)
-          keep({ lane, priority, from: watermarkAfter(first, seen.oldest) }, known.usedAtMs);
+          store({ lane, priority, from: watermarkAfter(first, seen.oldest) }, known.usedAtMs);
       }
       return true;
     },

@@ -40,8 +40,8 @@ function numeral(text: string, pattern: RegExp, type: string): string {
   throw new Error(`"${text.slice(0, 20)}${text.length > 20 ? "..." : ""}" is no ${type}`);
 }
 
-function fits(value: bigint, kept: bigint): bigint {
-  if (kept !== value) throw new Error(`${value} does not fit into 64 bits`);
+function fits(value: bigint, wrapped: bigint): bigint {
+  if (wrapped !== value) throw new Error(`${value} does not fit into 64 bits`);
   return value;
 }
 

@@ -8,17 +8,17 @@ const PATTERN_LENGTH_MAX = 512;
 
 /** Compiled patterns that are cached for the life of the process: few, and each is small. */
 const KEPT_MAX = 256;
-const kept = new Map<string, RE2JS>();
+const cached = new Map<string, RE2JS>();
 
 /** Throws an error in plain words if RE2 refuses the pattern. */
 export function compilePattern(pattern: string): RE2JS {
-  const known = kept.get(pattern);
+  const known = cached.get(pattern);
   if (known) return known;
   if (pattern.length > PATTERN_LENGTH_MAX)
     throw new Error(`the pattern is longer than ${PATTERN_LENGTH_MAX} characters`);
   const made = RE2JS.compile(pattern);
-  if (kept.size >= KEPT_MAX) kept.clear();
-  kept.set(pattern, made);
+  if (cached.size >= KEPT_MAX) cached.clear();
+  cached.set(pattern, made);
   return made;
 }
 

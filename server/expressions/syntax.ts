@@ -34,7 +34,7 @@ type Syntax =
 
 /** Total characters of the texts with cached trees. A tree takes some hundred bytes a character. */
 const KEPT_CHARACTERS_MAX = 20_000;
-const kept = new Map<string, Syntax>();
+const cached = new Map<string, Syntax>();
 let keptCharacters = 0;
 
 /**
@@ -43,7 +43,7 @@ let keptCharacters = 0;
  * often.
  */
 export function parseExpression(text: string): Syntax {
-  const found = kept.get(text);
+  const found = cached.get(text);
   if (found) return found;
   const syntax = parsed(text);
   if (syntax.ok) keep(text, syntax);
@@ -51,11 +51,11 @@ export function parseExpression(text: string): Syntax {
 }
 
 function keep(text: string, syntax: Syntax): void {
-  kept.set(text, syntax);
+  cached.set(text, syntax);
   keptCharacters += text.length;
-  for (const [oldest] of kept) {
+  for (const [oldest] of cached) {
     if (keptCharacters <= KEPT_CHARACTERS_MAX) break;
-    kept.delete(oldest);
+    cached.delete(oldest);
     keptCharacters -= oldest.length;
   }
 }

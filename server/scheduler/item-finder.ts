@@ -46,7 +46,7 @@ export function createItemFinder(options: FinderOptions): ItemFinder {
     const wrong = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
     const refusal = wrong ?? (request.triggered ? null : (options.enter?.(namespace) ?? null));
     const reserved = key === null ? null : { key, name: `key "${key}"` };
-    return { ...found, request, reserved, refusal, rerunOf: null, kept: [] };
+    return { ...found, request, reserved, refusal, rerunOf: null, reused: [] };
   };
 }
 

@@ -31,7 +31,7 @@ export interface ScheduleItem extends Resolved {
   /** Why the run may not begin. A run that its key names already is returned all the same. */
   readonly refusal: DroverError | null;
   readonly rerunOf: RerunOf | null;
-  readonly kept: readonly ReusedStep[];
+  readonly reused: readonly ReusedStep[];
 }
 
 export interface StartedRun {
@@ -64,7 +64,7 @@ export function begin(
     startAt: request.startAt,
     keyed: request.concurrency !== null,
     waits: joined?.answer === "waits",
-    kept: item.kept,
+    reused: item.reused,
   });
   const before = emptyView(view.run);
   const run: NewRun = {

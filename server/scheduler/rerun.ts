@@ -42,10 +42,10 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   const old = await plans.get(namespace.id, detail.run.definitionId);
   const target = await targetOf(options, request, detail.run);
   const from = fromOf(request, target.laned);
-  const kept = await reusedSteps(store, { detail, old, laned: target.laned, from });
-  refuseUndone(detail, kept);
-  refuseMaps(detail, target.laned, kept);
-  refuseNothingToDo(detail, target.laned, kept, from);
+  const reused = await reusedSteps(store, { detail, old, laned: target.laned, from });
+  refuseUndone(detail, reused);
+  refuseMaps(detail, target.laned, reused);
+  refuseNothingToDo(detail, target.laned, reused, from);
   const { key: _, ...run } = detail.run;
   const key = keyOf(request);
   // A repeat is not limited again: repeats of one page would leave no room for the rest of the
@@ -70,7 +70,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
     reserved: { key, name: `request "${request.requestId}"` },
     refusal: inputRefusal(target.laned, input) ?? (existing ? null : options.enter(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
-    kept,
+    reused,
   });
 }
 
@@ -113,8 +113,8 @@ function refuseOpen({ run, state }: RunDetail): void {
 }
 
 /** The reused steps would rely on effects that were undone. */
-function refuseUndone({ run, state }: RunDetail, kept: readonly ReusedStep[]): void {
-  if (state.kind !== "COMPENSATED" || kept.length === 0) return;
+function refuseUndone({ run, state }: RunDetail, reused: readonly ReusedStep[]): void {
+  if (state.kind !== "COMPENSATED" || reused.length === 0) return;
   throw stateError(
     run.runId,
     state.kind,
@@ -126,9 +126,9 @@ function refuseUndone({ run, state }: RunDetail, kept: readonly ReusedStep[]): v
 function refuseMaps(
   { run, state }: RunDetail,
   { plan }: LanedPlan,
-  kept: readonly ReusedStep[],
+  reused: readonly ReusedStep[],
 ): void {
-  const map = kept
+  const map = reused
     .filter(({ as }) => as === "SUCCEEDED")
     .map(({ no }) => plan.steps[no])
     .find((step) => step?.work.kind === "map" && step.work.item.compensate !== null);
@@ -143,11 +143,11 @@ function refuseMaps(
 function refuseNothingToDo(
   { run, state }: RunDetail,
   { plan }: LanedPlan,
-  kept: readonly ReusedStep[],
+  reused: readonly ReusedStep[],
   from: From,
 ): void {
   const steps = plan.steps.filter(({ always }) => !always).length;
-  if (from.kind !== "failed" || kept.length < steps) return;
+  if (from.kind !== "failed" || reused.length < steps) return;
   throw stateError(
     run.runId,
     state.kind,
@@ -241,7 +241,7 @@ async function reusedSteps(
       fence: step.fence,
       output,
       inputs,
-      of: detail.kept.get(was) ?? runId,
+      of: detail.reused.get(was) ?? runId,
     };
   });
 }

@@ -140,7 +140,7 @@ export interface RunDetail {
   readonly signals: readonly SignalRecord[];
   readonly decisions: readonly DecisionRecord[];
   /** Steps that it reuses from another run, with the run that made their effect. */
-  readonly kept: ReadonlyMap<number, RunId>;
+  readonly reused: ReadonlyMap<number, RunId>;
 }
 
 export interface ItemPage {

@@ -60,7 +60,7 @@ export interface RowsOfEffects extends EscalationChanges {
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
   readonly overrides: readonly OverrideInsert[];
-  readonly kept: readonly ReusedInsert[];
+  readonly reused: readonly ReusedInsert[];
   readonly messages: readonly MessageInsert[];
   readonly messagesApplied: readonly number[];
   readonly actor: Actor | null;
@@ -81,8 +81,8 @@ export function rowsOfEffects(record: Appending): RowsOfEffects {
     ),
     decisions: effects.filter((effect) => effect.kind === "decision-stored"),
     overrides: [...overridesOf(record), ...overridesKept(effects)],
-    kept: effects.flatMap((effect) =>
-      effect.kind === "kept" ? [{ step: effect.step, of: effect.of }] : [],
+    reused: effects.flatMap((effect) =>
+      effect.kind === "reused" ? [{ step: effect.step, of: effect.of }] : [],
     ),
     messages: messagesOf(record),
     messagesApplied: effects.flatMap((effect) =>
@@ -149,7 +149,7 @@ function overridesOf({ effects }: Pick<Appending, "effects">): readonly Override
 /** The undo of a reused step's effect gets the input with which the effect was made. */
 function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
   return effects.flatMap((effect) =>
-    effect.kind === "kept"
+    effect.kind === "reused"
       ? [...effect.inputs].map(([strategy, input]) => ({ step: effect.step, strategy, input }))
       : [],
   );

@@ -51,20 +51,20 @@ export function createSketch(): Sketch {
 }
 
 /** `kept` null: nothing was stored before. */
-export function addSamples(kept: StoredSketch | null, more: Sketch): StoredSketch {
-  if (kept === null) return { recent: more.text(), older: null };
-  const recent = decoded(kept.recent);
-  if (isFull(recent, more)) return { recent: more.text(), older: kept.recent };
+export function addSamples(stored: StoredSketch | null, more: Sketch): StoredSketch {
+  if (stored === null) return { recent: more.text(), older: null };
+  const recent = decoded(stored.recent);
+  if (isFull(recent, more)) return { recent: more.text(), older: stored.recent };
   more.addTo(recent);
-  return { recent: hdr.encodeIntoCompressedBase64(recent), older: kept.older };
+  return { recent: hdr.encodeIntoCompressedBase64(recent), older: stored.older };
 }
 
 /** As `addSamples`. It changes the histograms of `kept`, which must not be used afterwards. */
-export function withMore(kept: Samples | null, more: Sketch): Samples {
-  const anew = kept === null || isFull(kept.recent, more);
-  const recent = anew ? emptyHistogram() : kept.recent;
+export function withMore(stored: Samples | null, more: Sketch): Samples {
+  const anew = stored === null || isFull(stored.recent, more);
+  const recent = anew ? emptyHistogram() : stored.recent;
   more.addTo(recent);
-  return { recent, older: (anew ? kept?.recent : kept.older) ?? null };
+  return { recent, older: (anew ? stored?.recent : stored.older) ?? null };
 }
 
 function isFull(recent: hdr.Histogram, more: Sketch): boolean {

@@ -162,7 +162,7 @@ export function describeDue(opened: Opened): void {
       const before = await readStep(store, run, 0);
       if (before.forward.kind !== "LEASED") throw new Error(`it is ${before.forward.kind}`);
       const by = granted.grantedAt + A_MINUTE_MS;
-      const cancel = { kind: "heard", cause: "run", by } as const;
+      const cancel = { kind: "received", cause: "run", by } as const;
       const forward = { ...before.forward, cancel, wakeAt: by };
       await passAs(store, run, { steps: [{ ...before, forward }] });
       const scan = await store.dueRows([partition], 10, since(partition, 0));

@@ -157,7 +157,7 @@ export function describeHeartbeats(opened: Opened): void {
       { kind: "cancel", withinMs: CANCEL_MS },
     ]);
     const { cancel: cancelState, wakeAt } = await leaseOf(store, run, 0);
-    expect(cancelState).toEqual({ kind: "heard", cause: "run", by: wakeAt });
+    expect(cancelState).toEqual({ kind: "received", cause: "run", by: wakeAt });
     expect(wakeAt).toBeGreaterThanOrEqual(task.grantedAt + CANCEL_MS);
   });
 

@@ -315,9 +315,9 @@ export async function sendHeartbeats(life: Life, session: string): Promise<void>
 
 function noticedCancel({ cancel }: Lease, after: Lease): Pick<Lease, "cancel" | "wakeAt"> | null {
   if (cancel.kind !== "asked") return null;
-  if (after.cancel.kind !== "heard") throw new Error("a cancel was not delivered");
+  if (after.cancel.kind !== "received") throw new Error("a cancel was not delivered");
   const { by } = after.cancel;
-  return { cancel: { kind: "heard", cause: cancel.cause, by }, wakeAt: by };
+  return { cancel: { kind: "received", cause: cancel.cause, by }, wakeAt: by };
 }
 
 export function leasesOf(life: Life) {

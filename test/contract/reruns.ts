@@ -58,7 +58,7 @@ async function rerunOf(store: EngineStore, of: string): Promise<Scheduled> {
     const partition = SHARED_PARTITION;
     const ref = { runId: newRunId(tx.now, partition), partition };
     const begun = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
-    const { view, effects } = start(rules, tx.now, null, { kept: reusedBy(of) });
+    const { view, effects } = start(rules, tx.now, null, { reused: reusedBy(of) });
     const head = { ...ref, namespaceId, definitionId, priority: 5, run: view.run };
     const rerunOf = { runId: of, from: "b" };
     await tx.insertRuns([{ ...begun, ...head, rerunOf, wakeAt: runWakeAt(view.run) }]);
@@ -91,7 +91,7 @@ export function describeReruns(opened: Opened): void {
     ]);
     const detail = await store.reads.runDetail(runId, everything);
     expect(detail?.run.rerunOf).toEqual({ runId: old, from: "b" });
-    expect([...(detail?.kept ?? [])]).toEqual([
+    expect([...(detail?.reused ?? [])]).toEqual([
       [0, old],
       [1, old],
     ]);

@@ -122,7 +122,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     };
     await until(what, isPast, 60_000).catch(async (error: Error) => {
       const { rows } = await db.query(
-        `select r.key, r.state, s.step, s.state as step_state, s.undo, s.fence, s.next_look_at
+        `select r.key, r.state, s.step, s.state as step_state, s.undo, s.fence, s.next_check_at
          from drover.run_view as r join drover.step_view as s on s.run_id = r.run_id
          where r.ended_at is null limit 20`,
       );

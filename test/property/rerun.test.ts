@@ -34,7 +34,7 @@ test("a run that is done again keeps its laws, and comes to its end", () => {
           : ({ kind: "step", no: which } as const);
       const reused = reusedOf(old, from);
       const startAt = which % 2 === 0 ? null : START + 1_000;
-      const world = createWorld(definition, evaluatorOf(definition), { kept: reused, startAt });
+      const world = createWorld(definition, evaluatorOf(definition), { reused: reused, startAt });
       live(world, later);
       heal(world, HEALING_EVENTS_MAX);
       again += 1;

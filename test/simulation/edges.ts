@@ -94,7 +94,7 @@ export function createEdges(): Edges {
         const after = evolve(view, effect, shape);
         if (effect.kind === "run-moved")
           take("run", { from: view.run.state.kind, on: effect.by, to: effect.state.kind });
-        else if (effect.kind !== "kept" && ("step" in effect || "attempt" in effect))
+        else if (effect.kind !== "reused" && ("step" in effect || "attempt" in effect))
           for (const step of after.steps.values())
             if (view.steps.get(step.no) !== step)
               moved(view.steps.get(step.no), step, shape(step.no).needs, effect.kind);

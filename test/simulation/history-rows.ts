@@ -186,7 +186,7 @@ export function finalRun(
     concurrency: run.concurrency,
     rerunOf: run.rerunOf,
     parent: run.parent,
-    kept: [...detail.kept].map(([step, of]) => ({ step, of })),
+    kept: [...detail.reused].map(([step, of]) => ({ step, of })),
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

@@ -206,7 +206,7 @@ export function sendHeartbeat(state: State, session: string, moved: boolean): vo
     if (moved) replaceLease(state, step, moving.side, lease, null);
     if (lease.cancel.kind !== "asked") continue;
     const by = state.now + lease.cancelMs;
-    const cancel = { kind: "heard", cause: lease.cancel.cause, by } as const;
+    const cancel = { kind: "received", cause: lease.cancel.cause, by } as const;
     replaceLease(state, step, moving.side, { ...lease, cancel, wakeAt: by }, "heartbeat");
   }
 }
@@ -269,7 +269,7 @@ export function nextTimer(state: State): { at: EpochMs; step: number | null } | 
     timers.push({ at: moving.state.wakeAt, step: step.no });
     // The silence of its session is watched beside its own times; what knows that it should
     // stop is waited for until its grace is over.
-    if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "heard") {
+    if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "received") {
       const { session, grantedAt, heartbeatMs } = moving.state;
       const silentSince = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
       timers.push({ at: silentSince + heartbeatMs, step: step.no });

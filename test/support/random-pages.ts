@@ -87,7 +87,7 @@ const attemptKinds = fc.constantFrom(
 const cancels: fc.Arbitrary<LeaseCancel> = fc.oneof(
   fc.record({ kind: kind("none") }),
   fc.record({ kind: kind("asked"), cause: causes(), at: TIME }),
-  fc.record({ kind: kind("heard"), cause: causes(), by: TIME }),
+  fc.record({ kind: kind("received"), cause: causes(), by: TIME }),
 );
 function causes() {
   return fc.constantFrom("run" as const, "timeout" as const, "stalled" as const);

@@ -47,7 +47,7 @@ export function seenOf(world: World, liveness: Liveness = NO_SIGNS): SeenRun {
  */
 export function nextTimeOf(state: Step["forward"] | Step["undo"]): EpochMs | null {
   if (!("wakeAt" in state)) return null;
-  if (state.kind !== "LEASED" || state.cancel.kind === "heard") return state.wakeAt;
+  if (state.kind !== "LEASED" || state.cancel.kind === "received") return state.wakeAt;
   return Math.min(state.grantedAt + state.heartbeatMs, state.wakeAt);
 }
 

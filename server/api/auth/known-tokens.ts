@@ -129,10 +129,10 @@ async function read(
 function keep({ known, unknown }: State, digest: string, entry: Entry): void {
   known.delete(digest);
   unknown.delete(digest);
-  const kept = entry.token === null ? unknown : known;
-  const [oldest] = kept.size < CACHED_MAX ? [] : kept.keys();
-  if (oldest !== undefined) kept.delete(oldest);
-  kept.set(digest, entry);
+  const cached = entry.token === null ? unknown : known;
+  const [oldest] = cached.size < CACHED_MAX ? [] : cached.keys();
+  if (oldest !== undefined) cached.delete(oldest);
+  cached.set(digest, entry);
 }
 
 function forget(state: State): void {

@@ -21,8 +21,8 @@ export function createNamespaces(
   return Object.freeze({
     async find(given: string) {
       const name = given === "" ? DEFAULT_NAMESPACE : given;
-      const kept = known.get(name);
-      if (kept) return kept;
+      const cached = known.get(name);
+      if (cached) return cached;
       const asked = store.incarnation();
       const found = await store.namespace(name);
       if (found === null)

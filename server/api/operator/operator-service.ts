@@ -205,7 +205,7 @@ function effectKeyOf({ detail, plan, escalation: { step, reason } }: Found): str
   if (at === undefined) return "";
   const task = reason === "undo-failed" ? "compensate" : "perform";
   return effectKey({
-    run: detail.kept.get(step) ?? detail.run.runId,
+    run: detail.reused.get(step) ?? detail.run.runId,
     stepId: nameAt(plan, step),
     strategy: strategyOfTask(task, at.strategies),
     items: at.items,

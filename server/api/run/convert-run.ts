@@ -202,7 +202,7 @@ function stepMessage(planned: PlanStep, seen: StepContext): Step {
     ...taskOf(planned, step, queues?.get(planned.no)),
     signalName: planned.work.kind === "signal" ? planned.work.name : "",
     approvals: approvalsOf(detail, planned.no),
-    reusedFrom: detail.kept.get(planned.no) ?? "",
+    reusedFrom: detail.reused.get(planned.no) ?? "",
     childRunId: childOf(detail, planned, step),
     ...(step ? progressOf(step) : {}),
     ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),
@@ -216,7 +216,7 @@ function stepMessage(planned: PlanStep, seen: StepContext): Step {
  * has ended.
  */
 function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | undefined): string {
-  if (work.kind !== "run" || !step || detail.kept.has(no)) return "";
+  if (work.kind !== "run" || !step || detail.reused.has(no)) return "";
   const last = detail.attempts.findLast(
     ({ step: of, kind }) => of === no && (kind === "engine" || kind === "answer"),
   );

@@ -293,8 +293,8 @@ function callerOf(call: AnyCall, now: () => number): { call: Call; settle: () =>
 }
 
 function deadlineOf(call: AnyCall, now: () => number): number | null {
-  const [kept] = call.metadata.get(TRUE_TIMEOUT);
-  if (kept !== undefined) return Number(kept);
+  const [trueTimeout] = call.metadata.get(TRUE_TIMEOUT);
+  if (trueTimeout !== undefined) return Number(trueTimeout);
   const deadline = call.getDeadline();
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
   return Number.isFinite(at) ? at - now() : null;

@@ -59,8 +59,8 @@ export function createTriggerCalls(
       const secret = secretFrom(request, definition.source.kind === "http");
       const put = await store.triggers.put({ namespaceId: namespace.id, definition, secret });
       if (!put) throw noSecret();
-      const kept = await known(namespace, definition.name);
-      return { created: put.created, trigger: triggerMessage(kept, namespace.name) };
+      const stored = await known(namespace, definition.name);
+      return { created: put.created, trigger: triggerMessage(stored, namespace.name) };
     },
     async getTrigger(request) {
       const namespace = await namespaces.find(request.namespace);

@@ -47,7 +47,7 @@ export function onLeaseTimer(
   const { now } = pass.occasion;
   const { cancel } = lease;
   const dueTimes = dueTimesOf(lease, event, now);
-  if (cancel.kind === "heard") {
+  if (cancel.kind === "received") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
   } else if (now >= dueTimes.silentAt) {
     silent(pass, step, lease, dueTimes);

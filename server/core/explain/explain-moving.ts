@@ -135,9 +135,9 @@ function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
   const { lastHeartbeatAt, progress: text } = seen.liveness.leases.get(step.no) ?? NO_LIVENESS;
   // The supervisor finds a silent session independently of the lease's own times.
   const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
-  const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
+  const wakeAt = cancel.kind === "received" ? cancel.by : Math.min(silentAt, lease.wakeAt);
   if (cancel.kind !== "none") {
-    const informed = cancel.kind === "heard";
+    const informed = cancel.kind === "received";
     const { cause } = cancel;
     return {
       waitsFor: { kind: "agent-to-stop", task, agentId, cause, informed, lastHeartbeatAt },

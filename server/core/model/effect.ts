@@ -43,7 +43,7 @@ export type Effect =
   | { readonly kind: "need-ended"; readonly step: number; readonly how: NeedEnd }
   /** The step is reused from an earlier run and is not executed again. */
   | {
-      readonly kind: "kept";
+      readonly kind: "reused";
       readonly step: number;
       readonly as: "SUCCEEDED" | "SKIPPED";
       readonly strategies: readonly Strategy[];
@@ -287,7 +287,7 @@ const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
   "items-started": true,
   "items-due": true,
   "items-undoing": true,
-  kept: false,
+  reused: false,
   "made-ready": true,
   "map-started": true,
   "message-applied": false,

@@ -39,7 +39,7 @@ export type LeaseCancel =
   | { readonly kind: "none" }
   | { readonly kind: "asked"; readonly cause: CancelCause; readonly at: EpochMs }
   /** A heartbeat was answered *cancel*: the lease ends at `by`, whatever the agent does. */
-  | { readonly kind: "heard"; readonly cause: CancelCause; readonly by: EpochMs };
+  | { readonly kind: "received"; readonly cause: CancelCause; readonly by: EpochMs };
 
 export interface Lease {
   readonly kind: "LEASED";

@@ -123,7 +123,7 @@ export function applyHeartbeat(
     step: isSame ? was : { ...was, step, progress: report.progress ?? was.progress, details },
     payloads,
     answer:
-      next.cancel.kind === "heard"
+      next.cancel.kind === "received"
         ? { kind: "cancel", withinMs: Math.max(0, next.cancel.by - now) }
         : { kind: "carry-on", leaseMs: next.heartbeatMs },
   };
@@ -143,5 +143,5 @@ function isStored(stored: StoredPayload | null, payload: Payload): boolean {
 function deliverCancel(lease: Lease, now: EpochMs): Lease {
   if (lease.cancel.kind !== "asked") return lease;
   const by = now + lease.cancelMs;
-  return { ...lease, cancel: { kind: "heard", cause: lease.cancel.cause, by }, wakeAt: by };
+  return { ...lease, cancel: { kind: "received", cause: lease.cancel.cause, by }, wakeAt: by };
 }

@@ -81,9 +81,9 @@ function mayReuse(step: PlanStep, old: PlanStep, ended: Step | undefined, from: 
 }
 
 /** Part of the first pass of a run: the reused steps have ended before any step begins. */
-export function reuseSteps(pass: Pass, kept: readonly ReusedStep[]): void {
-  for (const one of kept) keep(pass, one);
-  for (const { no, as } of kept)
+export function reuseSteps(pass: Pass, reused: readonly ReusedStep[]): void {
+  for (const one of reused) keep(pass, one);
+  for (const { no, as } of reused)
     for (const successor of pass.plan.steps[no]?.successors ?? [])
       if (stepOf(pass, successor).forward.kind === "BLOCKED")
         emit(pass, {
@@ -96,7 +96,7 @@ export function reuseSteps(pass: Pass, kept: readonly ReusedStep[]): void {
 function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: ReusedStep): void {
   const { now } = pass.occasion;
   const result = as === "SUCCEEDED" ? ({ fence, kind: "answer", n: 0 } as const) : null;
-  emit(pass, { kind: "kept", step: no, as, strategies, fence, result, inputs, of });
+  emit(pass, { kind: "reused", step: no, as, strategies, fence, result, inputs, of });
   addFacts(pass, no, { status: as, output, error: null });
   if (result === null) return;
   emit(pass, {

@@ -117,8 +117,8 @@ const zones = new Map<string, WallOf>();
 
 /** Throws a RangeError for an unknown name. Zones are kept, because making one is slow. */
 function zoneOf(name: string): WallOf {
-  const kept = zones.get(name);
-  if (kept) return kept;
+  const cached = zones.get(name);
+  if (cached) return cached;
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: name,
     calendar: "gregory",

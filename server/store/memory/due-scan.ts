@@ -176,7 +176,7 @@ export function silentLeases(
   if (since === null) return [];
   return tables.lease.where("partition", partition).flatMap((row): readonly DueRow[] => {
     const { runId, step, fence, session, grantedAt, heartbeatMs, cancel } = row;
-    if (cancel === "heard") return [];
+    if (cancel === "received") return [];
     const lastHeartbeatAt = tables.agentSession.get(session)?.lastHeartbeatAt ?? grantedAt;
     const wakeAt = Math.max(grantedAt, lastHeartbeatAt, since) + heartbeatMs;
     return [{ ...UNTAKEN, runId, partition, step, fence, kind: "lease", wakeAt }];

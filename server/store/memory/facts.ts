@@ -38,7 +38,7 @@ export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[
     planned,
     changedInput: override ? { payload: override.input } : null,
     output: made ? outputIn(of, attempts, payloadOf) : null,
-    effectOf: task === "compensate" ? (tables.kept.get(stepKey(runId, step))?.of ?? null) : null,
+    effectOf: task === "compensate" ? (tables.reused.get(stepKey(runId, step))?.of ?? null) : null,
   };
   return [facts];
 }

@@ -8,8 +8,13 @@ import { forgetTriggered } from "./triggers.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export function forgetOld(tables: Tables, now: EpochMs, rowsMax: number, kept: Retention): boolean {
-  const { sessionMs, pollerMs, triggeredMs, circuitEndsMs } = kept;
+export function forgetOld(
+  tables: Tables,
+  now: EpochMs,
+  rowsMax: number,
+  retention: Retention,
+): boolean {
+  const { sessionMs, pollerMs, triggeredMs, circuitEndsMs } = retention;
   const isFree = ({ session }: { readonly session: string }) =>
     tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession

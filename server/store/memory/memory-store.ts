@@ -222,8 +222,8 @@ type Walks = Pick<MemoryStore, "differingRuns" | "forgetOld" | "dueRows" | "outs
 function walksOf({ tables, now, run, liveness }: Memory): Walks {
   return {
     differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
-    forgetOld: (rowsMax, kept) =>
-      run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...kept })),
+    forgetOld: (rowsMax, retention) =>
+      run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...retention })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
     outside: (of) => run(() => outsideOf(tables, now(), of)),

@@ -70,7 +70,7 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
     escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
     signals: signalsOf(tables, runId),
     decisions: decisionsOf(tables, runId),
-    kept: new Map(tables.kept.where("run", runId).map(({ step, of }) => [step, of])),
+    reused: new Map(tables.reused.where("run", runId).map(({ step, of }) => [step, of])),
   };
 }
 

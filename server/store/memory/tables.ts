@@ -6,7 +6,7 @@
 //   payload, attempt_log  what has no room in a page
 //   intervention, escalation     appended
 //   signal, decision, step_override, message       input from people and from other runs
-//   step_kept             steps that are reused from an earlier run
+//   step_reused           steps that are reused from an earlier run
 //   hook, outbox, delivery, slot         webhooks; permits of concurrency keys
 //   queue, paused_workflow, lane_question       pauses, limits, and questions about lanes
 //   schedule, occurrence  cron schedules and their occurrences
@@ -139,7 +139,7 @@ export interface Tables
   readonly signal: Table<SignalRow, "run">;
   readonly decision: Table<DecisionRow, "run">;
   readonly override: Table<OverrideRow, "run">;
-  readonly kept: Table<ReusedInsert & { readonly runId: RunId }, "run">;
+  readonly reused: Table<ReusedInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly permit: Table<PermitRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
@@ -311,7 +311,10 @@ export function createTables(journal: Journal): Tables {
 
 function createTablesOfPeople(
   journal: Journal,
-): Pick<Tables, "escalation" | "signal" | "decision" | "override" | "kept" | "message" | "permit"> {
+): Pick<
+  Tables,
+  "escalation" | "signal" | "decision" | "override" | "reused" | "message" | "permit"
+> {
   return {
     escalation: createTable<EscalationRow, "run" | "namespace" | "partition">(journal, {
       name: "escalation",
@@ -333,8 +336,8 @@ function createTablesOfPeople(
       key: overrideKey,
       indexes: { run: runOf },
     }),
-    kept: createTable<ReusedInsert & { readonly runId: RunId }, "run">(journal, {
-      name: "step_kept",
+    reused: createTable<ReusedInsert & { readonly runId: RunId }, "run">(journal, {
+      name: "step_reused",
       key: (row) => stepKey(row.runId, row.step),
       indexes: { run: runOf },
     }),

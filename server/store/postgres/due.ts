@@ -164,7 +164,7 @@ async function suspendedPages(
   );
   if (pages.size === 0) return [];
   const rows = await query<PageColumns>(
-    "resting_pages",
+    "suspended_pages",
     columns([...pages.values()].slice(0, SUSPENDED_PAGES_MAX), {
       run_id: ({ id }) => id,
       no: ({ no }) => no,

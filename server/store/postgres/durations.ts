@@ -4,7 +4,7 @@ import { addSamples, quantilesOf, type StoredSketch } from "../sketch.ts";
 import { columns } from "./columns.ts";
 import type { Query, Transact } from "./transaction.ts";
 
-interface KeptRow {
+interface StoredRow {
   readonly definition_id: number;
   readonly step_no: number;
   /** null: this transaction has created the row. */
@@ -20,11 +20,11 @@ export function createDurations(query: Query, transact: Transact): Durations {
     },
     async learned(definitionIds: readonly number[]) {
       if (definitionIds.length === 0) return [];
-      const rows = await query<KeptRow>("learned_durations", { definition_ids: definitionIds });
+      const rows = await query<StoredRow>("learned_durations", { definition_ids: definitionIds });
       return rows.flatMap((row) => {
-        const kept = keptOf(row);
+        const stored = storedOf(row);
         const { definition_id: definitionId, step_no: step } = row;
-        return kept ? [{ definitionId, step, ...quantilesOf(kept) }] : [];
+        return stored ? [{ definitionId, step, ...quantilesOf(stored) }] : [];
       });
     },
   } satisfies Durations);
@@ -34,18 +34,18 @@ async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<voi
   const definitionId = (one: SeenDurations) => one.definitionId;
   const step = (one: SeenDurations) => one.step;
   await query("open_durations", columns(seen, { definition_id: definitionId, step_no: step }));
-  const rows = await query<KeptRow>(
+  const rows = await query<StoredRow>(
     "lock_durations",
     columns(seen, { definition_id: definitionId, step_no: step }),
   );
   const more = new Map(seen.map((one) => [keyOf(one.definitionId, one.step), one.sketch]));
-  const kept = rows.flatMap((row) => {
+  const stored = rows.flatMap((row) => {
     const sketch = more.get(keyOf(row.definition_id, row.step_no));
-    return sketch === undefined ? [] : [{ row, now: addSamples(keptOf(row), sketch) }];
+    return sketch === undefined ? [] : [{ row, now: addSamples(storedOf(row), sketch) }];
   });
   await query(
     "keep_durations",
-    columns(kept, {
+    columns(stored, {
       definition_id: ({ row }) => row.definition_id,
       step_no: ({ row }) => row.step_no,
       recent: ({ now }) => now.recent,
@@ -54,7 +54,7 @@ async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<voi
   );
 }
 
-function keptOf({ recent, older }: KeptRow): StoredSketch | null {
+function storedOf({ recent, older }: StoredRow): StoredSketch | null {
   return recent === null ? null : { recent, older };
 }
 

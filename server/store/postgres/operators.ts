@@ -80,7 +80,7 @@ async function queueActivityOf(
   names: readonly string[],
 ): Promise<readonly QueueActivity[]> {
   if (names.length === 0) return [];
-  const rows = await query<ActivityRow & { name: string }>("queue_looks", {
+  const rows = await query<ActivityRow & { name: string }>("queue_overview", {
     namespace_id: namespaceId,
     names,
   });
@@ -256,7 +256,7 @@ async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
     escalations: number;
     queue_circuits: number;
     agent_circuits: number;
-  }>("what_stands", { waiting_max: WAITING_COUNTED_MAX, escalations_max: ESCALATIONS_COUNTED_MAX });
+  }>("gauges", { waiting_max: WAITING_COUNTED_MAX, escalations_max: ESCALATIONS_COUNTED_MAX });
   if (!row) throw new Error("the gauges were read without their row");
   return {
     waiting: row.waiting,

@@ -34,7 +34,7 @@ export async function runDetailOf(
   const interventions = wanted.interventions
     ? await query<InterventionRow>("run_interventions", { run_id: runId, limit: HISTORY_MAX })
     : [];
-  const kept = await query<{ step_no: number; of_run: string }>("run_kept", { run_id: runId });
+  const reused = await query<{ step_no: number; of_run: string }>("run_reused", { run_id: runId });
   const escalations = wanted.escalations
     ? await query<EscalationRow>("run_escalations", { run_id: runId, limit: HISTORY_MAX })
     : [];
@@ -47,7 +47,7 @@ export async function runDetailOf(
     escalations: escalations.map(escalationRecord),
     signals: (await signalsOf(query, [runId])).get(runId) ?? [],
     decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],
-    kept: new Map(kept.map((row) => [row.step_no, row.of_run])),
+    reused: new Map(reused.map((row) => [row.step_no, row.of_run])),
   };
 }
 

@@ -183,7 +183,7 @@ function publishPeople(
   ) => ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
   writeRows(
     send,
-    "tell_of_escalations",
+    "insert_escalation_outbox",
     [
       ...keys("escalation-opened", ({ escalations }) =>
         escalations.filter(({ closing }) => closing === null),

@@ -105,8 +105,8 @@ async function writeRowsBeside(
   const { send } = transaction;
   writeRows(
     send,
-    "insert_kept",
-    ofEach(rows, ({ kept }) => kept),
+    "insert_reused",
+    ofEach(rows, ({ reused }) => reused),
     {
       run_id: ({ head }) => head.runId,
       step_no: ({ row }) => row.step,

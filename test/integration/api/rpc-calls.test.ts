@@ -128,7 +128,7 @@ describe("over native gRPC", () => {
   test("GetRun has which run it does again, and which steps it reuses", async () => {
     const rerunOf = { runId: "r0", from: "hotel" };
     world.reads.runDetail = async () =>
-      runDetail({ run: runRecord({ rerunOf }), kept: new Map([[0, "r0"]]) });
+      runDetail({ run: runRecord({ rerunOf }), reused: new Map([[0, "r0"]]) });
     const run = { ref: { case: "runId" as const, value: RUN_ID } };
     const { answer } = await grpc.unary(scheduler.getRun, { run });
     expect(answer?.run?.rerunOf).toMatchObject({

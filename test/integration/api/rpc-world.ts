@@ -111,7 +111,7 @@ export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
     escalations: [],
     signals: [],
     decisions: [],
-    kept: new Map(),
+    reused: new Map(),
     ...over,
   };
 }

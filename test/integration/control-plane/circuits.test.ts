@@ -119,7 +119,7 @@ async function due(plane: TestPlane): Promise<void> {
   const rows = await hand.query<{ run_id: string; partition: number; step_no: number }>(
     `select s.run_id, p.partition, s.no as step_no
      from drover.run_page as p join drover.step_view as s on s.run_id = p.run_id
-     where p.no = 0 and p.wake_at <= now() and s.state = 'BACKOFF' and s.next_look_at <= now()`,
+     where p.no = 0 and p.wake_at <= now() and s.state = 'BACKOFF' and s.next_check_at <= now()`,
   );
   await Promise.all(
     rows.map(({ run_id: runId, partition, step_no: step }) =>
@@ -255,7 +255,7 @@ describe("the circuit of a queue's task", () => {
     const [ready] = await until("it is ready again", async () => {
       await due(here);
       const rows = await hand.query<{ late: boolean }>(
-        `select s.next_look_at > r.until as late
+        `select s.next_check_at > r.until as late
          from drover.ready as r join drover.step_view as s on s.run_id = r.run_id and s.no = r.step_no
          where r.run_id = $1`,
         [run.runId],

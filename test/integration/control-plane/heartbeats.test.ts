@@ -57,7 +57,7 @@ describe("a heartbeat", () => {
     await scanLate(here, task);
     expect((await historyOf(here, run)).interventions).toEqual([]);
     const [lease] = await hand.query<{ later: boolean }>(
-      "select next_look_at > now() as later from drover.lease_view where run_id = $1",
+      "select next_check_at > now() as later from drover.lease_view where run_id = $1",
       [run.runId],
     );
     expect(lease).toEqual({ later: true });

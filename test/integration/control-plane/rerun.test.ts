@@ -95,7 +95,7 @@ it("a retry is a new run that goes on at what failed, with the outputs of what h
   await agent.report(hotel, done("{}"));
   expect(await stateOf(plane, refOf(runId))).toBe("COMPLETED");
   expect(await stateOf(plane, old)).toBe("FAILED");
-  const { run, kept: reused } = await historyOf(plane, refOf(runId));
+  const { run, reused } = await historyOf(plane, refOf(runId));
   expect(run.rerunOf).toEqual({ runId: old.runId, from: null });
   expect([...reused]).toEqual([[0, old.runId]]);
 });

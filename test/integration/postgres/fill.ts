@@ -117,7 +117,7 @@ const ROWS = [
    select run_id, 0, 'zoe', true, '', now() from made where n % 10 = 0`,
   `insert into drover.step_override (run_id, step_no, strategy)
    select run_id, 0, 1 from made where n % 10 = 0`,
-  `insert into drover.step_kept (run_id, step_no, of_run)
+  `insert into drover.step_reused (run_id, step_no, of_run)
    select run_id, 0, run_id from made where n % 10 = 0`,
   `insert into drover.rerun (run_id, of_run) select run_id, run_id from made where n % 10 = 0`,
   `insert into drover.hook (namespace_id, name, url, events, secret, secret_digest)

@@ -31,10 +31,10 @@ test("a run that ends while it is read is seen as it was, with its steps", async
   await claimOne(store, run);
   const { runId } = run.ref;
   await hand.query("begin");
-  await hand.query("lock table drover.step_kept in access exclusive mode");
+  await hand.query("lock table drover.step_reused in access exclusive mode");
   const wanted = { attempts: true, interventions: true, escalations: true };
   const reading = store.reads.runDetail(runId, wanted);
-  await eye.untilWaiting("from drover.step_kept as k");
+  await eye.untilWaiting("from drover.step_reused as k");
   await editPages(hand, runId, {
     head: (of) => ({
       ...of,

@@ -31,7 +31,7 @@ const HOT = [
   "signal",
   "decision",
   "step_override",
-  "step_kept",
+  "step_reused",
   "rerun",
   "run_mark",
   "message",
@@ -74,7 +74,7 @@ const PLACED = [
   "payload",
   "attempt_log",
   "step_override",
-  "step_kept",
+  "step_reused",
 ];
 const WAKES = ["run_page_wake", "escalation_wake", "message_wake", "schedule_wake"];
 

@@ -173,7 +173,7 @@ describe("run_view", () => {
   });
 });
 
-const NEXT = { next_look_at: new Date(NOW + 5_000) };
+const NEXT = { next_check_at: new Date(NOW + 5_000) };
 const wakeAt = NOW + 5_000;
 
 const FORWARDS: readonly (readonly [Forward, object])[] = [
@@ -200,7 +200,7 @@ const FORWARDS: readonly (readonly [Forward, object])[] = [
       { state: "WAITING", waits_for: on, agent_id: null, ...NEXT },
     ],
   ),
-  [{ kind: "MAPPING" }, { state: "WAITING", waits_for: null, next_look_at: null }],
+  [{ kind: "MAPPING" }, { state: "WAITING", waits_for: null, next_check_at: null }],
   [{ kind: "UNDOING" }, { state: "WAITING" }],
   ...(["ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
     (kind): [Forward, object] => [{ kind }, { state: kind, fence: 3 }],

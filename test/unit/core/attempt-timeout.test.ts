@@ -35,7 +35,7 @@ test("from the heartbeat that cancels it the lease lasts the grace, and no heart
   const { world } = overrun();
   world.heartbeat();
   const by = world.now() + 10_000;
-  expect(world.step("a").forward).toMatchObject({ cancel: { kind: "heard", by }, wakeAt: by });
+  expect(world.step("a").forward).toMatchObject({ cancel: { kind: "received", by }, wakeAt: by });
   world.advance(9_999);
   world.heartbeat();
   world.fire("a");

@@ -39,7 +39,7 @@ const numbers = (reused: readonly ReusedStep[]) => reused.map(({ no }) => no);
 test("a retry keeps what succeeded, and goes on at what failed", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
   expect(numbers(reused)).toEqual([0, 2]);
-  const world = createWorld(diamond, undefined, { kept: reused });
+  const world = createWorld(diamond, undefined, { reused: reused });
   expect(world.steps().map(({ forward }) => forward.kind)).toEqual([
     "SUCCEEDED",
     "READY",
@@ -54,7 +54,7 @@ test("a retry keeps what succeeded, and goes on at what failed", () => {
 
 test("a retry that has to wait goes on from what it keeps once it begins", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
-  const world = createWorld(diamond, undefined, { kept: reused, startAt: START + 60_000 });
+  const world = createWorld(diamond, undefined, { reused: reused, startAt: START + 60_000 });
   expect(world.run()).toMatchObject({ state: { kind: "PENDING" }, stepsLeft: 2, moving: 0 });
   expect(world.tryClaim("b")).toBeUndefined();
   world.advance(61_000);
@@ -75,7 +75,7 @@ test("a re-run from a step does it again, with all that comes after it", () => {
 
 test("what is reused is undone with the rest, under fences that go on from those of the old run", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
-  const world = createWorld(diamond, undefined, { kept: reused });
+  const world = createWorld(diamond, undefined, { reused: reused });
   world.report(world.claim("b"), broken);
   expect(world.run().state.kind).toBe("COMPENSATING");
   const undo = world.claim("a");
@@ -100,7 +100,7 @@ test("of a reused step that had no undo before, all that its strategies left is 
   ]);
   const is = { a: { fallback, ...undone }, b: { needs: ["a"] } };
   const reused = reusedOf(old, { kind: "failed" });
-  const world = createWorld(workflow(is), undefined, { kept: reused });
+  const world = createWorld(workflow(is), undefined, { reused: reused });
   world.report(world.claim("b"), broken);
   const effectStatuses = () => world.step("a").strategies.map(({ effectStatus }) => effectStatus);
   world.report(world.claim("a"), success());
@@ -127,7 +127,7 @@ test("a reused pivot stays one: what fails after it waits for a person", () => {
   const old = createWorld(definition);
   for (const id of ["a", "b"]) old.report(old.claim(id), success());
   const world = createWorld(definition, undefined, {
-    kept: reusedOf(old, { kind: "step", no: 1 }),
+    reused: reusedOf(old, { kind: "step", no: 1 }),
   });
   expect(world.run().pivoted).toBe(true);
   world.report(world.claim("b"), broken);
@@ -140,7 +140,7 @@ test("a run whose steps are all reused runs its always steps, and completes", ()
   for (const id of ["a", "last"]) old.report(old.claim(id), success());
   const reused = reusedOf(old, { kind: "step", no: 1 });
   expect(numbers(reused)).toEqual([0]);
-  const world = createWorld(definition, undefined, { kept: reused });
+  const world = createWorld(definition, undefined, { reused: reused });
   expect(world.run().state.kind).toBe("FINISHING");
   world.report(world.claim("last"), success());
   expect(world.run().state.kind).toBe("COMPLETED");

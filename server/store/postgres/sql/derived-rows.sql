@@ -81,7 +81,7 @@ select distinct m.lane from made as m where not m.paused;
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :partition smallint[], :lane
 --   integer[], :fence integer[], :session text[] (hex), :secret text[] (hex), :poll_seq bigint[] (number of
 --   the poll), :granted_at float8[] (ms since 1970), :heartbeat_ms integer[], :agent_id text[], :cancel
---   text[] (none, asked or heard).
+--   text[] (none, asked or received).
 -- Plan: lane, agent_session by key.
 with watched as (
   insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, heartbeat_ms)
@@ -112,7 +112,7 @@ from unnest(:run_id::uuid[], :step_no::integer[], :partition::smallint[], :lane:
 -- name: cancel_leases
 -- Purpose: Stores whether the agents of leases have to stop.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :cancel text[] (none, asked or
---   heard).
+--   received).
 -- Plan: lease by key.
 update drover.lease as l
 set cancel = u.cancel

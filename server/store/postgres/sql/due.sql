@@ -21,7 +21,7 @@ with mine as materialized (
     coalesce(now() + :ahead::integer * interval '1 millisecond', timestamptz '294000-01-01') as ahead
   from unnest(:partitions::smallint[]) as p (partition)
 ),
-resting as materialized (
+suspended as materialized (
   select r.kind, r.id, r.place
   from unnest(:kind::text[], :id::uuid[], :place::integer[]) as r (kind, id, place)
 ),
@@ -32,7 +32,7 @@ due_now as (
     select p.run_id, p.no, p.wake_at, p.version, p.state
     from drover.run_page as p
     where p.partition = m.partition and p.wake_at >= m.since and p.wake_at <= now()
-      and (p.run_id, p.no) not in (select x.id, x.place from resting as x where x.kind = 'page')
+      and (p.run_id, p.no) not in (select x.id, x.place from suspended as x where x.kind = 'page')
     order by p.wake_at
     limit :of_partition_max::integer
   ) as x
@@ -43,7 +43,7 @@ due_now as (
     select e.run_id, e.step_no, e.n, e.wake_at
     from drover.escalation as e
     where e.partition = m.partition and e.wake_at >= m.since and e.wake_at <= now()
-      and (e.run_id, e.n) not in (select x.id, x.place from resting as x where x.kind = 'escalation')
+      and (e.run_id, e.n) not in (select x.id, x.place from suspended as x where x.kind = 'escalation')
     order by e.wake_at
     limit :of_partition_max::integer
   ) as x
@@ -54,7 +54,7 @@ due_now as (
     select g.run_id, g.wake_at
     from drover.message as g
     where g.partition = m.partition and g.wake_at >= m.since and g.wake_at <= now()
-      and g.run_id not in (select x.id from resting as x where x.kind = 'message')
+      and g.run_id not in (select x.id from suspended as x where x.kind = 'message')
     order by g.wake_at
     limit :of_partition_max::integer
   ) as x
@@ -65,7 +65,7 @@ due_now as (
     select s.id, s.wake_at
     from drover.schedule as s
     where s.partition = m.partition and s.wake_at >= m.since and s.wake_at <= now()
-      and s.id not in (select x.id from resting as x where x.kind = 'schedule')
+      and s.id not in (select x.id from suspended as x where x.kind = 'schedule')
     order by s.wake_at
     limit :of_partition_max::integer
   ) as x
@@ -117,7 +117,7 @@ from (
   ) as x
 ) as n;
 
--- name: resting_pages
+-- name: suspended_pages
 -- Purpose: Reads pages with a timer that is suspended after a failure: their other timers may be due.
 -- Params: Parallel arrays: :run_id uuid[], :no integer[] (page).
 -- Plan: run_page by key.
@@ -157,7 +157,7 @@ from waiting as w;
 
 -- name: silent_leases
 -- Purpose: Finds up to :limit leases whose session has been silent for longer than the lease allows, or
---   will have been within :ahead ms, earliest first. If an agent has heard that it should stop, its lease
+--   will have been within :ahead ms, earliest first. If an agent has received the request to stop, its lease
 --   is left out, because it ends at the time that the agent has for that.
 -- Params: Parallel arrays: :partition smallint[], :since float8[] (ms since 1970; silence is counted from
 --   then at the earliest). For all: :limit integer, :ahead integer (ms; null: any time).
@@ -182,7 +182,7 @@ cross join lateral (
 where s.heartbeat_ms is not null
   and coalesce(s.last_heartbeat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
     <= now() + coalesce(:ahead::integer, 2000000000) * interval '1 millisecond'
-  and l.cancel <> 'heard'
+  and l.cancel <> 'received'
   and x.silent_at <= now() + coalesce(:ahead::integer, 2000000000) * interval '1 millisecond'
 order by x.silent_at
 limit :limit::integer;

@@ -6,7 +6,7 @@
 --   step, and for a compensation the run that made the effect.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :no integer[] (page), :is_undo
 --   boolean[] (compensation).
--- Plan: run, run_page, step_kept by key.
+-- Plan: run, run_page, step_reused by key.
 -- Result: place is the position in the arrays, from 1. of_run is null unless the effect was made by an
 --   earlier run.
 select t.place, r.definition_id, r.version as workflow_version, r.labels, r.input_type, r.input_json,
@@ -15,7 +15,7 @@ from unnest(:run_id::uuid[], :step_no::integer[], :no::integer[], :is_undo::bool
   with ordinality as t (run_id, step_no, no, is_undo, place)
 join drover.run as r on r.id = t.run_id
 join drover.run_page as p on p.run_id = t.run_id and p.no = t.no
-left join drover.step_kept as k on t.is_undo and k.run_id = t.run_id and k.step_no = t.step_no
+left join drover.step_reused as k on t.is_undo and k.run_id = t.run_id and k.step_no = t.step_no
 order by t.place;
 
 -- name: changed_inputs

@@ -175,10 +175,10 @@ overrides as (
   where t.run_id = o.run_id and t.step_no = o.step_no and t.strategy = o.strategy
   returning t.run_id
 ),
-kept as (
-  delete from drover.step_kept as t
+reused as (
+  delete from drover.step_reused as t
   using (
-    select a.run_id, a.step_no from drover.step_kept as a
+    select a.run_id, a.step_no from drover.step_reused as a
       where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no
@@ -188,7 +188,7 @@ select greatest(
   (select count(*) from payloads), (select count(*) from logged), (select count(*) from pages),
   (select count(*) from interventions), (select count(*) from escalations),
   (select count(*) from signals), (select count(*) from decisions),
-  (select count(*) from overrides), (select count(*) from kept)
+  (select count(*) from overrides), (select count(*) from reused)
 ) >= :rows_max::integer as more;
 
 -- name: forget_runs

@@ -1,6 +1,6 @@
 -- What operators see of queues, partitions, nodes and interventions. Nothing is locked.
 
--- name: queue_looks
+-- name: queue_overview
 -- Purpose: Reads how long the oldest task of each queue waits, when the queue was polled, and how many
 --   agents ask for it.
 -- Params: :namespace_id integer, :names text[] (queues).
@@ -212,7 +212,7 @@ from (
   limit :counted_max::integer
 ) as counted;
 
--- name: what_stands
+-- name: gauges
 -- Purpose: Reads gauges over all namespaces: how many tasks may be claimed (up to :waiting_max of each
 --   lane) and how long the oldest waits, open escalations (up to :escalations_max of each namespace), and
 --   open circuits.

@@ -1,5 +1,5 @@
 -- Webhooks: hooks, the outbox and its deliveries. Rows of the outbox are written in the transaction of the
--- event: by tell_of_escalations and end_runs.
+-- event: by insert_escalation_outbox and end_runs.
 
 -- name: put_hook
 -- Purpose: Creates or changes a hook. Without a secret (:secret) a hook keeps the one that it has.
@@ -57,7 +57,7 @@ with page as materialized (
   where p.partition >= :partition::smallint
   limit :limit::integer
 ),
-told as (
+published as (
   delete from drover.outbox as o
   where o.id in (
     select x.id
@@ -78,7 +78,7 @@ made as (
   insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, url, cause, count, next_try_at)
   select min(t.partition), t.namespace_id, t.kind, (array_agg(t.run_id order by t.id))[1],
     (array_agg(t.n order by t.id))[1], t.hook, t.url, t.cause, count(*), now()
-  from told as t
+  from published as t
   group by t.namespace_id, t.kind, t.hook, t.url, t.cause
 )
 select x.partition, x.id

@@ -66,7 +66,7 @@ from (
   left join lateral (
     select p.taken_at from drover.partition_lease as p where p.partition = l.partition limit 1
   ) as w on true
-  where s.heartbeat_ms is not null and l.partition = any (:partitions::smallint[]) and l.cancel <> 'heard'
+  where s.heartbeat_ms is not null and l.partition = any (:partitions::smallint[]) and l.cancel <> 'received'
     and coalesce(s.last_heartbeat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
       < now() - :by::bigint * interval '1 millisecond'
 ) as x

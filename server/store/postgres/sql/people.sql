@@ -68,8 +68,8 @@ where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
   and e.reason <> :reason::smallint
 returning e.run_id, e.n;
 
--- name: tell_of_escalations
--- Purpose: Inserts a row of the outbox for each hook that wants to be told of an escalation. Its partition
+-- name: insert_escalation_outbox
+-- Purpose: Inserts a row of the outbox for each hook that asks for escalations. Its partition
 --   is that of the hook and the cause, whatever the partition of the run, so that one owner sends all
 --   webhooks of one cause.
 -- Params: Parallel arrays: :kind smallint[] (code), :run_id uuid[], :n integer[].

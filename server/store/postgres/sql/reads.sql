@@ -61,12 +61,12 @@ cross join lateral (
 ) as x
 order by u.step_no, x.fence desc, x.kind desc, x.n desc;
 
--- name: run_kept
+-- name: run_reused
 -- Purpose: Reads the steps that a run reuses, with the run that made the effect of each.
 -- Params: :run_id uuid.
--- Plan: step_kept by the run's key.
+-- Plan: step_reused by the run's key.
 select k.step_no, k.of_run
-from drover.step_kept as k
+from drover.step_reused as k
 where k.run_id = :run_id::uuid
 order by k.step_no;
 
@@ -119,7 +119,7 @@ order by newest.n;
 -- Result: One row for each lease and ready row. If there is none, one row with step_no null, for the time.
 --   unwatched is the name of the region of the run if no live node watches its partition; whole: no live
 --   node watches any partition of the region.
-with kept_out as (
+with cordoned as (
   select l.id as lane, count(*)::integer as agents
   from drover.lane as l
   left join drover.version_lane as v on v.lane = l.id
@@ -185,6 +185,6 @@ left join lateral (
   limit 1
 ) as h on not x.is_lease
 left join drover.open_lane as o on not x.is_lease and o.lane = x.lane
-left join kept_out as k on not x.is_lease and k.lane = x.lane
+left join cordoned as k on not x.is_lease and k.lane = x.lane
 left join drover.version_lane as v on not x.is_lease and v.lane = x.lane
 order by x.step_no;

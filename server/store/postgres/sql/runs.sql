@@ -100,12 +100,12 @@ insert into drover.rerun (run_id, of_run, from_step)
 select u.run_id, u.of_run, u.from_step
 from unnest(:run_id::uuid[], :of_run::uuid[], :from_step::text[]) as u (run_id, of_run, from_step);
 
--- name: insert_kept
+-- name: insert_reused
 -- Purpose: Stores which steps a run reuses from an earlier run. They are written with its first pass and
 --   never change.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :of_run uuid[] (the run that made
 --   the effect).
-insert into drover.step_kept (run_id, step_no, of_run)
+insert into drover.step_reused (run_id, step_no, of_run)
 select u.run_id, u.step_no, u.of_run
 from unnest(:run_id::uuid[], :step_no::integer[], :of_run::uuid[]) as u (run_id, step_no, of_run);
 

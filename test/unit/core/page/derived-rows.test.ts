@@ -116,7 +116,7 @@ describe("from one version of a page to the next", () => {
 
   test("a lease that is to be cancelled is marked so in its row, and whether its agent knows", () => {
     const asked = { kind: "asked", cause: "run", at: START } as const;
-    const noticed = { kind: "heard", cause: "run", by: START + 9 } as const;
+    const noticed = { kind: "received", cause: "run", by: START + 9 } as const;
     const first = afterPass(leased, { steps: [stepOf({ forward: leaseFor({ cancel: asked }) })] });
     const then = afterPass(first, { steps: [stepOf({ forward: leaseFor({ cancel: noticed }) })] });
     expect(derivedChanges(leased, first)).toMatchObject({

@@ -186,7 +186,7 @@ describe("a heartbeat", () => {
     const was = leasedStep({ cancel: { kind: "asked", cause: "run", at: NOW - 5 } });
     const { step, answer } = accepted(was);
     expect(leaseIn(step)).toMatchObject({
-      cancel: { kind: "heard", cause: "run", by: NOW + 10_000 },
+      cancel: { kind: "received", cause: "run", by: NOW + 10_000 },
       wakeAt: NOW + 10_000,
     });
     expect(answer).toEqual({ kind: "cancel", withinMs: 10_000 });
@@ -194,7 +194,7 @@ describe("a heartbeat", () => {
 
   test("of one that knows it is answered how much of its grace is left, and moves nothing", () => {
     const cancelNoticed = (by: number) =>
-      leasedStep({ cancel: { kind: "heard", cause: "run", by } });
+      leasedStep({ cancel: { kind: "received", cause: "run", by } });
     const was = cancelNoticed(NOW + 400);
     expect(accepted(was).step).toBe(was);
     expect(accepted(was).answer).toEqual({ kind: "cancel", withinMs: 400 });
