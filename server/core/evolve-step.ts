@@ -136,10 +136,10 @@ function evolveStrategies(step: Step, effect: StrategyEffect): Step {
 
 function beginStrategy(
   step: Step,
-  { place, planned, input }: Extract<Effect, { kind: "strategy-started" }>,
+  { index, planned, input }: Extract<Effect, { kind: "strategy-started" }>,
 ): Step {
   const strategy = { planned, changed: input !== null, effectStatus: "NONE" } as const;
-  const strategies = [...step.strategies.slice(0, place), strategy];
+  const strategies = [...step.strategies.slice(0, index), strategy];
   return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
 }
 
@@ -348,8 +348,8 @@ function charge(step: Step, counted: Counted): Step {
 function mark(step: Step, strategy: number, as: EffectStatus): Step {
   return {
     ...step,
-    strategies: step.strategies.map((one, place) =>
-      place === strategy ? { ...one, effectStatus: effectStatusAfter(one.effectStatus, as) } : one,
+    strategies: step.strategies.map((one, index) =>
+      index === strategy ? { ...one, effectStatus: effectStatusAfter(one.effectStatus, as) } : one,
     ),
   };
 }

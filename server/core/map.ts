@@ -61,8 +61,8 @@ export function pauseOver(pass: Pass, no: number): void {
 function askGate(pass: Pass, no: number): void {
   const step = stepOf(pass, no);
   if (step.strategies.at(-1)?.changed) {
-    const place = nextStrategyIndex(step);
-    emit(pass, { kind: "strategy-started", step: no, place, planned: 0, input: null });
+    const index = nextStrategyIndex(step);
+    emit(pass, { kind: "strategy-started", step: no, index, planned: 0, input: null });
   }
   beginStrategy(pass, no, 0);
 }
@@ -152,10 +152,10 @@ function undoItems(pass: Pass, no: number, work: MapPlan): void {
   const to = Math.max(0, from - work.concurrency);
   emit(pass, { kind: "items-undoing", step: no, undoFrom: to });
   for (let item = from; item > to; item--) {
-    const place = stepKeyOf(no, item);
-    if (strategyToUndo(stepOf(pass, place)) === null) continue;
-    emit(pass, { kind: "undo-planned", step: place });
-    makeReady(pass, place, "compensate");
+    const itemKey = stepKeyOf(no, item);
+    if (strategyToUndo(stepOf(pass, itemKey)) === null) continue;
+    emit(pass, { kind: "undo-planned", step: itemKey });
+    makeReady(pass, itemKey, "compensate");
   }
 }
 

@@ -72,9 +72,9 @@ export function shapeOf({ needs, always, pivot, work }: PlanStep): Shape {
 }
 
 /** The plan of a step, or of the item of a map. */
-export function planStep({ plan }: Pick<Pass, "plan">, place: number): PlanStep {
-  const step = planStepAt(plan, place);
-  if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${place}`);
+export function planStep({ plan }: Pick<Pass, "plan">, stepKey: number): PlanStep {
+  const step = planStepAt(plan, stepKey);
+  if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${stepKey}`);
   return step;
 }
 

@@ -266,10 +266,10 @@ export function fairShares(
   const wanted = namespaces.map((of) => of.reduce((sum, { rows }) => sum + rows, 0));
   const given = fill(wanted, rowsMax);
   return new Map(
-    namespaces.flatMap((of, place) => {
+    namespaces.flatMap((of, position) => {
       const rows = fill(
         of.map((one) => one.rows),
-        given[place] ?? 0,
+        given[position] ?? 0,
       );
       return of.map(({ lane }, index) => [lane, Math.max(1, rows[index] ?? 0)] as const);
     }),
@@ -283,9 +283,9 @@ function fill(wanted: readonly number[], total: number): readonly number[] {
   const given = wanted.map(() => 0);
   let left = total;
   const leastFirst = [...wanted.entries()].sort(([, a], [, b]) => a - b);
-  for (const [taken, [place, wants]] of leastFirst.entries()) {
+  for (const [taken, [position, wants]] of leastFirst.entries()) {
     const part = Math.min(wants, Math.floor(left / (leastFirst.length - taken)));
-    given[place] = part;
+    given[position] = part;
     left -= part;
   }
   return given;

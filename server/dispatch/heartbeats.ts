@@ -71,10 +71,10 @@ export function createHeartbeats({
       const { answers, forgotten, foreign } = await store.heartbeat(heartbeats);
       forgotten.forEach(onForgotten);
       return heartbeats.map(
-        (heartbeat, place): ItemResult<Answers> =>
+        (heartbeat, position): ItemResult<Answers> =>
           foreign.has(heartbeat)
             ? { kind: "failed", error: ofAnotherNamespace() }
-            : { kind: "done", result: answers[place] ?? [] },
+            : { kind: "done", result: answers[position] ?? [] },
       );
     },
   });
@@ -82,18 +82,18 @@ export function createHeartbeats({
   return Object.freeze({
     async submit(heartbeat: SessionHeartbeat): Promise<readonly HeartbeatResult[]> {
       const results: (HeartbeatResult | null)[] = heartbeat.reports.map(() => null);
-      let open = heartbeat.reports.map((report, place) => ({ report, place }));
+      let open = heartbeat.reports.map((report, position) => ({ report, position }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {
         const reports = open.map(({ report }) => report);
         // A repetition has only a part of the reports, so it does not claim to list all leases.
         const answers = await batcher.submit(
           tries === 0 ? heartbeat : { ...heartbeat, reports, listsAllTo: 0 },
         );
-        for (const [index, { place }] of open.entries()) {
+        for (const [index, { position }] of open.entries()) {
           const answer = answers[index];
-          if (answer && answer.kind !== "busy") results[place] = answer;
+          if (answer && answer.kind !== "busy") results[position] = answer;
         }
-        open = open.filter(({ place }) => results[place] === null);
+        open = open.filter(({ position }) => results[position] === null);
         if (open.length === 0) return results.filter((result) => result !== null);
       }
       throw new DroverError(

@@ -42,7 +42,7 @@ export function match<T extends Taker>(
   const matches: Match<T>[] = [];
   for (const taker of takers) {
     const taken = new Map<number, number>();
-    for (let place = 0; place < taker.places; place++) {
+    for (let index = 0; index < taker.places; index++) {
       const row = best(lines, taker, taken, now);
       if (!row) break;
       matches.push({ taker, row });
@@ -104,10 +104,10 @@ function best(
 function firstFor(line: Line | undefined, { session }: Taker, now: EpochMs): ReadyRow | null {
   if (!line) return null;
   const { rows, gone } = line;
-  for (let place = line.first; place < rows.length; place++) {
-    const row = rows[place];
+  for (let index = line.first; index < rows.length; index++) {
+    const row = rows[index];
     if (!row || gone.has(row)) {
-      if (place === line.first) line.first += 1;
+      if (index === line.first) line.first += 1;
     } else if (mayTake(row, session, now)) return row;
   }
   return null;

@@ -37,20 +37,20 @@ export function evaluatorOf(definition: Definition): Evaluator {
     needsFacts: steps.some(asksFacts) || definition.steps.some(({ kind }) => kind === "run"),
     factsFor: (no) => [...stepAt(state, no).refers.keys()],
     condition: (no, facts) => conditionOf(stepAt(state, no), facts),
-    input: (place, planned, facts) => inputAt(state, place, planned, facts),
+    input: (stepKey, planned, facts) => inputAt(state, stepKey, planned, facts),
     itemCount: (no, facts) => itemCount(state, no, facts),
-    queue: (place, written, facts) => queueAt(state, place, written, facts),
-    queueProblem: (place, facts) => queueProblem(state, place, facts),
+    queue: (stepKey, written, facts) => queueAt(state, stepKey, written, facts),
+    queueProblem: (stepKey, facts) => queueProblem(state, stepKey, facts),
     time: (no, facts) => timeOf(stepAt(state, no), facts),
-    outputProblem: (place, output) => outputProblem(stepAt(state, place), place, output),
+    outputProblem: (stepKey, output) => outputProblem(stepAt(state, stepKey), stepKey, output),
     formProblem: (no, form) => stepAt(state, no).form?.(form) ?? null,
     inputProblem: (input) => checkInput?.(input) ?? null,
   } satisfies Evaluator);
 }
 
-function stepAt({ workflow, steps }: State, place: number): CompiledStep {
-  const step = steps[numberOf(place)];
-  if (!step) throw new Error(`${workflow} has no step ${place}`);
+function stepAt({ workflow, steps }: State, stepKey: number): CompiledStep {
+  const step = steps[numberOf(stepKey)];
+  if (!step) throw new Error(`${workflow} has no step ${stepKey}`);
   return step;
 }
 
@@ -65,14 +65,14 @@ function conditionOf(step: CompiledStep, facts: Facts): Evaluated<boolean> {
 
 function inputAt(
   state: State,
-  place: number,
+  stepKey: number,
   planned: number,
   facts: Facts,
 ): Evaluated<Payload | null> {
-  const step = stepAt(state, place);
+  const step = stepAt(state, stepKey);
   if (!step.map) return inputOf(step, planned, facts);
-  if (itemOf(place) === 0) return inputOf(gateOf(step, step.map), 0, facts);
-  const item = state.lists.item(step, step.map, place, facts);
+  if (itemOf(stepKey) === 0) return inputOf(gateOf(step, step.map), 0, facts);
+  const item = state.lists.item(step, step.map, stepKey, facts);
   return item.kind === "failed" ? item : inputOf(step, planned, facts, item);
 }
 
@@ -122,12 +122,12 @@ function itemCount(state: State, no: number, facts: Facts): Evaluated<number> {
 /** The form of names in the contract: 1 to 128 of these characters. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
-function queueAt(state: State, place: number, written: string, facts: Facts): Evaluated<string> {
-  const step = stepAt(state, place);
+function queueAt(state: State, stepKey: number, written: string, facts: Facts): Evaluated<string> {
+  const step = stepAt(state, stepKey);
   const queue = step.map?.queues.get(written);
   if (!step.map || !queue) return { kind: "value", value: written };
   if (queue.kind !== "template") return failed(queue.kind === "broken" ? queue.message : "");
-  const item = state.lists.item(step, step.map, place, facts);
+  const item = state.lists.item(step, step.map, stepKey, facts);
   if (item.kind === "failed") return item;
   const name = renderFor(step, queue.template, facts, item);
   if (name.kind === "failed") return name;
@@ -136,12 +136,12 @@ function queueAt(state: State, place: number, written: string, facts: Facts): Ev
     : failed(`it is ${JSON.stringify(name.value)}, which is no name of a queue`);
 }
 
-function queueProblem(state: State, place: number, facts: Facts): string | null {
-  const { map } = stepAt(state, place);
+function queueProblem(state: State, stepKey: number, facts: Facts): string | null {
+  const { map } = stepAt(state, stepKey);
   // A gate has no item whose queue could be computed.
-  if (!map || itemOf(place) === 0) return null;
+  if (!map || itemOf(stepKey) === 0) return null;
   for (const written of map.queues.keys()) {
-    const queue = queueAt(state, place, written, facts);
+    const queue = queueAt(state, stepKey, written, facts);
     if (queue.kind === "failed") return queue.message;
   }
   return null;
@@ -157,8 +157,8 @@ function timeOf(step: CompiledStep, facts: Facts): Evaluated<EpochMs> {
     : { kind: "value", value: time };
 }
 
-function outputProblem(step: CompiledStep, place: number, output: Payload | null): string | null {
+function outputProblem(step: CompiledStep, stepKey: number, output: Payload | null): string | null {
   // The output schema is for the map's items, not for its gate.
-  if (step.map && itemOf(place) === 0) return null;
+  if (step.map && itemOf(stepKey) === 0) return null;
   return step.output?.(output) ?? null;
 }

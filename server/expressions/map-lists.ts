@@ -11,7 +11,7 @@ export interface MapLists {
   /** The list of the map with this number. */
   list(step: CompiledStep, map: CompiledMap, no: number, facts: Facts): Evaluated<readonly Json[]>;
   /** The item whose task has this place. */
-  item(step: CompiledStep, map: CompiledMap, place: number, facts: Facts): Evaluated<Json>;
+  item(step: CompiledStep, map: CompiledMap, stepKey: number, facts: Facts): Evaluated<Json>;
 }
 
 export function createMapLists(): MapLists {
@@ -33,12 +33,12 @@ export function createMapLists(): MapLists {
   function item(
     step: CompiledStep,
     map: CompiledMap,
-    place: number,
+    stepKey: number,
     facts: Facts,
   ): Evaluated<Json> {
-    const items = list(step, map, numberOf(place), facts);
+    const items = list(step, map, numberOf(stepKey), facts);
     if (items.kind === "failed") return items;
-    const index = itemOf(place) - 1;
+    const index = itemOf(stepKey) - 1;
     const value = items.value[index];
     return value === undefined
       ? failed(`its list has ${items.value.length} items, and this is item ${index}`)

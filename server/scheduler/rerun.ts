@@ -223,19 +223,19 @@ async function reusedSteps(
     const work = laned.plan.steps[no]?.work;
     const planned = work && "strategies" in work ? work.strategies.length : 1;
     const inputs = new Map(
-      step.strategies.flatMap((strategy, place): [number, Payload | null][] => {
+      step.strategies.flatMap((strategy, index): [number, Payload | null][] => {
         if (!leavesEffect(strategy)) return [];
-        const given = strategy.changed ? changed.get(`${was}/${place}`) : undefined;
-        if (given !== undefined) return [[place, given]];
-        return [[place, inputOf(old, was, strategy.planned, facts)]];
+        const given = strategy.changed ? changed.get(`${was}/${index}`) : undefined;
+        if (given !== undefined) return [[index, given]];
+        return [[index, inputOf(old, was, strategy.planned, facts)]];
       }),
     );
     return {
       no,
       as,
-      strategies: step.strategies.map((strategy, place) => ({
+      strategies: step.strategies.map((strategy, index) => ({
         planned: strategy.planned < planned ? strategy.planned : 0,
-        changed: inputs.has(place),
+        changed: inputs.has(index),
         effectStatus: strategy.effectStatus,
       })),
       fence: step.fence,

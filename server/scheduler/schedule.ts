@@ -153,7 +153,7 @@ async function flushAll(
 ): Promise<readonly ItemResult<Scheduled>[]> {
   if (items.length === 0) return [];
   const results = await batches.submit(items);
-  const left = items.filter((_, place) => results[place]?.kind === "again");
+  const left = items.filter((_, index) => results[index]?.kind === "again");
   const more = [...(await flushAll(batches, left).catch(partly))];
   return results.map((result) => (result.kind === "again" ? more.shift() : null) ?? result);
 }
@@ -209,7 +209,7 @@ export async function accept(
   const refused = new Map<string, DroverError>();
   const postponed = new Set<string>();
   const accepting = { options, tx, size, holders, permits, started, refused, postponed };
-  const results = items.map((item, place) => acceptItem(accepting, item, ids[place] ?? ""));
+  const results = items.map((item, index) => acceptItem(accepting, item, ids[index] ?? ""));
   const children = await beginChildren(options, tx, await recordsOf(options, started));
   const { records } = children;
   const runs = [...started.map(({ run }) => run), ...children.runs];
@@ -288,8 +288,8 @@ function runsWithKeys(
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
     refusal === null &&
     (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
-  return items.flatMap((item, place) => {
-    const runId = ids[place] ?? "";
+  return items.flatMap((item, index) => {
+    const runId = ids[index] ?? "";
     const run = begins(item, runId) ? keyedNow(tx, item, runId) : null;
     return run ? [run] : [];
   });
@@ -313,7 +313,7 @@ async function reserve(
 ): Promise<KeyHolders> {
   const wanted = new Map(
     items
-      .map(({ request, reserved }, place) => ({ request, reserved, runId: ids[place] ?? "" }))
+      .map(({ request, reserved }, index) => ({ request, reserved, runId: ids[index] ?? "" }))
       .reverse()
       .flatMap(({ request, reserved, runId }) => {
         const { digest, namespace, keyKeptMs: keepMs = KEY_RETENTION_MS } = request;

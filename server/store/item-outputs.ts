@@ -7,7 +7,7 @@ import { itemOf } from "../core/model/step-key.ts";
 export const OUTPUTS_BYTES_MAX = 256 * 1024;
 
 export interface ItemOutput {
-  readonly place: number;
+  readonly stepKey: number;
   /** null: the output is not JSON. */
   readonly json: string | null;
 }
@@ -16,7 +16,7 @@ export interface ItemOutput {
 export function itemOutputs(found: readonly ItemOutput[], bytes: number): ItemOutputs {
   if (bytes > OUTPUTS_BYTES_MAX) return { kind: "too-large" };
   const json = found.flatMap((one): [number, string][] =>
-    one.json !== null && isJson(one.json) ? [[itemOf(one.place), one.json]] : [],
+    one.json !== null && isJson(one.json) ? [[itemOf(one.stepKey), one.json]] : [],
   );
   return { kind: "all", json: new Map(json) };
 }

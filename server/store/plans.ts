@@ -104,15 +104,15 @@ export function tasksOf(plan: Plan): readonly PlacedTask[] {
  * expression are left out: each item may have another queue.
  */
 function tasksOfMap(no: number, { gate, item }: Extract<PlanWork, { kind: "map" }>): PlacedTask[] {
-  const place = stepKeyOf(no, 1);
+  const stepKey = stepKeyOf(no, 1);
   const { work, verify, compensate } = item;
   const ofItem: PlacedTask[] = [
     ...(work.kind === "task" ? work.strategies : []).map((task, planned) => ({
-      at: taskAt(place, "perform", planned),
+      at: taskAt(stepKey, "perform", planned),
       task,
     })),
-    ...(verify ? [{ at: taskAt(place, "verify", 0), task: verify }] : []),
-    ...(compensate ? [{ at: taskAt(place, "compensate", 0), task: compensate }] : []),
+    ...(verify ? [{ at: taskAt(stepKey, "verify", 0), task: verify }] : []),
+    ...(compensate ? [{ at: taskAt(stepKey, "compensate", 0), task: compensate }] : []),
   ];
   return [
     ...(gate ? [{ at: taskAt(no, "perform", 0), task: gate }] : []),
@@ -128,7 +128,7 @@ export function hasExpression(queue: string): boolean {
 /** `lanes`: an id for each task of `tasksOf`, in its order. */
 export function laneOfPlan(plan: Plan, lanes: readonly number[]): LaneOf {
   const byPlace = new Map(
-    tasksOf(plan).map(({ at, task }, place) => [at, { lane: lanes[place] ?? -1, task }]),
+    tasksOf(plan).map(({ at, task }, index) => [at, { lane: lanes[index] ?? -1, task }]),
   );
   return (step, task, planned) => {
     const found = byPlace.get(taskAt(step, task, planned));
@@ -139,7 +139,7 @@ export function laneOfPlan(plan: Plan, lanes: readonly number[]): LaneOf {
 }
 
 /** Verify and undo are the same for every strategy, and all items of a map are the same. */
-function taskAt(place: number, task: TaskKind, planned: number): string {
-  const which = itemOf(place) > 0 ? "item of " : "";
-  return `${which}${numberOf(place)}/${task}/${task === "perform" ? planned : 0}`;
+function taskAt(stepKey: number, task: TaskKind, planned: number): string {
+  const which = itemOf(stepKey) > 0 ? "item of " : "";
+  return `${which}${numberOf(stepKey)}/${task}/${task === "perform" ? planned : 0}`;
 }

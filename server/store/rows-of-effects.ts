@@ -140,7 +140,7 @@ function overridesOf({ effects }: Pick<Appending, "effects">): readonly Override
   const found = new Map<string, OverrideInsert>();
   for (const effect of effects) {
     if (effect.kind !== "strategy-started" || effect.input === null) continue;
-    const { step, place: strategy, input } = effect;
+    const { step, index: strategy, input } = effect;
     found.set(`${step}/${strategy}`, { step, strategy, input });
   }
   return [...found.values()];

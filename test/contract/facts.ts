@@ -191,10 +191,10 @@ function describeTaskFacts(opened: Opened): void {
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
     const changed = strategy("NONE", { changed: true });
-    const begun = (place: number, text: string | null): Effect => ({
+    const begun = (index: number, text: string | null): Effect => ({
       kind: "strategy-started",
       step: 0,
-      place,
+      index,
       planned: 0,
       input: text === null ? null : json(text),
     });
@@ -231,7 +231,7 @@ function describeTaskFacts(opened: Opened): void {
     const begun = (text: string): Effect => ({
       kind: "strategy-started",
       step: 0,
-      place: 1,
+      index: 1,
       planned: 0,
       input: json(text),
     });

@@ -125,7 +125,7 @@ function effectsByStrategy(
   const placeOf = new Map<number, number>();
   let current = 0;
   for (const effect of world.effects) {
-    if (effect.kind === "strategy-started" && effect.step === no) current = effect.place;
+    if (effect.kind === "strategy-started" && effect.step === no) current = effect.index;
     else if (effect.kind === "strategy-dropped" && effect.step === no) current--;
     else if (effect.kind === "child-began" && effect.step === no)
       placeOf.set(effect.fence, current);

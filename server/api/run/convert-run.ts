@@ -152,11 +152,11 @@ export function stepMessages(detail: RunDetail, plan: Plan, shown: Include): Ste
 export function stepMessageAt(
   detail: RunDetail,
   plan: Plan,
-  place: number,
+  stepKey: number,
   shown: Include,
 ): Step | null {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
-  const planned = planStepAt(plan, place);
+  const planned = planStepAt(plan, stepKey);
   return planned ? stepMessage(planned, { detail, plan, attempts, shown }) : null;
 }
 
@@ -173,10 +173,10 @@ export function itemMessages(
 ): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return [...detail.steps.keys()]
-    .filter((place) => itemOf(place) > 0 && numberOf(place) === map)
+    .filter((stepKey) => itemOf(stepKey) > 0 && numberOf(stepKey) === map)
     .sort((a, b) => a - b)
-    .flatMap((place) => {
-      const planned = planStepAt(plan, place);
+    .flatMap((stepKey) => {
+      const planned = planStepAt(plan, stepKey);
       return planned ? [stepMessage(planned, { detail, plan, attempts, shown, queues })] : [];
     });
 }

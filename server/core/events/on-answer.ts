@@ -90,8 +90,8 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
     case "retry-changed": {
       const step = stepOf(pass, no);
       const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
-      const place = nextStrategyIndex(step);
-      emit(pass, { kind: "strategy-started", step: no, place, planned, input: payload });
+      const index = nextStrategyIndex(step);
+      emit(pass, { kind: "strategy-started", step: no, index, planned, input: payload });
       emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
       if (planStep(pass, no).compensate && strategyToUndo(step) !== null)
         undoStrategy(pass, no, { ...PERMANENT, code: ANSWERED, message: answeredBy(event) });

@@ -34,23 +34,23 @@ interface Found {
   readonly actions: readonly Action[];
 }
 
-export function explainMoving(place: StepSide, moving: Moving): StepWait {
-  const { step, side } = place;
-  return { step: step.no, side, ...found(place, moving), tried: triedOf(place) };
+export function explainMoving(stepSide: StepSide, moving: Moving): StepWait {
+  const { step, side } = stepSide;
+  return { step: step.no, side, ...found(stepSide, moving), tried: triedOf(stepSide) };
 }
 
-function found(place: StepSide, moving: Moving): Found {
+function found(stepSide: StepSide, moving: Moving): Found {
   switch (moving.kind) {
     case "READY":
-      return inQueue(place, moving);
+      return inQueue(stepSide, moving);
     case "LEASED":
-      return withAgent(place, moving);
+      return withAgent(stepSide, moving);
     case "BACKOFF":
-      return backingOff(place, moving);
+      return backingOff(stepSide, moving);
     case "WAITING":
-      return waitingFor(place, moving);
+      return waitingFor(stepSide, moving);
     case "HELD":
-      return held(place, moving);
+      return held(stepSide, moving);
   }
 }
 
@@ -167,44 +167,44 @@ function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
   };
 }
 
-function backingOff(place: StepSide, { task, cause, wakeAt }: Backoff): Found {
+function backingOff(stepSide: StepSide, { task, cause, wakeAt }: Backoff): Found {
   return {
     waitsFor: { kind: cause === "retry" ? "backoff" : cause, task },
-    since: lastOf(place)?.endedAt ?? startedAt(place),
+    since: lastOf(stepSide)?.endedAt ?? startedAt(stepSide),
     next: { what: "make-ready", at: wakeAt },
     actions: [],
   };
 }
 
-function held(place: StepSide, { task }: Held): Found {
-  const { state } = place.seen;
+function held(stepSide: StepSide, { task }: Held): Found {
+  const { state } = stepSide.seen;
   const pausedAt = state.kind === "PAUSED" ? state.since : 0;
   return {
     waitsFor: { kind: "resume", task },
-    since: Math.max(pausedAt, lastOf(place)?.endedAt ?? startedAt(place)),
+    since: Math.max(pausedAt, lastOf(stepSide)?.endedAt ?? startedAt(stepSide)),
     next: null,
     actions: [{ kind: "resume" }],
   };
 }
 
-function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
-  const { planned, step, seen } = place;
+function waitingFor(stepSide: StepSide, { on, wakeAt }: Waiting): Found {
+  const { planned, step, seen } = stepSide;
   const { no } = step;
   const { work } = planned;
   if (on === "callback") {
-    const last = lastOf(place);
+    const last = lastOf(stepSide);
     return {
       waitsFor: { kind: "callback", agentId: last?.agentId ?? null },
-      since: last?.endedAt ?? startedAt(place),
+      since: last?.endedAt ?? startedAt(stepSide),
       next: { what: "count-as-unknown", at: wakeAt },
       actions: [{ kind: "complete-deferred", step: no }],
     };
   }
-  if (on === "items") return { ...onItems(place), next: { what: "check-again", at: wakeAt } };
+  if (on === "items") return { ...onItems(stepSide), next: { what: "check-again", at: wakeAt } };
   if (on === "child" || on === "child-end")
     return {
       waitsFor: { kind: "child", step: no, fence: step.fence, stopping: on === "child-end" },
-      since: lastOf(place)?.endedAt ?? startedAt(place),
+      since: lastOf(stepSide)?.endedAt ?? startedAt(stepSide),
       next: { what: "stop-child", at: wakeAt },
       actions: [],
     };
@@ -239,7 +239,8 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
     default:
       return {
         waitsFor: { kind: "timer" },
-        since: work.kind === "wait" && work.forMs !== null ? wakeAt - work.forMs : startedAt(place),
+        since:
+          work.kind === "wait" && work.forMs !== null ? wakeAt - work.forMs : startedAt(stepSide),
         next: { what: "succeed", at: wakeAt },
         actions: [],
       };
@@ -261,8 +262,8 @@ export function onItems({ planned, step, seen }: StepSide): Found {
   return { waitsFor, since: createdAt, next: null, actions: [] };
 }
 
-export function triedOf(place: StepSide): Tried | null {
-  const { planned, step } = place;
+export function triedOf(stepSide: StepSide): Tried | null {
+  const { planned, step } = stepSide;
   if (planned.work.kind !== "task" && planned.work.kind !== "run") return null;
   return {
     attempts: step.attempt,
@@ -271,7 +272,7 @@ export function triedOf(place: StepSide): Tried | null {
     verifies: step.verifies,
     strategy: plannedOf(step),
     strategies: planned.work.strategies.length,
-    last: lastOf(place),
+    last: lastOf(stepSide),
   };
 }
 

@@ -66,11 +66,11 @@ const ITEMS_EXPLAINED = 10;
  * person or an agent come first.
  */
 function explainItems(plan: Plan, seen: SeenRun): readonly StepWait[] {
-  const items = [...seen.steps.keys()].filter((place) => itemOf(place) > 0);
+  const items = [...seen.steps.keys()].filter((stepKey) => itemOf(stepKey) > 0);
   return [...Map.groupBy(items, numberOf).values()].flatMap((places) =>
     places
-      .flatMap((place) => {
-        const planned = planStepAt(plan, place);
+      .flatMap((stepKey) => {
+        const planned = planStepAt(plan, stepKey);
         return planned ? (explainStep(plan, planned, seen) ?? []) : [];
       })
       .sort((a, b) => rank(a) - rank(b) || at(a) - at(b))
@@ -171,38 +171,38 @@ function explainStep(plan: Plan, planned: PlanStep, seen: SeenRun): StepWait | n
   return explainForward(plan, { planned, step, seen, side: "forward" });
 }
 
-function explainUndo(plan: Plan, place: StepSide): StepWait {
-  const { step, seen } = place;
-  if (isMoving(step.undo)) return explainMoving(place, step.undo);
-  if (step.undo.kind === "FAILED") return explainAsking(plan, place);
-  if (step.undo.kind === "MAPPING") return waitingOnItems(place);
+function explainUndo(plan: Plan, stepSide: StepSide): StepWait {
+  const { step, seen } = stepSide;
+  if (isMoving(step.undo)) return explainMoving(stepSide, step.undo);
+  if (step.undo.kind === "FAILED") return explainAsking(plan, stepSide);
+  if (step.undo.kind === "MAPPING") return waitingOnItems(stepSide);
   const left = plan.steps.filter(({ no }) => {
     const undo = seen.steps.get(no)?.undo;
     return undo !== undefined && isUndoLeft(undo) && reaches(plan, step.no, new Set([no]));
   });
   const steps = left.map(({ no }) => no);
-  return waiting(place, { kind: "steps", steps }, forwardEndedAt(seen));
+  return waiting(stepSide, { kind: "steps", steps }, forwardEndedAt(seen));
 }
 
-function explainForward(plan: Plan, place: StepSide): StepWait | null {
-  const { planned, step, seen } = place;
+function explainForward(plan: Plan, stepSide: StepSide): StepWait | null {
+  const { planned, step, seen } = stepSide;
   const { forward } = step;
-  if (isMoving(forward)) return explainMoving(place, forward);
-  if (forward.kind === "ESCALATED") return explainAsking(plan, place);
-  if (forward.kind === "MAPPING") return waitingOnItems(place);
+  if (isMoving(forward)) return explainMoving(stepSide, forward);
+  if (forward.kind === "ESCALATED") return explainAsking(plan, stepSide);
+  if (forward.kind === "MAPPING") return waitingOnItems(stepSide);
   if (publicStep(step, seen.state, planned.always).state !== "BLOCKED") return null;
   if (planned.always && stageOf(seen.state) !== "FINISHING")
-    return waiting(place, { kind: "end-of-run" }, seen.createdAt);
+    return waiting(stepSide, { kind: "end-of-run" }, seen.createdAt);
   const steps = planned.needs.filter((no) => {
     const need = seen.steps.get(no);
     return need === undefined || !isFinal(need.forward);
   });
-  return waiting(place, { kind: "steps", steps }, seen.createdAt);
+  return waiting(stepSide, { kind: "steps", steps }, seen.createdAt);
 }
 
-function waitingOnItems(place: StepSide): StepWait {
-  const { step, side } = place;
-  return { step: step.no, side, ...onItems(place), tried: null };
+function waitingOnItems(stepSide: StepSide): StepWait {
+  const { step, side } = stepSide;
+  return { step: step.no, side, ...onItems(stepSide), tried: null };
 }
 
 function waiting({ step, side }: StepSide, waitsFor: WaitsFor, since: EpochMs): StepWait {
@@ -210,8 +210,8 @@ function waiting({ step, side }: StepSide, waitsFor: WaitsFor, since: EpochMs): 
 }
 
 /** The step waits for a person. */
-function explainAsking(plan: Plan, place: StepSide): StepWait {
-  const { step, side, seen } = place;
+function explainAsking(plan: Plan, stepSide: StepSide): StepWait {
+  const { step, side, seen } = stepSide;
   const asked = seen.escalations.findLast(
     (one) => one.step === step.no && one.reason !== "doubled" && one.closedAt === null,
   );
@@ -222,8 +222,8 @@ function explainAsking(plan: Plan, place: StepSide): StepWait {
     side,
     waitsFor: { kind: "person", escalation, reason, message },
     since: openedAt,
-    next: afterDeadline(place, asked),
-    tried: triedOf(place),
+    next: afterDeadline(stepSide, asked),
+    tried: triedOf(stepSide),
     actions: answerAction(plan, seen, asked),
   };
 }

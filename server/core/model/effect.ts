@@ -177,7 +177,7 @@ export type Effect =
       readonly kind: "strategy-started";
       readonly step: number;
       /** Its index in the list. A strategy there, in which nothing was done, is replaced. */
-      readonly place: number;
+      readonly index: number;
       readonly planned: number;
       /** The whole input that a person gave instead; null: as planned. */
       readonly input: Payload | null;

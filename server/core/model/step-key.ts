@@ -13,11 +13,11 @@ export function stepKeyOf(no: number, item: number): number {
 }
 
 /** The number of the step in its plan. */
-export function numberOf(place: number): number {
-  return place % NUMBERS;
+export function numberOf(stepKey: number): number {
+  return stepKey % NUMBERS;
 }
 
 /** The number of an item of a map, from 1; 0: the step itself. */
-export function itemOf(place: number): number {
-  return Math.floor(place / NUMBERS);
+export function itemOf(stepKey: number): number {
+  return Math.floor(stepKey / NUMBERS);
 }

@@ -65,11 +65,11 @@ export interface EncodedPage {
 export function encodePage(page: Page, before: EncodedPage | null = null): EncodedPage {
   const lines = new Map<number, string>();
   let steps = "";
-  for (const [place, step] of page.steps) {
-    const same = before?.page.steps.get(place) === step ? before.lines.get(place) : undefined;
+  for (const [stepKey, step] of page.steps) {
+    const same = before?.page.steps.get(stepKey) === step ? before.lines.get(stepKey) : undefined;
     const line = same ?? encodeStep(step);
-    lines.set(place, line);
-    steps = steps === "" ? `\n"${place}":${line}` : `\n"${place}":${line},${steps}`;
+    lines.set(stepKey, line);
+    steps = steps === "" ? `\n"${stepKey}":${line}` : `\n"${stepKey}":${line},${steps}`;
   }
   const { no, head } = page;
   const of = head === null ? "" : `,"of":${encodeOf(head)}`;
@@ -86,9 +86,9 @@ export function decodePage(text: string): EncodedPage {
   const lines = new Map<number, string>();
   // The last line closes the page.
   for (let at = rest.length - 2; at >= 0; at--) {
-    const [place, line] = stepLine(rest[at] ?? "");
-    lines.set(place, line);
-    steps.set(place, decodeStep(place, JSON.parse(line)));
+    const [stepKey, line] = stepLine(rest[at] ?? "");
+    lines.set(stepKey, line);
+    steps.set(stepKey, decodeStep(stepKey, JSON.parse(line)));
   }
   const head = raw.h === undefined ? null : { ...decodeOf(raw.of), ...decodeHead(raw.h) };
   return { page: { no: raw.n, head, steps }, text, lines };

@@ -404,12 +404,12 @@ export function totalOf(given: Partial<Timeouts>): number {
 }
 
 /** The plan of a step, or of an item of a map. The id of an item contains its index. */
-export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
-  const step = plan.steps[numberOf(place)];
-  const item = itemOf(place);
+export function planStepAt(plan: Plan, stepKey: number): PlanStep | undefined {
+  const step = plan.steps[numberOf(stepKey)];
+  const item = itemOf(stepKey);
   if (!step || item === 0) return step;
   if (step.work.kind !== "map") return undefined;
-  return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
+  return { ...step.work.item, no: stepKey, id: `${step.id}[${item - 1}]` };
 }
 
 /** The task of a step, of the `planned` strategy. The task of a map itself is its gate. */
@@ -430,8 +430,8 @@ function performed(work: PlanWork, planned: number): PlanTask | null {
 }
 
 /** The id of a step or an item, for a person; null: the run as a whole. */
-export function nameAt(plan: Plan, place: number | null): string {
-  return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
+export function nameAt(plan: Plan, stepKey: number | null): string {
+  return stepKey === null ? "" : (planStepAt(plan, stepKey)?.id ?? "");
 }
 
 /**

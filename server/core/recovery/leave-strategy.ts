@@ -63,8 +63,8 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
 
 /** Begins another strategy of the step, with its own retries, key and effect. */
 export function beginNext(pass: Pass, no: number, planned: number): void {
-  const place = nextStrategyIndex(stepOf(pass, no));
-  emit(pass, { kind: "strategy-started", step: no, place, planned, input: null });
+  const index = nextStrategyIndex(stepOf(pass, no));
+  emit(pass, { kind: "strategy-started", step: no, index, planned, input: null });
   beginStrategy(pass, no, planned);
 }
 

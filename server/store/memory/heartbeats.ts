@@ -62,15 +62,15 @@ function forgottenLeases(
 
 function storeTask(writing: Writing, session: string, report: HeartbeatReport): HeartbeatAnswer {
   const { tables, now } = writing;
-  const { runId, step: place } = report;
-  const row = tables.page.get(pageKey(runId, pageNoOf(place)));
-  const was = row?.page.steps.get(place);
+  const { runId, step: stepKey } = report;
+  const row = tables.page.get(pageKey(runId, pageNoOf(stepKey)));
+  const was = row?.page.steps.get(stepKey);
   const applied = was ? applyHeartbeat(was, session, report, now) : null;
   if (!row || !applied) return { kind: "lease-lost" };
   putPayloads(tables, runId, applied.payloads);
   if (applied.step !== was) {
     const { page } = row;
-    putPage(writing, row, { ...page, steps: new Map(page.steps).set(place, applied.step) });
+    putPage(writing, row, { ...page, steps: new Map(page.steps).set(stepKey, applied.step) });
   }
   return applied.answer;
 }

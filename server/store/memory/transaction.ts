@@ -403,16 +403,20 @@ function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
 export function grant(writing: Writing, wanted: Grant): Granted {
   const { tables, now } = writing;
   const { secret, session, agentId, pollSeq } = wanted;
-  const { runId, partition, step: place, fence, lane } = wanted.ready;
-  const page = expectPage(tables, runId, pageNoOf(place));
-  const was = page.steps.get(place);
+  const { runId, partition, step: stepKey, fence, lane } = wanted.ready;
+  const page = expectPage(tables, runId, pageNoOf(stepKey));
+  const was = page.steps.get(stepKey);
   const ready = was && movingSide(was.step)?.state;
   if (!was || ready?.kind !== "READY" || ready.fence !== fence)
-    throw new Error(`step ${place} of ${runId} is not ready with fence ${fence}`);
+    throw new Error(`step ${stepKey} of ${runId} is not ready with fence ${fence}`);
   const next = handOut(was, { secret, session, agentId, pollSeq, lane }, now);
   const lease = movingSide(next.step)?.state;
-  if (lease?.kind !== "LEASED") throw new Error(`step ${place} was handed out and has no lease`);
-  putPage(writing, { runId, partition }, { ...page, steps: new Map(page.steps).set(place, next) });
+  if (lease?.kind !== "LEASED") throw new Error(`step ${stepKey} was handed out and has no lease`);
+  putPage(
+    writing,
+    { runId, partition },
+    { ...page, steps: new Map(page.steps).set(stepKey, next) },
+  );
   return { ...wanted, grantedAt: now, attemptBy: lease.attemptBy };
 }
 
@@ -445,7 +449,7 @@ function outputsOf(tables: Tables, { runId, map }: MapRef): readonly ItemOutput[
     })
     .flatMap((of) => {
       const output = outputOf(tables, runId, of);
-      return output?.kind === "json" ? [{ place: of.step.no, json: output.json }] : [];
+      return output?.kind === "json" ? [{ stepKey: of.step.no, json: output.json }] : [];
     });
 }
 

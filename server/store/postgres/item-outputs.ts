@@ -24,7 +24,7 @@ export async function loadItemOutputs(
 }
 
 interface Result {
-  readonly place: number;
+  readonly stepKey: number;
   readonly ended: PageAttempt;
 }
 
@@ -36,14 +36,14 @@ async function outputsOf(query: Query, ref: MapRef): Promise<ItemOutputs | null>
     .flatMap(({ state }) => [...decodePage(state).page.steps.values()])
     .filter(({ step }) => step.forward.kind === "SUCCEEDED");
   const results = await resultsOf(query, runId, items);
-  const inline = results.flatMap(({ place, ended: { outcome } }): readonly ItemOutput[] =>
+  const inline = results.flatMap(({ stepKey, ended: { outcome } }): readonly ItemOutput[] =>
     outcome.kind === "success" && outcome.output?.kind === "json"
-      ? [{ place, json: outcome.output.json }]
+      ? [{ stepKey, json: outcome.output.json }]
       : [],
   );
-  const keys = results.flatMap(({ place, ended }): readonly PayloadKey[] =>
+  const keys = results.flatMap(({ stepKey, ended }): readonly PayloadKey[] =>
     ended.outcome.kind === "success" && ended.outcome.output?.kind === "row"
-      ? [payloadKeyOf(place, ended, "output")]
+      ? [payloadKeyOf(stepKey, ended, "output")]
       : [],
   );
   const inlineBytes = inline.reduce((sum, { json }) => sum + Buffer.byteLength(json ?? ""), 0);
@@ -57,9 +57,9 @@ async function outputsOf(query: Query, ref: MapRef): Promise<ItemOutputs | null>
   );
   const apart = rows.flatMap(({ key }): readonly ItemOutput[] => {
     const payload = payloads.get(rowName(runId, key));
-    return payload?.kind === "json" ? [{ place: key.step, json: payload.json }] : [];
+    return payload?.kind === "json" ? [{ stepKey: key.step, json: payload.json }] : [];
   });
-  const all = [...inline, ...apart].sort((a, b) => a.place - b.place);
+  const all = [...inline, ...apart].sort((a, b) => a.stepKey - b.stepKey);
   return itemOutputs(all, bytes);
 }
 
@@ -74,7 +74,7 @@ async function resultsOf(
   );
   return items.flatMap((of) => {
     const ended = resultOf(of, attempts(runId, of));
-    return ended ? [{ place: of.step.no, ended }] : [];
+    return ended ? [{ stepKey: of.step.no, ended }] : [];
   });
 }
 

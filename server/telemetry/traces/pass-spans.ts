@@ -259,9 +259,9 @@ function hasNoWaitSpan({ on }: Waiting): boolean {
 }
 
 /** The begin of a wait, if its due time shows it; null: unknown. */
-function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): EpochMs | null {
-  const step = plan.steps[numberOf(place)];
-  const work = step?.work.kind === "map" && itemOf(place) > 0 ? step.work.item.work : step?.work;
+function waitBegan(plan: Plan, stepKey: number, { on, wakeAt }: Waiting): EpochMs | null {
+  const step = plan.steps[numberOf(stepKey)];
+  const work = step?.work.kind === "map" && itemOf(stepKey) > 0 ? step.work.item.work : step?.work;
   if (!step || !work) return null;
   if (on === "callback") return wakeAt - step.timeouts.callbackMs;
   if (work.kind === "signal" || work.kind === "approval") return wakeAt - work.withinMs;

@@ -92,14 +92,14 @@ export function rootLink({ run, trace }: Traced): SpanLink {
 }
 
 /** The items of a map have one name: the item's index is an attribute. */
-export function stepName({ plan }: Traced, place: number): string {
-  return nameAt(plan, numberOf(place));
+export function stepName({ plan }: Traced, stepKey: number): string {
+  return nameAt(plan, numberOf(stepKey));
 }
 
-export function stepAttributes(traced: Traced, place: number) {
-  const item = itemOf(place);
+export function stepAttributes(traced: Traced, stepKey: number) {
+  const item = itemOf(stepKey);
   return {
-    "drover.step.id": stepName(traced, place),
+    "drover.step.id": stepName(traced, stepKey),
     "drover.step.item": item === 0 ? null : item - 1,
   } as const;
 }

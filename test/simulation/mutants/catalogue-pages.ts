@@ -41,14 +41,14 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "heartbeat writes back an old page",
     file: "store/memory/heartbeats.ts",
-    find: "const row = tables.page.get(pageKey(runId, pageNoOf(place)));",
+    find: "const row = tables.page.get(pageKey(runId, pageNoOf(stepKey)));",
     replace: `const all = ((globalThis as any).pagesHeard ??= new WeakMap());
   if (!all.has(tables)) all.set(tables, new Map());
-  const stored = tables.page.get(pageKey(runId, pageNoOf(place)));
-  const read = all.get(tables).get(pageKey(runId, pageNoOf(place)));
+  const stored = tables.page.get(pageKey(runId, pageNoOf(stepKey)));
+  const read = all.get(tables).get(pageKey(runId, pageNoOf(stepKey)));
   const isFresh = read && Math.abs(now - read.at) < 1_000;
   const row = isFresh ? read.stored : stored;
-  if (!isFresh) all.get(tables).set(pageKey(runId, pageNoOf(place)), { at: now, stored });`,
+  if (!isFresh) all.get(tables).set(pageKey(runId, pageNoOf(stepKey)), { at: now, stored });`,
     why: "a step that was done is with its agent again, since another one beats",
   },
   {

@@ -215,7 +215,7 @@ describe("about a step forward", () => {
     expect(world.effects).toContainEqual({
       kind: "strategy-started",
       step: 1,
-      place: 1,
+      index: 1,
       planned: 0,
       input: { kind: "json", json: '{"seats":1}' },
     });

@@ -89,8 +89,8 @@ describe("a person who changes the input of a fallback that never ran", () => {
     ]);
     const begun = world.effects.filter((effect) => effect.kind === "strategy-started");
     expect(begun).toMatchObject([
-      { place: 1, input: null },
-      { place: 1, input: { json: '{"changed":true}' } },
+      { index: 1, input: null },
+      { index: 1, input: { json: '{"changed":true}' } },
     ]);
   });
 });
