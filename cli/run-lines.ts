@@ -49,7 +49,7 @@ function differs(old: Step, step: Step): boolean {
     old.approvals !== step.approvals ||
     old.agentId !== step.agentId ||
     old.items?.open !== step.items?.open ||
-    old.items?.begun !== step.items?.begun
+    old.items?.started !== step.items?.started
   );
 }
 

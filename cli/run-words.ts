@@ -116,7 +116,7 @@ export function mannerWords(step: Step): readonly string[] {
 function itemWords({ items }: Step): string {
   if (!items) return "";
   const failed = items.failed > 0 ? `, ${items.failed} failed` : "";
-  return `${items.begun - items.open} of ${items.total} items ended${failed}`;
+  return `${items.started - items.open} of ${items.total} items ended${failed}`;
 }
 
 /** The child run is always named: what it did is recorded in its own run. */

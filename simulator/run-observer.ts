@@ -170,7 +170,7 @@ function see(state: State, step: Step): void {
 }
 
 async function seeItems(state: State, { id: stepId, items }: Step): Promise<void> {
-  if (!items || items.begun === 0) return;
+  if (!items || items.started === 0) return;
   const { server, runId } = state.options;
   const asked = { run: refOf(runId), stepId, pageSize: ITEMS_MAX };
   const answer = await server.call(SchedulerService.method.listItems, asked);

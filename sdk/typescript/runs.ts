@@ -88,7 +88,7 @@ export interface Step {
 
 export interface ItemCounts {
   readonly total: number;
-  readonly begun: number;
+  readonly started: number;
   /** Items that have started and not ended. */
   readonly open: number;
   readonly succeeded: number;
@@ -176,8 +176,8 @@ export function readStep(step: wire.Step): Step {
   });
 }
 
-function readItems({ total, begun, open, succeeded, failed, skipped }: wire.ItemCounts) {
-  return Object.freeze({ total, begun, open, succeeded, failed, skipped });
+function readItems({ total, started, open, succeeded, failed, skipped }: wire.ItemCounts) {
+  return Object.freeze({ total, started, open, succeeded, failed, skipped });
 }
 
 export function readFailure(failure: wire.Failure | undefined): Failure | null {

@@ -185,8 +185,8 @@ function evolveMap(step: Step, effect: MapEffect): Step {
     case "items-started": {
       const { count } = effect;
       return changeItems(step, (items) => {
-        const last = items.begun + count;
-        return { ...items, begun: last, open: items.open + count, undoFrom: last };
+        const last = items.started + count;
+        return { ...items, started: last, open: items.open + count, undoFrom: last };
       });
     }
     case "items-due": {
@@ -206,7 +206,7 @@ function evolveMap(step: Step, effect: MapEffect): Step {
 function itemsOf(total: number): Items {
   return {
     total,
-    begun: 0,
+    started: 0,
     open: 0,
     succeeded: 0,
     failed: 0,

@@ -346,7 +346,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
   if (!items) return own.length > 0 ? [`${own.length} items of a map that has not started`] : [];
   const counted = itemCounters(own);
   const names = [
-    ...(["begun", "open", "succeeded", "failed", "skipped"] as const),
+    ...(["started", "open", "succeeded", "failed", "skipped"] as const),
     ...(["undosMoving", "undosLeft"] as const),
   ];
   const broken = names
@@ -358,7 +358,8 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
     broken.push("MAPPING, and none of its items is under way");
   if (undo.kind === "MAPPING" && state.kind === "COMPENSATING" && items.undosLeft === 0)
     broken.push("undo is MAPPING, and none of its items is left to undo");
-  if (items.begun > items.total) broken.push(`${items.begun} of ${items.total} items have started`);
+  if (items.started > items.total)
+    broken.push(`${items.started} of ${items.total} items have started`);
   return broken;
 }
 
@@ -366,7 +367,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
 function itemCounters(own: readonly Step[]): Omit<Items, "total" | "undoFrom"> {
   const count = (of: (item: Step) => boolean): number => own.filter(of).length;
   return {
-    begun: own.length,
+    started: own.length,
     open: count((item) => !isFinal(item.forward)),
     succeeded: count((item) => item.forward.kind === "SUCCEEDED"),
     failed: count((item) => item.forward.kind === "FAILED"),

@@ -72,7 +72,7 @@ export function isAtGate(pass: Pass, no: number): boolean {
   const { work } = planStep(pass, no);
   if (work.kind !== "map" || !work.gate || !startsForward(pass.view.run.state)) return false;
   const { items } = stepOf(pass, no);
-  return items !== null && items.begun < items.total && !isFailed(items, work);
+  return items !== null && items.started < items.total && !isFailed(items, work);
 }
 
 /** The pass that ends a map, or undoes its next items. Everything that it needs is loaded. */
@@ -88,14 +88,14 @@ function goOn(pass: Pass, no: number, work: MapPlan): void {
   const before = itemsOf(pass, no);
   if (!isFailed(before, work)) {
     const size = waveOf(pass, no, work);
-    const ofWave = before.begun % size;
-    const left = before.begun > 0 && ofWave === 0 ? 0 : size - ofWave;
+    const ofWave = before.started % size;
+    const left = before.started > 0 && ofWave === 0 ? 0 : size - ofWave;
     beginItems(pass, no, Math.min(work.concurrency - before.open, left));
   }
   const { now } = pass.occasion;
   const items = itemsOf(pass, no);
   if (items.open > 0) return;
-  if (isFailed(items, work) || items.begun === items.total)
+  if (isFailed(items, work) || items.started === items.total)
     emit(pass, { kind: "items-due", step: no, side: "forward", wakeAt: now });
   else if (work.waves && work.waves.pauseMs > 0)
     emit(pass, {
@@ -109,11 +109,11 @@ function goOn(pass: Pass, no: number, work: MapPlan): void {
 }
 
 function beginItems(pass: Pass, no: number, most: number): void {
-  const { begun, total } = itemsOf(pass, no);
-  const count = Math.min(most, total - begun);
+  const { started, total } = itemsOf(pass, no);
+  const count = Math.min(most, total - started);
   if (count <= 0) return;
   emit(pass, { kind: "items-started", step: no, count });
-  for (let item = begun + 1; item <= begun + count; item++)
+  for (let item = started + 1; item <= started + count; item++)
     beginStrategy(pass, stepKeyOf(no, item), 0);
 }
 

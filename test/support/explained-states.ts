@@ -253,7 +253,7 @@ const whileRunning = rows("RUNNING", "forward", [
   ["WAITING", "a", world({ a: child }), { kind: "child", stopping: false }, "stop-child"],
   ["WAITING", "a", world({ a: child }, late), { kind: "child", stopping: true }, "stop-child"],
   ["ESCALATED", "a", world({ a: asking, b: {} }, fails), ASKED, null, "answer"],
-  ["MAPPING", "a", world({ a: MAP }), { kind: "items", total: 3, begun: 2, open: 2 }, null],
+  ["MAPPING", "a", world({ a: MAP }), { kind: "items", total: 3, started: 2, open: 2 }, null],
   ["READY", "a[1]", world({ a: MAP }), TO_POLL, "alarm", POLL],
   ["WAITING", "a", world({ a: { ...MAP, over: "0" } }), { kind: "items" }, "check-again"],
   ["WAITING", "a", world({ a: WAVES }, firstItem), { kind: "timer" }, "next-wave"],
@@ -294,8 +294,8 @@ const whileUndoing = [
     ["LEASED", "a", undoing([], claimed), { ...WORKING, task: "compensate" }, "check-lease"],
     ["BACKOFF", "a", undoing([], busy), { kind: "backoff", task: "compensate" }, "make-ready"],
     ["FAILED", "a", undoing([], fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
-    ["WAITING", "a", undoingMap(), { kind: "items", begun: 2 }, "check-again"],
-    ["MAPPING", "a", undoingMap(fireMap), { kind: "items", begun: 2 }, null],
+    ["WAITING", "a", undoingMap(), { kind: "items", started: 2 }, "check-again"],
+    ["MAPPING", "a", undoingMap(fireMap), { kind: "items", started: 2 }, null],
   ]),
 ];
 

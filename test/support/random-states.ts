@@ -138,7 +138,7 @@ const results = fc.record({
 
 const items = fc.record({
   total: fc.nat({ max: 10_000 }),
-  begun: COUNT,
+  started: COUNT,
   open: COUNT,
   succeeded: COUNT,
   failed: COUNT,

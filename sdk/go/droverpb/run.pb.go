@@ -1437,7 +1437,7 @@ type ItemCounts struct {
 	// Number of items.
 	Total uint32 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Number of items that have started, in the order of the list.
-	Begun uint32 `protobuf:"varint,2,opt,name=begun,proto3" json:"begun,omitempty"`
+	Started uint32 `protobuf:"varint,2,opt,name=started,proto3" json:"started,omitempty"`
 	// Number of started items that have not ended.
 	Open uint32 `protobuf:"varint,3,opt,name=open,proto3" json:"open,omitempty"`
 	// Number of items that succeeded.
@@ -1489,9 +1489,9 @@ func (x *ItemCounts) GetTotal() uint32 {
 	return 0
 }
 
-func (x *ItemCounts) GetBegun() uint32 {
+func (x *ItemCounts) GetStarted() uint32 {
 	if x != nil {
-		return x.Begun
+		return x.Started
 	}
 	return 0
 }
@@ -2604,11 +2604,11 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\vsignal_name\x18\x16 \x01(\tR\n" +
 	"signalName\x12+\n" +
 	"\x05items\x18\x17 \x01(\v2\x15.drover.v1.ItemCountsR\x05items\x12=\n" +
-	"\fsuspect_time\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspectTime\"\xbb\x01\n" +
+	"\fsuspect_time\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspectTime\"\xbf\x01\n" +
 	"\n" +
 	"ItemCounts\x12\x14\n" +
-	"\x05total\x18\x01 \x01(\rR\x05total\x12\x14\n" +
-	"\x05begun\x18\x02 \x01(\rR\x05begun\x12\x12\n" +
+	"\x05total\x18\x01 \x01(\rR\x05total\x12\x18\n" +
+	"\astarted\x18\x02 \x01(\rR\astarted\x12\x12\n" +
 	"\x04open\x18\x03 \x01(\rR\x04open\x12\x1c\n" +
 	"\tsucceeded\x18\x04 \x01(\rR\tsucceeded\x12\x16\n" +
 	"\x06failed\x18\x05 \x01(\rR\x06failed\x12\x18\n" +

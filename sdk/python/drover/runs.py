@@ -124,7 +124,7 @@ class ItemCounts:
     """Progress of the items of a map."""
 
     total: int
-    begun: int
+    started: int
     open: int
     """Items that have started and not ended."""
     succeeded: int

@@ -251,14 +251,14 @@ function waitingFor(stepSide: StepSide, { on, wakeAt }: Waiting): Found {
 export function onItems({ planned, step, seen }: StepSide): Found {
   const { items } = step;
   if (!items) throw new Error(`"${planned.id}" is a map that has not started`);
-  const { total, begun, open, failed } = items;
+  const { total, started, open, failed } = items;
   const { state, createdAt } = seen;
   // The map begins no more items: the run gets its stop reason when it is resumed.
   if (state.kind === "PAUSED" && open === 0) {
     const waitsFor = { kind: "resume", task: null } as const;
     return { waitsFor, since: state.since, next: null, actions: [{ kind: "resume" }] };
   }
-  const waitsFor = { kind: "items", total, begun, open, failed } as const;
+  const waitsFor = { kind: "items", total, started, open, failed } as const;
   return { waitsFor, since: createdAt, next: null, actions: [] };
 }
 

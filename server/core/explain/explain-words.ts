@@ -169,11 +169,11 @@ function workWords(
 
 function itemWords(
   { name, isUndo }: Subject,
-  { total, begun, open, failed }: Extract<WaitsFor, { kind: "items" }>,
+  { total, started, open, failed }: Extract<WaitsFor, { kind: "items" }>,
 ): string {
   const bad = failed === 0 ? "" : `, ${failed} of them failed`;
   const under = isUndo ? "" : `; ${open} are under way`;
-  return `${name} waits for its items: ${begun - open} of ${total} have ended${bad}${under}`;
+  return `${name} waits for its items: ${started - open} of ${total} have ended${bad}${under}`;
 }
 
 const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({

@@ -169,7 +169,7 @@ export type WaitsFor =
       readonly need: number;
     }
   /** Counts of the items of a map: all, started, not ended, failed. */
-  | ({ readonly kind: "items" } & Pick<Items, "total" | "begun" | "open" | "failed">)
+  | ({ readonly kind: "items" } & Pick<Items, "total" | "started" | "open" | "failed">)
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
   /** A child run, started under this fence; `stopping`: it was sent a cancel. */

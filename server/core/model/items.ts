@@ -4,7 +4,7 @@ import type { PlanWork, Share } from "../plan/plan.ts";
 /** Progress of a map. The items that have started are numbered from 1. */
 export interface Items {
   readonly total: number;
-  readonly begun: number;
+  readonly started: number;
   /** Started, and not ended. */
   readonly open: number;
   readonly succeeded: number;

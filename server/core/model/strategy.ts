@@ -92,7 +92,7 @@ interface EffectRef {
   /**
    * Set for a started map: the key is that of its gate, which has a new key after each wave.
    */
-  readonly items: Pick<Items, "begun"> | null;
+  readonly items: Pick<Items, "started"> | null;
 }
 
 /**
@@ -102,10 +102,10 @@ interface EffectRef {
  * it.
  */
 export function effectKey({ run, stepId, strategy, items }: EffectRef): string {
-  return `${run}/${stepId}/${items ? gateWay(items.begun, strategy) : strategy}`;
+  return `${run}/${stepId}/${items ? gateWay(items.started, strategy) : strategy}`;
 }
 
 /** A person may have given the gate another input, which is another strategy. */
-function gateWay(begun: number, strategy: number): string {
-  return strategy === 0 ? `after-${begun}` : `after-${begun}.${strategy}`;
+function gateWay(started: number, strategy: number): string {
+  return strategy === 0 ? `after-${started}` : `after-${started}.${strategy}`;
 }

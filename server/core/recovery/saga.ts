@@ -255,7 +255,7 @@ function planUndos(pass: Pass): void {
  * have.
  */
 export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean {
-  if (work.kind === "map") return work.item.compensate !== null && (step.items?.begun ?? 0) > 0;
+  if (work.kind === "map") return work.item.compensate !== null && (step.items?.started ?? 0) > 0;
   return compensate !== null && strategyToUndo(step) !== null;
 }
 

@@ -26,7 +26,7 @@ test(
 
     // Three waves, and the gate stays shut.
     expect(runs.get("release-3")?.run.state).toBe("COMPENSATED");
-    expect(itemsOf("release-3")).toMatchObject({ begun: 30 });
+    expect(itemsOf("release-3")).toMatchObject({ started: 30 });
     const touched = up.filter((server) => waveOf(server) <= 3);
     expect(serversThat(facts, "release-3", "installed")).toEqual(touched);
     expect(serversThat(facts, "release-3", "restored")).toEqual(touched);

@@ -324,7 +324,7 @@ describe("show", () => {
   });
 
   test("names its warnings, and the command that lists the items of a map", async () => {
-    const items = { total: 3, begun: 3, open: 0, succeeded: 2, failed: 1 };
+    const items = { total: 3, started: 3, open: 0, succeeded: 2, failed: 1 };
     const map = { id: "deploy", kind: StepKind.MAP, state: StepState.SUCCEEDED, items };
     const end = create(GetRunResponseSchema, {
       run: { runId: "r4", workflow: "roll-out", state: RunState.COMPLETED, warnings: 1 },

@@ -94,7 +94,7 @@ function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> 
   const row = run.run.steps.find((one) => one.no === no);
   // A gate is another one after each wave.
   const begun = row?.strategies.length ?? 1;
-  const strategies = row?.items ? row.items.begun + begun - 1 : begun;
+  const strategies = row?.items ? row.items.started + begun - 1 : begun;
   const seen = facts.seen
     .filter(
       ({ task: { token } }) =>

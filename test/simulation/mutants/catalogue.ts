@@ -154,8 +154,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "one idempotency key over two strategies",
     file: "core/model/strategy.ts",
-    find: "gateWay(items.begun, strategy) : strategy}",
-    replace: "gateWay(items.begun, strategy) : 0}",
+    find: "gateWay(items.started, strategy) : strategy}",
+    replace: "gateWay(items.started, strategy) : 0}",
     why: "the remote service takes the second way for a repeat of the first",
   },
   {

@@ -90,7 +90,7 @@ test.each([
       kind: StepKind.MAP,
       state: StepState.LEASED,
       task: "check-health",
-      items: { total: 40, begun: 20, open: 0, succeeded: 19, failed: 1 },
+      items: { total: 40, started: 20, open: 0, succeeded: 19, failed: 1 },
     },
     "its gate is being checked, 20 of 40 items ended, 1 failed",
   ],

@@ -212,7 +212,7 @@ describe("waves", () => {
     succeed(world, "m[1]");
     fireMap(world);
     expect(world.step("m").forward.kind).toBe("FAILED");
-    expect(world.step("m").items).toMatchObject({ begun: 2 });
+    expect(world.step("m").items).toMatchObject({ started: 2 });
   });
 });
 

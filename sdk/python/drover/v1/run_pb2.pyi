@@ -320,22 +320,22 @@ class Step(_message.Message):
     def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[StepState, str]] = ..., undo_state: _Optional[_Union[UndoState, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., attempt: _Optional[int] = ..., fence: _Optional[int] = ..., agent_id: _Optional[str] = ..., next_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[Failure, _Mapping]] = ..., needs: _Optional[_Iterable[str]] = ..., kind: _Optional[_Union[StepKind, str]] = ..., strategy: _Optional[int] = ..., waiting_on: _Optional[_Union[WaitingOn, str]] = ..., verifies: _Optional[int] = ..., approvals: _Optional[int] = ..., reused_from: _Optional[str] = ..., child_run_id: _Optional[str] = ..., signal_name: _Optional[str] = ..., items: _Optional[_Union[ItemCounts, _Mapping]] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ItemCounts(_message.Message):
-    __slots__ = ("total", "begun", "open", "succeeded", "failed", "skipped", "undos_left")
+    __slots__ = ("total", "started", "open", "succeeded", "failed", "skipped", "undos_left")
     TOTAL_FIELD_NUMBER: _ClassVar[int]
-    BEGUN_FIELD_NUMBER: _ClassVar[int]
+    STARTED_FIELD_NUMBER: _ClassVar[int]
     OPEN_FIELD_NUMBER: _ClassVar[int]
     SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     UNDOS_LEFT_FIELD_NUMBER: _ClassVar[int]
     total: int
-    begun: int
+    started: int
     open: int
     succeeded: int
     failed: int
     skipped: int
     undos_left: int
-    def __init__(self, total: _Optional[int] = ..., begun: _Optional[int] = ..., open: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., skipped: _Optional[int] = ..., undos_left: _Optional[int] = ...) -> None: ...
+    def __init__(self, total: _Optional[int] = ..., started: _Optional[int] = ..., open: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., skipped: _Optional[int] = ..., undos_left: _Optional[int] = ...) -> None: ...
 
 class Failure(_message.Message):
     __slots__ = ("code", "message", "failure_class")

@@ -44,7 +44,7 @@ function isFinalStep({ state }: Step): boolean {
 function shareOf({ items }: Step, reported: Progress | undefined): number | null {
   if (reported?.kind.case === "fraction") return reported.kind.value;
   if (items === undefined || items.total === 0) return null;
-  return (items.begun - items.open) / items.total;
+  return (items.started - items.open) / items.total;
 }
 
 /** If a step takes unusually long, its note shows that first: it is the most important fact. */
