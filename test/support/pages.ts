@@ -343,7 +343,7 @@ export async function moveGrant(
 }
 
 /** What a run waits for itself, as its start or its deadline, comes at once. */
-export async function moveRunMoment(db: Queryable, runId: string): Promise<void> {
+export async function moveRunTime(db: Queryable, runId: string): Promise<void> {
   const to = Date.now() - 1_000;
   const moved = (state: RunState): RunState => {
     if (state.kind === "PENDING") return { ...state, until: to };

@@ -25,7 +25,7 @@ export interface StoryResult {
   readonly facts: readonly Fact[];
 }
 
-export async function tellStory(name: string, ...args: readonly string[]): Promise<StoryResult> {
+export async function runStory(name: string, ...args: readonly string[]): Promise<StoryResult> {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const folder = mkdtempSync(join(tmpdir(), "story-"));

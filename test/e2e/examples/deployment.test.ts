@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { inRepair, servers, versionOf, waveOf } from "../../../agents-examples/deployment/fleet.ts";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 /** Servers that the books list for a release, in the order of the fleet. */
 function serversThat(facts: readonly Fact[], run: string, ...dids: readonly string[]) {
@@ -14,7 +14,7 @@ function serversThat(facts: readonly Fact[], run: string, ...dids: readonly stri
 test(
   "a release goes through, or stops and is taken back from the servers that it touched alone",
   async () => {
-    const result = await tellStory("deployment");
+    const result = await runStory("deployment");
     expect(result.code, result.output).toBe(0);
     const { facts, runs } = result;
     const up = servers.filter((server) => server !== inRepair(1));
@@ -48,7 +48,7 @@ test(
 test(
   "the naive caller leaves the fleet on mixed versions, as the README states",
   async () => {
-    const result = await tellStory("deployment", "--naive");
+    const result = await runStory("deployment", "--naive");
     expect(result.code).toBe(1);
     const mixed = result.problems.filter(({ run }) => run === "the fleet");
     expect(mixed.map(({ message }) => message.slice(0, 9))).toEqual([

@@ -1,14 +1,14 @@
 /** The encoding story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { filmOf } from "../../../agents-examples/encoding/film.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 const seed = 3;
 
 test(
   "a chunk without progress is ended, its encoder killed, and encoded in another way",
   async () => {
-    const result = await tellStory("encoding", "--seed", String(seed));
+    const result = await runStory("encoding", "--seed", String(seed));
     expect(result.code, result.output).toBe(0);
     const step = `chunks[${filmOf(seed).stuckChunk - 1}]`;
     const ref = `film/${filmOf(seed).stuckChunk}`;
@@ -41,7 +41,7 @@ test(
 test(
   "the naive caller keeps a seat and publishes nothing, as the README states",
   async () => {
-    const result = await tellStory("encoding", "--naive", "--seed", String(seed));
+    const result = await runStory("encoding", "--naive", "--seed", String(seed));
     expect(result.code).toBe(1);
     expect(untrueLines("encoding", [result])).toEqual([]);
   },

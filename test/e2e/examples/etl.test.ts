@@ -1,14 +1,14 @@
 /** The ETL story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import { readable, rowsOf, run } from "../../../agents-examples/etl/orders.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 const seed = 1;
 
 test(
   "each row is loaded once although an agent is killed in the middle of a partition",
   async () => {
-    const result = await tellStory("etl", "--seed", String(seed));
+    const result = await runStory("etl", "--seed", String(seed));
     expect(result.code, result.output).toBe(0);
     const { facts, runs, output } = result;
     const load = runs.get(run);
@@ -39,7 +39,7 @@ test(
 test(
   "the naive caller loads rows twice and leaves others out, as the README states",
   async () => {
-    const result = await tellStory("etl", "--naive", "--seed", String(seed));
+    const result = await runStory("etl", "--naive", "--seed", String(seed));
     expect(result.code).toBe(1);
     expect(untrueLines("etl", [result])).toEqual([]);
   },

@@ -1,11 +1,11 @@
 /** The order story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 test(
   "who paid has a parcel, who has none has the money back, and all were notified",
   async () => {
-    const result = await tellStory("order");
+    const result = await runStory("order");
     expect(result.code, result.output).toBe(0);
     const states = [...result.runs.values()].map(({ run }) => run.state).sort();
     const undone = Array(4).fill("COMPENSATED");
@@ -40,7 +40,7 @@ test(
 test(
   "the naive caller keeps money and stock, and notifies no customer, as the README states",
   async () => {
-    const result = await tellStory("order", "--naive");
+    const result = await runStory("order", "--naive");
     expect(result.code).toBe(1);
     const unreturned = result.problems.filter(({ message }) =>
       message.startsWith("paid 1, stock taken 1"),

@@ -1,11 +1,11 @@
 /** The payment story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 test(
   "every payment is charged once or not at all, whatever the card service does",
   async () => {
-    const result = await tellStory("payment");
+    const result = await runStory("payment");
     expect(result.code, result.output).toBe(0);
     const states = [...result.runs.values()].map(({ run }) => run.state).sort();
     expect(states).toEqual(["COMPENSATED", ...Array(7).fill("COMPLETED"), "FAILED"]);
@@ -30,7 +30,7 @@ test(
 test(
   "the naive caller charges twice and leaves a hold, as the README states",
   async () => {
-    const result = await tellStory("payment", "--naive");
+    const result = await runStory("payment", "--naive");
     expect(result.code).toBe(1);
     const twice = result.problems.filter(({ message }) => message.startsWith("charged 2"));
     expect(twice.length).toBeGreaterThanOrEqual(2);

@@ -1,11 +1,11 @@
 /** The provisioning story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 test(
   "each environment is whole or gone, although every eighth call goes wrong",
   async () => {
-    const result = await tellStory("provisioning");
+    const result = await runStory("provisioning");
     expect(result.code, result.output).toBe(0);
     expect(result.output).toMatch(/drover +0 of 8 +0\.0 %/);
     expect(result.output).toMatch(/naive +[1-9]\d* of 8 /);
@@ -31,7 +31,7 @@ test(
 test(
   "the naive caller leaves environments half-made, as the README states",
   async () => {
-    const result = await tellStory("provisioning", "--naive");
+    const result = await runStory("provisioning", "--naive");
     expect(result.code).toBe(1);
     expect(untrueLines("provisioning", [result])).toEqual([]);
   },

@@ -1,7 +1,7 @@
 /** The transfer story, run as a user runs it, and by the naive caller. */
 import { expect, test } from "vitest";
 import type { Fact } from "../../../agents-examples/stage/books.ts";
-import { storyMsMax, tellStory, untrueLines } from "../../support/story-run.ts";
+import { runStory, storyMsMax, untrueLines } from "../../support/story-run.ts";
 
 function centsOf(facts: readonly Fact[], did: string): number {
   return facts
@@ -12,7 +12,7 @@ function centsOf(facts: readonly Fact[], did: string): number {
 test(
   "no cent appears or is lost although agents are killed, and two approve what is large",
   async () => {
-    const result = await tellStory("transfer");
+    const result = await runStory("transfer");
     expect(result.code, result.output).toBe(0);
     const { facts, runs, output } = result;
     expect(centsOf(facts, "debited")).toBe(centsOf(facts, "credited") + centsOf(facts, "reversed"));
@@ -42,7 +42,7 @@ test(
 test(
   "the naive caller takes money and puts it nowhere, as the README states",
   async () => {
-    const result = await tellStory("transfer", "--naive");
+    const result = await runStory("transfer", "--naive");
     expect(result.code).toBe(1);
     expect(result.problems.at(-1)?.message).toContain("euros are missing");
     expect(untrueLines("transfer", [result])).toEqual([]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Concurrency } from "../../../server/core/model/permits.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
-import { moveRunMoment } from "../../support/pages.ts";
+import { moveRunTime } from "../../support/pages.ts";
 import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -213,7 +213,7 @@ describe("a run that waits for a slot", () => {
     const concurrency = newKey();
     await schedule(here, chain(name, 1), { concurrency });
     const late = await schedule(here, chain(name, 1), { concurrency });
-    await moveRunMoment(hand, late.runId);
+    await moveRunTime(hand, late.runId);
     await here.advance.submit(late, { kind: "run-timer" });
     const { run, interventions } = await historyOf(here, late);
     expect(run).toMatchObject({ state: "FAILED", reason: "NEVER_STARTED" });
@@ -229,7 +229,7 @@ describe("a run that waits for a slot", () => {
     const now = await schedule(here, chain(name, 1), { concurrency });
     expect(await statesOf([later, now])).toEqual(["PENDING", "RUNNING"]);
     const come = async (run: RunRef) => {
-      await moveRunMoment(hand, run.runId);
+      await moveRunTime(hand, run.runId);
       await here.advance.submit(run, { kind: "run-timer" });
     };
     await come(later);

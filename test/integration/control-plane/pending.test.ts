@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
-import { moveRunMoment } from "../../support/pages.ts";
+import { moveRunTime } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -45,7 +45,7 @@ describe("a run that is to start later", () => {
     expect(await stateOf(plane, run)).toBe("PENDING");
     const { run: record } = await historyOf(plane, run);
     expect(record.startAt).toBeGreaterThan(record.createdAt + HOUR / 2);
-    await moveRunMoment(hand, run.runId);
+    await moveRunTime(hand, run.runId);
     await Promise.all([
       plane.advance.submit(run, { kind: "run-timer" }),
       plane.advance.submit(run, { kind: "run-timer" }),
