@@ -3,8 +3,8 @@
 //
 //   npm run model -- [--json] [MODEL ...]
 //
-// Exit 1: a model is broken, or a twin is not. Without Spin nothing is checked and that is said;
-// with DROVER_REQUIRE=spin (or `all`) it is a failure.
+// Exit 1: a model is broken, or a twin is not. Without Spin nothing is checked and a message
+// reports that; with DROVER_REQUIRE=spin (or `all`) it is a failure.
 import { parseArgs } from "node:util";
 import { checks } from "./models.ts";
 import { type Found, isRequired, missingTool, search } from "./spin.ts";
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const unknown = positionals.find((name) => !checks.some(({ model }) => model === name));
   if (unknown !== undefined) {
     const names = [...new Set(checks.map(({ model }) => model))].join(", ");
-    throw new Error(`there is no model ${unknown}: say one of ${names}`);
+    throw new Error(`there is no model ${unknown}: name one of ${names}`);
   }
   const missing = await missingTool();
   if (missing !== null) {

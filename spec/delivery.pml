@@ -1,35 +1,36 @@
 /*
  * Poll and delivery: a claim commits, its answer may be lost, and what was never delivered, or was
- * forgotten, comes back; by what an agent says through any server, however late, and never by
+ * forgotten, comes back; by what an agent reports through any server, however late, and never by
  * mistake.
  *
- * Mirrors server/dispatch/dispatch.ts, server/dispatch/claims.ts, server/store/postgres/sql/heartbeats.sql
- * and onUndelivered and onForgotten of server/core. One task; an agent that polls twice, one poll at
- * a time, and another agent whose calls are never lost. Servers share rows and nothing else, so each call is a
- * process of its own and may stand still between any two of its statements. A poll arrives HANDLERS
- * times, as where a proxy sends it again, and may claim after its caller has gone. A beat says what
- * was so when it was sent.
+ * Mirrors server/dispatch/dispatch.ts, server/dispatch/claims.ts,
+ * server/store/postgres/sql/heartbeats.sql and onUndelivered and onForgotten of server/core. One
+ * task; an agent that polls twice, one poll at a time, and another agent whose calls are never
+ * lost. Servers share rows and nothing else, so each call is a process of its own and may be
+ * suspended between any two of its statements. A poll arrives HANDLERS times, as where a proxy
+ * sends it again, and may claim after its caller has gone. A heartbeat states what was so when it
+ * was sent.
  *
- * Of time there is one bit for each hand-out: `over`, by its agent's clock the lease has ended, which
- * comes before any supervisor ends it (session.pml has such clocks in numbers).
+ * Of time there is one bit for each hand-out: `over`, by its agent's clock the lease has ended,
+ * which comes before any supervisor ends it (session.pml has such clocks in numbers).
  *
- * Safety (assert): nobody works on what somebody else works on; what is given back, or called
- * forgotten, is in nobody's hands and does not arrive any more; what a lost poll was granted is not
- * counted. Liveness (found): a lease that nobody knows of ends.
+ * Safety (assert): no task has two workers at a time; what is given back, or called
+ * forgotten, is with no agent and does not arrive any more; what a lost poll was granted is not
+ * counted. Liveness (found): a lease that no agent knows of ends.
  */
 
 #ifndef HANDLERS
 #define HANDLERS 2
 #endif
 /* In flight at a time. */
-#ifndef BEATS
-#define BEATS 2
+#ifndef HEARTBEATS
+#define HEARTBEATS 2
 #endif
 /* Hand-outs of the task. */
 #ifndef FENCES
 #define FENCES 2
 #endif
-/* Times that the agent drops a task by a fault of its own, and that nothing is heard of a lease. */
+/* Times that the agent drops a task by a fault of its own, and that no heartbeat names a lease. */
 #ifndef FAULTS
 #define FAULTS 1
 #endif
@@ -37,7 +38,7 @@
 #define BIT(n) (1 << (n))
 #define HAS(set, n) (((set) >> (n)) & 1)
 
-/* Rows. `lease`: the fence of the lease, which stands for its secret too; 0: there is none. */
+/* Rows. `lease`: the fence of the lease, which represents its secret too; 0: there is none. */
 byte lease;
 /* The poll that it was granted to; 0: one of the other agent's. */
 byte leasePoll;
@@ -62,7 +63,7 @@ byte through[HANDLERS];
 
 #define WORKS (holds != 0 && !HAS(over, holds) && !reports)
 #define OTHER_WORKS (otherHolds != 0 && !HAS(over, otherHolds))
-/* Somebody has it, or may still get it: no call delivers once it has ended. */
+/* An agent has it, or may still get it: no call delivers once it has ended. */
 #define KNOWN (holds == lease || otherHolds == lease || \
   (HAS(carried, lease) && waits && poll == leasePoll))
 
@@ -123,7 +124,7 @@ end:
     /* It aborts by its own clock. */
   :: atomic { holds != 0 && HAS(over, holds) && !reports -> holds = 0 }
   :: atomic { WORKS && faults > 0 -> faults--; holds = 0 }
-    /* 30 s after its wait nobody claims for a poll any more, and beats have said that it was lost. */
+    /* 30 s after its wait no server claims for a poll, and heartbeats have named it as lost. */
   :: atomic { named != 0 ->
       n = (HAS(named, 1) -> 1 : 2);
 #ifndef NAMED_ONCE
@@ -182,7 +183,7 @@ end:
             assert(!OTHER_WORKS)
           fi };
 #ifdef CANCEL_LATE
-        /* It hears of the end of the call, and does not know that the answer was taken. */
+        /* It learns of the end of the call, and does not know that the answer was taken. */
         atomic { giveBack(f) }
 #endif
       fi
@@ -191,8 +192,8 @@ end:
   od
 }
 
-/* Heartbeat at a server. A poll says the same of lost polls. */
-active [BEATS] proctype Beat() {
+/* Heartbeat at a server. A poll states the same of lost polls. */
+active [HEARTBEATS] proctype Heartbeat() {
   byte saysLost;
   byte lists;
   byte listsTo;
@@ -246,19 +247,19 @@ end:
   od
 }
 
-/* Ends leases of which nothing was heard. */
+/* Ends leases that no heartbeat named. */
 active proctype Supervisor() {
   byte faults = FAULTS;
 end:
   do
   :: atomic { lease != 0 && !HAS(over, lease) && faults > 0 -> faults--; over = over | BIT(lease) }
 #ifdef ATTEMPT
-    /* Its time is over, and no beat names it. */
+    /* Its time is over, and no heartbeat names it. */
   :: atomic { lease != 0 && !HAS(over, lease) && !KNOWN -> over = over | BIT(lease) }
 #endif
   :: atomic { lease != 0 && HAS(over, lease) -> free() }
   od
 }
 
-#define STRAY (lease != 0 && !KNOWN)
-ltl found { [] (STRAY -> <> !STRAY) }
+#define ORPHAN (lease != 0 && !KNOWN)
+ltl found { [] (ORPHAN -> <> !ORPHAN) }

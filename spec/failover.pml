@@ -2,13 +2,13 @@
  * A fail-over to a standby that may lack the newest commits of the primary: its tail.
  *
  * Mirrors server/store/postgres/transaction.ts (the fate of a commit), the token of a task
- * (server/dispatch/token.ts) and how a report is judged by it (server/core/events/on-report.ts). One run
- * of one step that says `effects: once`, a client, AGENTS agents, and somebody else who commits
- * beside them. Whatever PostgreSQL counts restarts where the tail began: fences, and transaction
- * ids. What is random does not come again: the 16 bytes of a token.
+ * (server/dispatch/token.ts) and how a report is checked by it (server/core/events/on-report.ts).
+ * One run of one step with `effects: once`, a client, AGENTS agents, and another client that
+ * commits beside them. Whatever PostgreSQL counts restarts where the tail began: fences, and
+ * transaction ids. What is random does not come again: the 16 bytes of a token.
  *
  * Without ASYNC a commit is answered once the standby has it (synchronous_commit, with
- * synchronous_standby_names). CHECK says which of the promises are asserted:
+ * synchronous_standby_names). CHECK selects which of the promises are asserted:
  *   TOKENS  a report settles the hand-out that it is about, and no other
  *   ACKS    what was acknowledged is there
  *   ONCE    the effect is made once at most
@@ -39,12 +39,12 @@ typedef Store {
   byte commits
 };
 
-/* now: what the primary has; kept: what its standby has. */
+/* now: what the primary has; copied: what its standby has. */
 Store now;
-Store kept;
+Store copied;
 /* Grows with each fail-over, and with nothing else. */
 byte primary;
-/* Commits that the last fail-over has kept. */
+/* Commits that the last fail-over has retained. */
 byte tail;
 byte secrets;
 
@@ -72,7 +72,7 @@ inline copy(to, from) {
   to.commits = from.commits
 }
 
-/* What a transaction does to the rows; `took` says whether it found what it expects. */
+/* What a transaction does to the rows; `took` tells whether it found what it expects. */
 inline change() {
   took = true;
   if
@@ -122,17 +122,17 @@ inline transact(kind) {
 #ifdef ASYNC
   :: atomic { fate == unknown && begun == primary -> fate = yes }
 #else
-  :: atomic { fate == unknown && begun == primary && kept.commits >= mine -> fate = yes }
+  :: atomic { fate == unknown && begun == primary && copied.commits >= mine -> fate = yes }
 #endif
   :: atomic { fate == unknown && begun != primary ->
 #ifdef XID_ALONE
-      /* It is in what was kept; or it is not, and another transaction has got its id since. */
+      /* It is in what was retained; or it is not, and another transaction has got its id since. */
       if
       :: mine <= tail || now.commits > tail -> fate = yes
       :: else
       fi
 #else
-      /* The ids of another incarnation say nothing. */
+      /* The ids of another incarnation prove nothing. */
       skip
 #endif
     }
@@ -200,7 +200,7 @@ end:
   od
 }
 
-/* The lease of whoever says nothing of it any more runs out. */
+/* The lease of an agent that reports nothing more of it runs out. */
 active proctype Supervisor() {
   CALLER;
 end:
@@ -219,7 +219,7 @@ active proctype Other() {
 active proctype Standby() {
 end:
   do
-  :: atomic { kept.commits != now.commits -> copy(kept, now) }
+  :: atomic { copied.commits != now.commits -> copy(copied, now) }
   od
 }
 
@@ -230,7 +230,7 @@ active proctype FailOver() {
     atomic {
       left--;
       primary++;
-      copy(now, kept);
+      copy(now, copied);
       tail = now.commits;
       CHECKED(ACKS, (!acked || now.known) && (!ackedDone || now.done))
     }

@@ -1,11 +1,11 @@
 /*
- * Who may write for a partition: lock, epoch and writer row, with sessions that end at any moment.
+ * Who may write for a partition: lock, epoch and writer row, with sessions that end at any time.
  *
  * Mirrors server/supervisor/ownership.ts, server/store/postgres/partitions.ts and
  * server/store/postgres/sql/partitions.sql. One partition, PROCS processes; each joins, takes over,
- * sends flights, hands back, is lost and joins anew, for ever. A flight is a process of its own
- * here and may stand still between any two steps, so a frozen server that wakes is every server.
- * Nothing is said of time: a session may end at any moment and its process may hear of it late,
+ * sends batches, hands back, is lost and joins anew, for ever. A batch is a process of its own
+ * here and may be suspended between any two steps, so a frozen server that wakes is every server.
+ * Time is not modelled: a session may end at any time and its process may learn of it late,
  * which is more than 2.5 s and 3 s allow (session.pml has those).
  *
  * Safety (assert): a supervisor's write commits only while the lease row names its node and epoch.
@@ -26,13 +26,13 @@
 #define HAND_BACKS 1
 #endif
 
-/* Node ids are random and never come again; here one comes again once no row or flight has it. */
+/* Node ids are random and never come again; here one comes again once no row or batch has it. */
 #define NODES (2 * PROCS)
 #define NONE 15
 /* Epochs are compared for equality alone. */
 #define EPOCHS 4
 
-/* Rows. A row of `writer` may be locked by a flight or by whoever deletes it. */
+/* Rows. A row of `writer` may be locked by a batch or by its deletion. */
 bool writer[NODES];
 bool rowLocked[NODES];
 byte leaseNode = NONE;
@@ -48,7 +48,7 @@ byte node[PROCS] = NONE;
 bool owned[PROCS];
 byte epoch[PROCS];
 bool fenced[PROCS];
-/* One flight at a time; `waits` ends before `flying` where nobody knows the fate of the commit. */
+/* One batch at a time; `waits` ends before `flying` where the fate of the commit is unknown. */
 bool flying[PROCS];
 bool waits[PROCS];
 byte flightNode[PROCS] = NONE;
@@ -85,7 +85,7 @@ inline join() {
   }
 }
 
-/* lose() and leave(): forgets everything; its writer rows go once no flight holds them. */
+/* lose() and leave(): forgets everything; its writer rows go once no batch holds them. */
 inline lose() {
   atomic { owned[p] = false; fenced[p] = false; epoch[p] = 0; id = node[p]; node[p] = NONE };
   atomic {
@@ -155,7 +155,7 @@ inline takeOver() {
   }
 }
 
-/* A clean hand-over fences nobody, so it ends what may still be in flight before it says so. */
+/* A clean hand-over fences nobody, so it ends what may still be in flight before it reports so. */
 inline giveBack() {
   atomic { owned[p] = false; epoch[p] = 0; id = node[p] };
 #ifndef NOT_QUIET
@@ -208,7 +208,7 @@ active [PROCS] proctype Supervisor() {
   :: atomic { MEMBER && session[node[p]] && !owned[p] && LOCK_SEEN_FREE(node[p]) -> take() };
     takeOver()
   :: MEMBER && owned[p] && session[node[p]] && handBacks > 0 -> handBacks--; giveBack()
-    /* Of a session that has ended, one more flight at most is sent before that is heard. */
+    /* Of a session that has ended, one more batch at most is sent before the server learns it. */
   :: atomic { MEMBER && owned[p] && !fenced[p] && !flying[p] && (session[node[p]] || !late) ->
       late = !session[node[p]];
       flightNode[p] = node[p];

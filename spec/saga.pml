@@ -6,8 +6,8 @@
  * fall silent at any point (SILENCES in all): before its remote call, which it may then still make
  * until `settle` after its lease, or after it; and may report long after.
  *
- * Time is one thing here: when `settle` of a lost attempt is over, it acts no more. That is what the
- * engine relies on; an agent frozen for longer is for the key or the fence.
+ * Time is one thing here: when `settle` of a lost attempt is over, it acts no more. That is what
+ * the engine relies on; an agent frozen for longer is for the key or the fence.
  *
  * Safety (assert): one current attempt, and only its report counts; an effect of a step that must
  * not be repeated blindly is made once; nothing is undone while a forward attempt may act, and in
@@ -41,14 +41,14 @@ bool undoing[STEPS];
 mtype run_ = running;
 byte silences = SILENCES;
 
-/* The fence of a leased attempt that says nothing any more. */
+/* The fence of a leased attempt that reports nothing any more. */
 byte mute[STEPS];
 /* Lost attempts that may still make their call. */
 byte frozen[STEPS];
 /* The remote service. */
 bool there[STEPS];
 
-chan told = [3] of { byte, byte, mtype, mtype };
+chan reports = [3] of { byte, byte, mtype, mtype };
 
 #define ENDED (run_ == completed || run_ == compensated || run_ == failedRun)
 #define FINAL(s) (forward[s] == succeeded || forward[s] == failed || forward[s] == cancelled)
@@ -74,26 +74,26 @@ inline act(s) {
 
 proctype Perform(byte s; byte f) {
   if
-  :: atomic { act(s); told ! s, f, perform, success }
+  :: atomic { act(s); reports ! s, f, perform, success }
   :: atomic { act(s) };
     if
-    :: told ! s, f, perform, success
-      /* Told to stop, it does not know what its call did. */
-    :: run_ == stopping -> told ! s, f, perform, stopped
+    :: reports ! s, f, perform, success
+      /* Asked to stop, it does not know what its call did. */
+    :: run_ == stopping -> reports ! s, f, perform, stopped
     :: atomic { silences > 0 -> silences--; mute[s] = f };
       if
-      :: told ! s, f, perform, success
+      :: reports ! s, f, perform, success
       :: skip
       fi
     fi
-    /* Says so only where nothing of it exists, and nothing can come. */
-  :: atomic { !there[s] && frozen[s] == 0 -> told ! s, f, perform, noEffect }
-  :: told ! s, f, perform, failure
+    /* Reports so only where nothing of it exists, and nothing can come. */
+  :: atomic { !there[s] && frozen[s] == 0 -> reports ! s, f, perform, noEffect }
+  :: reports ! s, f, perform, failure
   :: atomic { silences > 0 -> silences--; frozen[s]++; mute[s] = f };
     if
     :: atomic { act(s); frozen[s]-- };
       if
-      :: told ! s, f, perform, success
+      :: reports ! s, f, perform, success
       :: skip
       fi
     :: atomic { frozen[s]-- }
@@ -103,16 +103,16 @@ proctype Perform(byte s; byte f) {
 
 proctype Verify(byte s; byte f) {
   if
-  :: atomic { there[s] -> told ! s, f, verify, success }
-  :: atomic { !there[s] -> told ! s, f, verify, noEffect }
-  :: told ! s, f, verify, failure
+  :: atomic { there[s] -> reports ! s, f, verify, success }
+  :: atomic { !there[s] -> reports ! s, f, verify, noEffect }
+  :: reports ! s, f, verify, failure
   :: atomic { silences > 0 -> silences--; mute[s] = f }
   fi
 }
 
 proctype Compensate(byte s; byte f) {
   if
-  :: atomic { there[s] = false; told ! s, f, compensate, success }
+  :: atomic { there[s] = false; reports ! s, f, compensate, success }
   :: atomic { silences > 0 -> silences--; mute[s] = f };
     if
     :: there[s] = false
@@ -151,7 +151,7 @@ inline stop() {
   t = 0
 }
 
-/* unknown-outcome.ts: nobody knows what the attempt did, and it must not be repeated blindly. */
+/* unknown-outcome.ts: what the attempt did is unknown, and it must not be repeated blindly. */
 inline inDoubt(s) {
   if
   :: effects[s] == verifiable -> task[s] = verify; forward[s] = settling
@@ -203,7 +203,7 @@ inline verified(s, outcome) {
     mark[s] = none;
     task[s] = perform;
     forward[s] = (run_ == stopping -> cancelled : ready)
-    /* It cannot tell, so often that it is asked no more. */
+    /* Its result is inconclusive, so often that it is asked no more. */
   :: outcome == failure -> forward[s] = (run_ == stopping -> cancelled : asked)
   :: outcome == lost -> forward[s] = ready
   fi
@@ -318,7 +318,7 @@ active proctype Engine() {
   };
 end:
   do
-  :: atomic { told ? s, f, kind, outcome ->
+  :: atomic { reports ? s, f, kind, outcome ->
       onReport(s, f, kind, outcome);
       s = 0; f = 0; kind = 0; outcome = 0 }
   :: atomic { (forward[0] == ready || forward[STEPS - 1] == ready) ->
@@ -334,7 +334,7 @@ end:
       mute[STEPS - 1] = 0; kind = task[STEPS - 1];
       onReport(STEPS - 1, fence[STEPS - 1], kind, lost); kind = 0 }
 #endif
-    /* The moment after which a lost attempt acts no more. */
+    /* The time after which a lost attempt acts no more. */
   :: atomic { forward[0] == settling && VERIFY_SETTLED(0) -> forward[0] = ready }
   :: atomic { forward[STEPS - 1] == settling && VERIFY_SETTLED(STEPS - 1) ->
       forward[STEPS - 1] = ready }

@@ -3,10 +3,10 @@
  *
  * Mirrors `isTrusted` and `poll` of server/supervisor/ownership.ts and `idle_session_timeout` of
  * server/store/postgres/partitions.ts. A ping may be under way for as long as it likes in either
- * direction; the holder may be frozen, and the cable cut, at any moment and for ever. Each side
+ * direction; the holder may be frozen, and the cable cut, at any time and for ever. Each side
  * counts by its own clock, at one rate.
  *
- * Safety (assert): whoever trusts its lock has it.
+ * Safety (assert): a process that trusts its lock has it.
  * Liveness (freed): the lock of a holder that is gone becomes free.
  */
 
@@ -18,7 +18,7 @@
 /* The holder: since it sent the ping whose answer it has, and since it sent the one under way. */
 byte sinceAnswered;
 byte sincePinged;
-/* The server: since it last heard of the session. */
+/* The server: since it last received anything of the session. */
 byte sinceHeard;
 bool alive = true;
 bool gone;
