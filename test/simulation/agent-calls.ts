@@ -18,7 +18,7 @@ import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { Answer, PollWish, ReportSeen, TokenParts } from "./history.ts";
 import { outcomeFact } from "./history-rows.ts";
 import type { Reply } from "./network.ts";
-import { answerSeen, beatSeen, canariesIn, reportSeen, taskSeen } from "./seen.ts";
+import { answerSeen, canariesIn, heartbeatSeen, reportSeen, taskSeen } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { canaryWords, type World } from "./world.ts";
 
@@ -35,7 +35,7 @@ export interface AgentCaller {
 export interface Handed {
   readonly task: Task;
   readonly token: TokenParts;
-  /** Its progress has stood still at this count; left out: it moves. */
+  /** Its progress has stalled at this count; left out: it moves. */
   readonly stuckAt?: number;
 }
 
@@ -80,20 +80,20 @@ export async function pollTask(
     kind: "polled",
     tasks: tasks.map((task) => taskSeen(task, wish.pollSeq)),
   }));
-  heard(caller, call, answer, reply.bytes);
+  recordAnswer(caller, call, answer, reply.bytes);
   return { answer, reply };
 }
 
-export interface BeatCall {
+export interface HeartbeatContent {
   readonly listed: readonly Handed[];
   readonly lostPolls: readonly number[];
-  /** These are all that polls up to this one have brought; left out: that is not said. */
+  /** These are all that polls up to this one have brought; left out: that is not stated. */
   readonly listsAllTo?: number;
 }
 
-export async function heartbeat(
+export async function sendHeartbeat(
   caller: AgentCaller,
-  { listed, lostPolls, listsAllTo = 0 }: BeatCall,
+  { listed, lostPolls, listsAllTo = 0 }: HeartbeatContent,
   { server, deadlineMs = CALL_MS_MAX }: Partial<Where> & Pick<Where, "server">,
 ): Promise<Answer> {
   const { world, shape, process } = caller;
@@ -123,10 +123,10 @@ export async function heartbeat(
     deadlineMs,
   );
   const answer = answerSeen(reply, ({ answers }) => ({
-    kind: "beaten",
-    answers: answers.map(beatSeen),
+    kind: "heartbeat-answered",
+    answers: answers.map(heartbeatSeen),
   }));
-  heard(caller, call, answer, reply.bytes);
+  recordAnswer(caller, call, answer, reply.bytes);
   return answer;
 }
 
@@ -175,11 +175,16 @@ export async function complete(
     answers: answers.map(({ status, repeated }): ReportSeen => reportSeen(status, repeated)),
     tasks: tasks.map((task) => taskSeen(task, next?.pollSeq ?? 0)),
   }));
-  heard(caller, call, answer, reply.bytes);
+  recordAnswer(caller, call, answer, reply.bytes);
   return { answer, reply };
 }
 
-function heard({ world, shape }: AgentCaller, call: number, answer: Answer, bytes: Uint8Array) {
+function recordAnswer(
+  { world, shape }: AgentCaller,
+  call: number,
+  answer: Answer,
+  bytes: Uint8Array,
+) {
   world.recorder.answer(shape.id, call, answer, canariesIn(bytes, canaryWords(world)));
 }
 

@@ -1,11 +1,11 @@
 // How an agent performs a task, well or badly. It acts on the remote service only while its lease
-// stands by its own clock; what it says later is true all the same.
+// stands by its own clock; what it reports later is true all the same.
 import type { Reported } from "../../server/core/model/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
-import { DOUBTFUL_TASK, POISON_TASK } from "./workload.ts";
+import { POISON_TASK, UNKNOWN_OUTCOME_TASK } from "./workload.ts";
 
-/** An agent looks this often whether it should stop. */
+/** An agent checks this often whether it should stop. */
 const SCAN_EVERY_MS = 120;
 /** Failed by chance although nothing was wrong with the agent. */
 const CODES: readonly string[] = ["busy", "odd"];
@@ -28,12 +28,12 @@ export async function work(session: Session, held: Held): Promise<void> {
   if (SILENT_TASKS.includes(held.task.task) && !faults.calm && isSilent)
     return fallSilent(session, held);
   if (faults.strikes("task forgotten")) {
-    // It is still listed in beats, and nobody works on it.
+    // It is still listed in heartbeats, though its agent does not work on it.
     await process.clock.sleep(process.chance.between(500, 9_000));
     session.held.delete(held);
     return;
   }
-  if (faults.strikes("progress stood still")) held.stuckAt = process.clock.monotonicMs();
+  if (faults.strikes("progress stalled")) held.stuckAt = process.clock.monotonicMs();
   if (held.token.task === "perform" && faults.strikes("callback without deferral"))
     callBack(session, held, "early");
   const intent = intentOf(session, held);
@@ -44,7 +44,7 @@ export async function work(session: Session, held: Held): Promise<void> {
     slept = act(session, held) ? await sleepOnTask(session, held, halfMs) : "lease-over";
   switch (slept) {
     case "done":
-      return tell(session, held, foundOut(session, held, intent.outcome));
+      return finish(session, held, foundOut(session, held, intent.outcome));
     case "cancelled":
       return report(session, held, { kind: "cancelled", noEffect: hasNoEffect(session, held) });
     case "lease-over":
@@ -56,7 +56,7 @@ function isHard({ task }: Held, { world }: Session, name: string): boolean {
   return task.task === name && !world.faults.calm;
 }
 
-async function tell(session: Session, held: Held, outcome: Reported): Promise<void> {
+async function finish(session: Session, held: Held, outcome: Reported): Promise<void> {
   if (outcome.kind === "deferred") promiseCallback(session, held);
   await report(session, held, outcome);
 }
@@ -79,9 +79,9 @@ function promiseCallback(session: Session, held: Held): void {
   callBack(session, held, how);
 }
 
-/** What a failure says of the remote service is true of the key, whoever acted under it. */
+/** What a failure reports of the remote service holds for the key, whichever task used it. */
 export function hasNoEffect({ world }: Session, { task, token }: Held): boolean {
-  return token.task === "perform" && !world.remote.stands(task.idempotencyKey);
+  return token.task === "perform" && !world.remote.hasEffect(task.idempotencyKey);
 }
 
 function workMs({ world, process: { chance } }: Session, held: Held): number {
@@ -97,8 +97,9 @@ async function sleepOnTask(session: Session, held: Held, ms: number): Promise<Sl
   let deaf = false;
   for (let left = ms; left > 0; left -= SCAN_EVERY_MS) {
     await clock.sleep(Math.min(left, SCAN_EVERY_MS));
-    if (held.told === "lost" || clock.monotonicMs() >= held.leaseUntilMs) return "lease-over";
-    if (held.told === "cancel" && !deaf) {
+    if (held.instruction === "lost" || clock.monotonicMs() >= held.leaseUntilMs)
+      return "lease-over";
+    if (held.instruction === "cancel" && !deaf) {
       if (!session.world.faults.strikes("agent ignored a cancel")) return "cancelled";
       deaf = true;
     }
@@ -106,9 +107,9 @@ async function sleepOnTask(session: Session, held: Held, ms: number): Promise<Sl
   return "done";
 }
 
-/** Says whether the remote service now has what the task was for. */
+/** Returns whether the remote service now has what the task was for. */
 function act({ world, process }: Session, held: Held): boolean {
-  if (held.told === "lost" || process.clock.monotonicMs() >= held.leaseUntilMs) return false;
+  if (held.instruction === "lost" || process.clock.monotonicMs() >= held.leaseUntilMs) return false;
   const { task, token } = held;
   if (token.task === "perform") world.remote.make(task.idempotencyKey, token);
   else if (token.task === "compensate") world.remote.undo(task.effectKey, token);
@@ -116,7 +117,7 @@ function act({ world, process }: Session, held: Held): boolean {
 }
 
 interface Intent {
-  /** A failure says that the remote service refused: then nothing was done. */
+  /** A failure reports that the remote service refused: then nothing was done. */
   readonly acts: boolean;
   readonly outcome: Reported;
 }
@@ -125,7 +126,7 @@ function intentOf(session: Session, held: Held): Intent {
   const { faults } = session.world;
   const { chance } = session.process;
   const output = { kind: "json", json: '{"done":true}' } as const;
-  if (held.token.task === "verify" && faults.strikes("report cannot tell"))
+  if (held.token.task === "verify" && faults.strikes("report inconclusive"))
     return { acts: false, outcome: UNKNOWN };
   if (faults.strikes("report released")) return { acts: false, outcome: { kind: "released" } };
   const special = specialIntent(session, held);
@@ -142,13 +143,13 @@ function intentOf(session: Session, held: Held): Intent {
 }
 
 /**
- * A verify that goes well says what the remote service knows when it is asked; a task that it has
- * refused meanwhile has failed.
+ * A verify that goes well reports what the remote service knows when it is asked; a task that it
+ * has refused meanwhile has failed.
  */
 function foundOut({ world }: Session, { task, token }: Held, intended: Reported): Reported {
   if (intended.kind !== "success" || token.task === "compensate") return intended;
-  if (token.task === "verify") return world.remote.stands(task.effectKey) ? intended : NOT_THERE;
-  return world.remote.stands(task.idempotencyKey) ? intended : REFUSED;
+  if (token.task === "verify") return world.remote.hasEffect(task.effectKey) ? intended : NOT_THERE;
+  return world.remote.hasEffect(task.idempotencyKey) ? intended : REFUSED;
 }
 
 const REFUSED = Object.freeze({
@@ -177,7 +178,7 @@ function specialIntent(session: Session, held: Held): Intent | null {
   if (isHard(held, session, VAGUE_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.5), outcome: UNKNOWN };
   if (isHard(held, session, LEFT_TASK)) return { acts: true, outcome: UNKNOWN };
-  if (isHard(held, session, DOUBTFUL_TASK) && chance.happens(0.5))
+  if (isHard(held, session, UNKNOWN_OUTCOME_TASK) && chance.happens(0.5))
     return { acts: false, outcome: UNKNOWN };
   if (isHard(held, session, VAGUE_UNDO_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.25), outcome: UNKNOWN };
@@ -199,13 +200,13 @@ export function randomFailure(
     kind: "failure",
     class: failureClass,
     code,
-    message: `it said ${code}`,
+    message: `it reported ${code}`,
     retryAfterMs: chance.happens(0.15) ? chance.between(1, 1_500) : null,
     noEffect: chance.happens(0.5) && hasNoEffect(session, held),
   };
 }
 
-/** The lease is over by its own clock: the agent stops, and may say so nevertheless. */
+/** The lease is over by its own clock: the agent stops, and may report so nevertheless. */
 async function late(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   held.over = true;
@@ -215,26 +216,26 @@ async function late(session: Session, held: Held): Promise<void> {
   await reportAgain(session, held, lateOutcome(session, held));
 }
 
-/** What it turned out to be, when the agent has looked again. */
+/** What it turned out to be, when the agent has checked again. */
 export function lateOutcome(session: Session, held: Held): Reported {
   const { world, process } = session;
   const { task, token } = held;
   if (token.task === "verify")
-    return world.remote.stands(task.effectKey) ? { kind: "success", output: null } : NOT_THERE;
+    return world.remote.hasEffect(task.effectKey) ? { kind: "success", output: null } : NOT_THERE;
   const isDone =
     token.task === "perform"
-      ? world.remote.stands(task.idempotencyKey)
-      : !world.remote.stands(task.effectKey);
+      ? world.remote.hasEffect(task.idempotencyKey)
+      : !world.remote.hasEffect(task.effectKey);
   if (isDone) return { kind: "success", output: null };
   return randomFailure(session, held, process.chance.happens(0.4) ? "permanent" : "transient");
 }
 
-/** It works or not, is not heard of until its lease has ended, and then says what it did. */
+/** It works or not, is silent until its lease has ended, and then reports what it did. */
 async function fallSilent(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { clock, chance } = process;
   if (chance.happens(held.task.task === LOST_UNDO_TASK ? 0.1 : 0.5)) act(session, held);
-  world.faults.count("agent stopped beating");
+  world.faults.count("agent stopped heartbeats");
   world.silentRuns.push(held.token.runId);
   if (held.task.task === LOST_UNDO_TASK) world.silentUndos.push(held.token.runId);
   session.muteUntilMs = clock.monotonicMs() + 2_600;
@@ -257,7 +258,7 @@ async function poisoned(session: Session, held: Held): Promise<boolean> {
     // Nothing of a dead process goes on.
     return new Promise(() => undefined);
   }
-  world.faults.count("agent stopped beating");
+  world.faults.count("agent stopped heartbeats");
   if (chance.happens(0.2)) act(session, held);
   session.muteUntilMs = clock.monotonicMs() + 3_500;
   await clock.sleep(chance.between(3_000, 4_500));

@@ -1,27 +1,28 @@
-// An agent process: it polls, beats and reports as the contract asks, over whatever server comes,
-// and misbehaves in how it works (agent-work.ts), in what it reports (reports.ts), and by crashing.
+// An agent process: it polls, heartbeats and reports as the contract asks, over whatever server
+// comes, and misbehaves in how it works (agent-work.ts), in what it reports (reports.ts), and by
+// crashing.
 //
 //   task: held → (working → its outcome) → reporting until answered → gone
 //
-// A task is listed in each beat until its report is answered. Its lease is measured by the agent's
-// own clock from when the call was sent that granted it.
+// A task is listed in each heartbeat until its report is answered. Its lease is measured by the
+// agent's own clock from when the call was sent that granted it.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { createVirtualProcess } from "../../simulator/virtual-process.ts";
 import {
   type AgentCaller,
-  type BeatCall,
   type Handed,
-  heartbeat,
+  type HeartbeatContent,
   pollTask,
+  sendHeartbeat,
 } from "./agent-calls.ts";
 import { work } from "./agent-work.ts";
 import type { PollWish } from "./history.ts";
 import { tokenSeen } from "./seen.ts";
 import type { World } from "./world.ts";
 
-/** What a beat tells of. */
-interface Told extends BeatCall {
+/** What a heartbeat lists. */
+interface HeartbeatToSend extends HeartbeatContent {
   readonly listed: readonly Held[];
 }
 
@@ -37,8 +38,8 @@ export interface AgentShape {
 export interface Held extends Handed {
   /** By the agent's monotonic clock. */
   leaseUntilMs: number;
-  /** What its beats said last. */
-  told: "carry-on" | "cancel" | "lost";
+  /** What its heartbeats were answered last. */
+  instruction: "carry-on" | "cancel" | "lost";
   stuckAt?: number;
   over: boolean;
 }
@@ -47,7 +48,7 @@ export interface Held extends Handed {
 export interface Session extends AgentCaller {
   readonly shape: AgentShape;
   readonly held: Set<Held>;
-  /** It does not beat until then. */
+  /** It sends no heartbeat until then. */
   muteUntilMs: number;
   /** What a poll asks for, under its next number. */
   wish(tasksMax: number): PollWish;
@@ -58,8 +59,8 @@ export interface Session extends AgentCaller {
   take(tasks: readonly Task[], sentAtMs: number, waitedMs: number): void;
 }
 
-const LOST_KEPT_MS = 30_000;
-const BEAT_EVERY_MS = 650;
+const LOST_POLL_MS = 30_000;
+const HEARTBEAT_EVERY_MS = 650;
 /** The others state nothing of what they do not list. */
 const LISTS_ALL_SHARE = 0.4;
 
@@ -87,7 +88,7 @@ export function startAgent(world: World, shape: AgentShape): Session {
     ended: (poll) => void openPolls.delete(poll),
     lost(poll) {
       openPolls.delete(poll);
-      lostPolls.set(poll, process.clock.monotonicMs() + LOST_KEPT_MS);
+      lostPolls.set(poll, process.clock.monotonicMs() + LOST_POLL_MS);
     },
     take(tasks, sentAtMs, waitedMs) {
       for (const task of tasks) {
@@ -96,7 +97,7 @@ export function startAgent(world: World, shape: AgentShape): Session {
           task,
           token: tokenSeen(task.taskToken),
           leaseUntilMs: sentAtMs + waitedMs + leaseMs,
-          told: "carry-on",
+          instruction: "carry-on",
           over: false,
         };
         session.held.add(held);
@@ -112,14 +113,14 @@ export function startAgent(world: World, shape: AgentShape): Session {
     return [...lostPolls.keys()];
   }
 
-  function toldOfAll(): Told {
+  function heartbeatContent(): HeartbeatToSend {
     const before = Math.min(pollSeq, ...[...openPolls].map((open) => open - 1));
     const listed = [...session.held];
     return { listed, lostPolls: lostNow(), ...(listsAll ? { listsAllTo: before } : {}) };
   }
 
   void pollFor(session, lostNow);
-  void beatFor(session, toldOfAll);
+  void heartbeatLoop(session, heartbeatContent);
   return session;
 }
 
@@ -149,38 +150,41 @@ async function pollFor(session: Session, lostNow: () => readonly number[]): Prom
   }
 }
 
-async function beatFor(session: Session, toldOfAll: () => Told): Promise<void> {
+async function heartbeatLoop(
+  session: Session,
+  heartbeatContent: () => HeartbeatToSend,
+): Promise<void> {
   const { world, process, held } = session;
-  let saidNothing = true;
+  let wasEmpty = true;
   for (;;) {
-    await process.clock.sleep(BEAT_EVERY_MS);
+    await process.clock.sleep(HEARTBEAT_EVERY_MS);
     if (process.clock.monotonicMs() < session.muteUntilMs) continue;
-    // What it has forgotten is told once more, when nothing is left.
-    if (held.size === 0 && saidNothing) continue;
-    const beaten = toldOfAll();
-    saidNothing = held.size === 0 || beaten.listsAllTo === undefined;
-    if (world.faults.strikes("agent stopped beating"))
+    // What it has forgotten is reported once more, when nothing is left.
+    if (held.size === 0 && wasEmpty) continue;
+    const content = heartbeatContent();
+    wasEmpty = held.size === 0 || content.listsAllTo === undefined;
+    if (world.faults.strikes("agent stopped heartbeats"))
       session.muteUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
-    else void beat(session, beaten);
+    else void heartbeatOnce(session, content);
   }
 }
 
-async function beat(session: Session, beaten: Told): Promise<void> {
+async function heartbeatOnce(session: Session, content: HeartbeatToSend): Promise<void> {
   const { world, process } = session;
   const server = process.chance.pick(world.servers);
   const sentAtMs = process.clock.monotonicMs();
-  if (beaten.listsAllTo) world.faults.count("agent listed all");
-  const answer = await heartbeat(session, beaten, { server });
-  if (answer.kind !== "beaten") return;
-  for (const [place, one] of answer.answers.entries()) {
-    const held = beaten.listed[place];
+  if (content.listsAllTo) world.faults.count("agent listed all");
+  const answer = await sendHeartbeat(session, content, { server });
+  if (answer.kind !== "heartbeat-answered") return;
+  for (const [index, one] of answer.answers.entries()) {
+    const held = content.listed[index];
     if (!held) continue;
     if (one.kind === "carry-on")
       held.leaseUntilMs = Math.max(held.leaseUntilMs, sentAtMs + one.leaseMs);
     if (one.kind === "cancel") {
-      held.told = "cancel";
+      held.instruction = "cancel";
       held.leaseUntilMs = Math.min(held.leaseUntilMs, sentAtMs + one.withinMs);
     }
-    if (one.kind === "lease-lost") held.told = "lost";
+    if (one.kind === "lease-lost") held.instruction = "lost";
   }
 }

@@ -12,7 +12,7 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
     promise: "G1",
     what: "an end has set off nothing",
     break: waitForEnds,
-    says: /the end of run r1 has set off "then" 0 times/,
+    message: /the end of run r1 has set off "then" 0 times/,
   },
   {
     promise: "G1",
@@ -20,7 +20,7 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.refusals.push("then after r1: WORKFLOW_NOT_FOUND, there is none");
     },
-    says: /was refused: then after r1/,
+    message: /was refused: then after r1/,
   },
   {
     promise: "G1",
@@ -28,22 +28,22 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, "r3").key = "trigger:then:r1";
     },
-    says: /run r3 was begun by "then" after run r1, whose end it does not wait for/,
+    message: /run r3 was begun by "then" after run r1, whose end it does not wait for/,
   },
   {
     promise: "G1",
-    what: "an end was told before it was there",
+    what: "an end was reported before it was there",
     break: (history) => {
       waitForEnds(history);
       const run = runOf(history, "r3");
       run.key = "trigger:then:r1";
       run.createdAt = must(runOf(history, "r1").endedAt ?? undefined, "end") - 1;
     },
-    says: /run r3 was begun by "then" at \d+, before run r1 ended/,
+    message: /run r3 was begun by "then" at \d+, before run r1 ended/,
   },
   {
     promise: "G1",
-    what: "a call was done that nobody had signed",
+    what: "an unsigned call was done",
     break: (history) => {
       const [call] = callsWith(history, "Schedule");
       const { request, server } = must(call, "Schedule");
@@ -54,6 +54,6 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
       const answer = { kind: "scheduled" as const, runId: "r1", created: false };
       history.records.push({ kind: "answer", ...own, answer, canaries: [] });
     },
-    says: /a call that nobody had signed was done at/,
+    message: /an unsigned call was done at/,
   },
 ];

@@ -1,4 +1,4 @@
-// The good history, broken by hand in what callers were told: G1, G2, G13, G14, G16 and G17.
+// The good history, broken by hand in what callers received: G1, G2, G13, G14, G16 and G17.
 import {
   answersOf,
   type BrokenHistory,
@@ -18,7 +18,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.runs = history.final.runs.filter(({ runId }) => runId !== "r3");
     },
-    says: /acknowledged with run r3, which is not stored/,
+    message: /acknowledged with run r3, which is not stored/,
     // Its task, which an agent got, is gone with it, and so is its cancel.
     also: ["G3"],
   },
@@ -29,7 +29,8 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const { outcome } = rowOf(history, "r1", 1, 1);
       if (outcome.kind === "failure") outcome.code = "other";
     },
-    says: /report failure busy of fence 1 of step "hotel" of run r1 was acknowledged, but stored/,
+    message:
+      /report failure busy of fence 1 of step "hotel" of run r1 was acknowledged, but stored/,
   },
   {
     promise: "G1",
@@ -40,7 +41,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       history.final.drained = false;
       Object.assign(must(run.steps[0], "step").forward, { kind: "BACKOFF", wakeAt: 8_000_000 });
     },
-    says: /the cancel of run r3 was acknowledged, but the run is RUNNING/,
+    message: /the cancel of run r3 was acknowledged, but the run is RUNNING/,
     // It had been seen STOPPING.
     also: ["G6"],
   },
@@ -50,17 +51,17 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     break: (history) => {
       dropCalls(history, (request) => request.rpc === "Complete" && request.session === "agent-g");
     },
-    says: /success is stored for fence 1 of step "flight" of run r5; no agent reported it/,
+    message: /success is stored for fence 1 of step "flight" of run r5; no agent reported it/,
   },
   {
     promise: "G1",
-    what: "a run is stored that nobody asked for",
+    what: "a run is stored that no call asked for",
     break: (history) => {
       dropCalls(history, (request) => request.rpc === "Schedule" && request.mark === "order r5");
       history.final.keys = history.final.keys.filter(({ runId }) => runId !== "r5");
       runOf(history, "r5").key = null;
     },
-    says: /run r5 \("order r5" in green\) is stored; nobody asked for it/,
+    message: /run r5 \("order r5" in green\) is stored; no call asked for it/,
   },
   {
     promise: "G1",
@@ -71,7 +72,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       history.final.definitions.push({ id: 2, definition });
       runOf(history, "r5").definitionId = 2;
     },
-    says: /run r5 was asked for as version 1 of "trip" of green, and runs something else/,
+    message: /run r5 was asked for as version 1 of "trip" of green, and runs something else/,
   },
   {
     promise: "G1",
@@ -85,7 +86,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       if (again.request.rpc === "Schedule") again.request.key = "k9";
       history.records.push(again, { ...answer, canaries: [] });
     },
-    says: /version 1 of "trip" of green was registered, and not found/,
+    message: /version 1 of "trip" of green was registered, and not found/,
   },
   {
     promise: "G1",
@@ -99,7 +100,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const answer = { kind: "answer", at, process, call: 9_000, answer: version } as const;
       history.records.push(again, { ...answer, canaries: [] });
     },
-    says: /"trip" of green has two contents as version 1 and as version 1/,
+    message: /"trip" of green has two contents as version 1 and as version 1/,
   },
   {
     promise: "G2",
@@ -113,7 +114,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const answer = answersOf(history, "scheduled").find(({ runId }) => runId === "r1");
       Object.assign(must(answer, "answer"), { runId: "r9" });
     },
-    says: /key "k1" of namespace blue has two runs, r1 and r9/,
+    message: /key "k1" of namespace blue has two runs, r1 and r9/,
   },
   {
     promise: "G2",
@@ -124,7 +125,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const [answer] = history.records.filter((record) => record.kind === "answer");
       must(answer, "answer").answer = { kind: "scheduled", runId: "r1", created: true };
     },
-    says: /two different requests were accepted under key "k1"/,
+    message: /two different requests were accepted under key "k1"/,
   },
   {
     promise: "G2",
@@ -132,13 +133,13 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.keys = history.final.keys.filter(({ runId }) => runId !== "r2");
     },
-    says: /key "k2" of namespace blue was acknowledged, but its reservation is gone/,
+    message: /key "k2" of namespace blue was acknowledged, but its reservation is gone/,
   },
   {
     promise: "G13",
     what: "a refused Schedule has started a run",
     break: (history) => refuse(history, "Schedule", "r3", "INVALID_DEFINITION"),
-    says: /every Schedule of "order r3" was refused, but run r3 is stored/,
+    message: /every Schedule of "order r3" was refused, but run r3 is stored/,
   },
   {
     promise: "G13",
@@ -147,7 +148,8 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const answers = answersOf(history, "completed").at(-1);
       must(answers, "last report").answers = [{ kind: "refused", reason: "TASK_OVER" }];
     },
-    says: /every report success of fence 1 of step "mail" of run r5 was refused, but it is stored/,
+    message:
+      /every report success of fence 1 of step "mail" of run r5 was refused, but it is stored/,
   },
   {
     promise: "G13",
@@ -167,13 +169,14 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
         answer.answer = { kind: "refused", code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" };
       history.records.push(again, taken);
     },
-    says: /success of fence 1 of step "mail" of run r5 was stored at \d+, when the only report of it, of \d+, was refused as a call/,
+    message:
+      /success of fence 1 of step "mail" of run r5 was stored at \d+, when the only report of it, of \d+, was refused as a call/,
   },
   {
     promise: "G13",
     what: "a refused cancel has cancelled",
     break: (history) => refuse(history, "CancelRun", "r3", "RUN_STATE"),
-    says: /every cancel of run r3 was refused, but it is cancelled/,
+    message: /every cancel of run r3 was refused, but it is cancelled/,
   },
   {
     promise: "G14",
@@ -182,15 +185,15 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       const answer = history.records.find((record) => record.kind === "answer");
       if (answer?.kind === "answer") answer.canaries = ["canary-green"];
     },
-    says: /in namespace blue holds the canary "canary-green" of namespace green/,
+    message: /in namespace blue holds the canary "canary-green" of namespace green/,
   },
   {
     promise: "G14",
-    what: "a reader of one namespace was shown a run of another",
+    what: "a reader of one namespace received a run of another",
     break: (history) => {
       for (const { request } of callsWith(history, "GetRun")) request.namespace = "green";
     },
-    says: /the answer to GetRun of clerk-b in namespace green is about run r1, which is of/,
+    message: /the answer to GetRun of clerk-b in namespace green is about run r1, which is of/,
   },
   {
     promise: "G16",
@@ -198,30 +201,31 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
     break: (history) => {
       rowOf(history, "r3", 0, 1).startedAt += 21;
     },
-    says: /fence 1 of step "flight" of run r3 was handed out at \d+, after the cancel of run r3/,
+    message: /fence 1 of step "flight" of run r3 was handed out at \d+, after the cancel of run r3/,
   },
   {
     promise: "G16",
-    what: "an agent never heard of the cancel",
+    what: "an agent never learned of the cancel",
     break: (history) => {
-      const beat = answersOf(history, "beaten").at(-1);
-      must(beat, "beat").answers = [{ kind: "carry-on", leaseMs: 3_000 }];
+      const heartbeats = answersOf(history, "heartbeat-answered").at(-1);
+      must(heartbeats, "heartbeats").answers = [{ kind: "carry-on", leaseMs: 3_000 }];
     },
-    says: /a beat sent at \d+ let fence 1 of step "flight" of run r3 carry on, after the cancel/,
+    message:
+      /a heartbeat sent at \d+ let fence 1 of step "flight" of run r3 carry on, after the cancel/,
   },
   {
     promise: "G17",
-    what: "a reader was shown an older version",
+    what: "a reader received an older version",
     break: (history) => {
       const reads = answersOf(history, "read").filter(({ run }) => run.runId === "r1");
       must(reads[2], "third read").run = structuredClone(must(reads[0], "first read").run);
     },
-    says: /clerk-b read version \d+ of run r1 at \d+, and version 1 at \d+/,
+    message: /clerk-b read version \d+ of run r1 at \d+, and version 1 at \d+/,
   },
   {
     promise: "G17",
     what: "a run that was acknowledged is not found",
     break: (history) => refuse(history, "GetRun", "r2", "RUN_NOT_FOUND"),
-    says: /clerk-b read version 0 of run r2 at \d+, and that there is no such run at/,
+    message: /clerk-b read version 0 of run r2 at \d+, and that there is no such run at/,
   },
 ];

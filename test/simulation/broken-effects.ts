@@ -1,4 +1,4 @@
-// The good history, broken by hand in what the remote service says at the end: G19.
+// The good history, broken by hand in what the remote service has at the end: G19.
 import { type Broken, type BrokenHistory, must } from "./damage.ts";
 
 function madeBy(history: Broken, runId: string) {
@@ -12,12 +12,13 @@ function madeBy(history: Broken, runId: string) {
 export const BROKEN_EFFECTS: readonly BrokenHistory[] = [
   {
     promise: "G19",
-    what: "the effect of another strategy stands beside the one that succeeded",
+    what: "the effect of another strategy exists beside the one that succeeded",
     break: (history) => {
       const made = madeBy(history, "r1");
       history.records.push({ ...made, key: made.key.replace(/0$/, "1") });
     },
-    says: /step "flight" of run r1 has succeeded by strategy 0, and the remote service still has the effect "r1\/flight\/1" of another one/,
+    message:
+      /step "flight" of run r1 has succeeded by strategy 0, and the remote service still has the effect "r1\/flight\/1" of another one/,
   },
   {
     promise: "G19",
@@ -26,6 +27,6 @@ export const BROKEN_EFFECTS: readonly BrokenHistory[] = [
       const last = must(history.records.at(-1), "record");
       history.records.push({ ...madeBy(history, "r1"), at: last.at, did: "undone" });
     },
-    says: /step "flight" of run r1 has succeeded, and its effect was undone at \d+/,
+    message: /step "flight" of run r1 has succeeded, and its effect was undone at \d+/,
   },
 ];

@@ -8,7 +8,7 @@ export const BROKEN_FAMILIES: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, "r2").parent = { runId: "r1", stepId: "flight" };
     },
-    says: /run r2 is stored as a child of no step that could begin it/,
+    message: /run r2 is stored as a child of no step that could begin it/,
   },
   {
     promise: "G16",
@@ -23,6 +23,6 @@ export const BROKEN_FAMILIES: readonly BrokenHistory[] = [
         { kind: "answer", at, process, call: 901, answer, canaries: [] },
       );
     },
-    says: /was handed out at \d+, though the pause of namespace "blue" was acknowledged at \d+/,
+    message: /was handed out at \d+, though the pause of namespace "blue" was acknowledged at \d+/,
   },
 ];

@@ -18,13 +18,13 @@ function rowOf(history: Broken, step: number, fence: number, kind = "perform") {
   return must(row, `${kind} row of fence ${fence}`);
 }
 
-/** The question is closed, and nobody has answered it. */
+/** The question is closed, and no person has answered it. */
 function dropAnswer(history: Broken): void {
   must(runOf(history, RUN).escalations[0], "question").answer = null;
   dropCalls(history, ({ rpc }) => rpc === "ResolveEscalation");
 }
 
-/** "retry" is stored, `inMs` before the deadline after which the definition says `answer`. */
+/** "retry" is stored, `inMs` before the deadline after which the definition sets `answer`. */
 function retryByDeadline(history: Broken, answer: "retry" | "fail", inMs: number): void {
   const { escalations, definitionId } = runOf(history, RUN);
   const asked = must(escalations[0], "question");
@@ -50,7 +50,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, RUN).signals = [];
     },
-    says: /signal "g1" \(go\) to run p1 was acknowledged and is lost/,
+    message: /signal "g1" \(go\) to run p1 was acknowledged and is lost/,
   },
   {
     promise: "G1",
@@ -58,7 +58,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, RUN).decisions.pop();
     },
-    says: /the decision of bob on "ok" of run p1 was acknowledged and is lost/,
+    message: /the decision of bob on "ok" of run p1 was acknowledged and is lost/,
   },
   {
     promise: "G1",
@@ -67,19 +67,20 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
       const asked = must(runOf(history, RUN).escalations[0], "question");
       asked.answer = { answer: "retry", by: "eve", why: "" };
     },
-    says: /the answer "retry" of ann to escalation 1 of run p1 was acknowledged, and stored is "retry" by eve/,
+    message:
+      /the answer "retry" of ann to escalation 1 of run p1 was acknowledged, and stored is "retry" by eve/,
   },
   {
     promise: "G1",
-    what: "a deadline answers what the definition does not say",
+    what: "a deadline answers what the definition does not set",
     break: (history) => retryByDeadline(history, "fail", 0),
-    says: /escalation 1 of run p1 is stored as answered "retry" by deadline; nobody did/,
+    message: /escalation 1 of run p1 is stored as answered "retry" by deadline; no person did/,
   },
   {
     promise: "G1",
     what: "a deadline answers before it has passed",
     break: (history) => retryByDeadline(history, "retry", 1),
-    says: /escalation 1 of run p1 is stored as answered "retry" by deadline; nobody did/,
+    message: /escalation 1 of run p1 is stored as answered "retry" by deadline; no person did/,
   },
   {
     promise: "G1",
@@ -90,23 +91,24 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
       must(runOf(history, RUN).steps[0], "visa").forward = { kind: "FAILED" };
       must(runOf(history, RUN).steps[0], "visa").result = null;
     },
-    says: /the report success of fence 3 of step "visa" of run p1 was acknowledged, but stored is unknown/,
+    message:
+      /the report success of fence 3 of step "visa" of run p1 was acknowledged, but stored is unknown/,
     // What began behind it had no reason to.
     also: ["G5"],
   },
   {
     promise: "G1",
-    what: "a decision is stored that nobody made",
+    what: "a decision is stored that no person made",
     break: (history) => {
       dropCalls(history, (request) => request.rpc === "Decide" && request.approver === "bob");
     },
-    says: /a decision of bob is stored for step "ok" of run p1; nobody sent it/,
+    message: /a decision of bob is stored for step "ok" of run p1; no call sent it/,
   },
   {
     promise: "G1",
-    what: "an outcome came true that no callback told",
+    what: "an outcome came true that no callback reported",
     break: (history) => dropCalls(history, ({ rpc }) => rpc === "CompleteDeferred"),
-    says: /success is stored for fence 3 of step "visa" of run p1; no agent reported it/,
+    message: /success is stored for fence 3 of step "visa" of run p1; no agent reported it/,
   },
   {
     promise: "G3",
@@ -114,12 +116,13 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       rowOf(history, 0, 1).endedAt = rowOf(history, 0, 1, "verify").startedAt + 1;
     },
-    says: /verify 1 of fence 1 of step "visa" of run p1 was handed out at \d+, while fence 1 ended/,
+    message:
+      /verify 1 of fence 1 of step "visa" of run p1 was handed out at \d+, while fence 1 ended/,
     also: ["G12"],
   },
   {
     promise: "G3",
-    what: "a callback about a task that is out was told that there is none",
+    what: "a callback about a task that is out was answered that there is none",
     break: (history) => {
       const callback = must(callsWith(history, "CompleteDeferred")[0], "callback");
       const early = { ...structuredClone(callback), call: 9_000 };
@@ -128,13 +131,14 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
       const answer = { kind: "answer", at, process, call: 9_000, answer: refused } as const;
       history.records.push(early, { ...answer, canaries: [] });
     },
-    says: /the CompleteDeferred sent at \d+ about fence 3 of step "visa" of run p1 was told/,
+    message: /the CompleteDeferred sent at \d+ about fence 3 of step "visa" of run p1 was answered/,
   },
   {
     promise: "G12",
     what: "an unknown was retried on a step that may run once",
     break: dropAnswer,
-    says: /fence 2 of step "pay" of run p1, whose effects are once, followed an unknown outcome of fence 1, and no person said so/,
+    message:
+      /fence 2 of step "pay" of run p1, whose effects are once, followed an unknown outcome of fence 1, and no person approved it/,
   },
   {
     promise: "G12",
@@ -152,11 +156,12 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
         if (record.kind === "answer" && record.answer.kind === "polled")
           record.answer.tasks = record.answer.tasks.filter(({ token }) => !isVerify(token.task));
     },
-    says: /fence 2 of step "visa" of run p1, whose effects are verifiable, followed an unknown outcome of fence 1, and no verify had said/,
+    message:
+      /fence 2 of step "visa" of run p1, whose effects are verifiable, followed an unknown outcome of fence 1, and no verify had found/,
   },
   {
     promise: "G12",
-    what: "the verify could not tell, and the step was retried all the same",
+    what: "the verify was inconclusive, and the step was retried all the same",
     break: (history) => {
       rowOf(history, 0, 1, "verify").outcome = { kind: "unknown", code: "drover.unknown" };
       for (const { request } of callsWith(history, "Complete"))
@@ -165,15 +170,17 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
             if (result.token.task === "verify")
               result.outcome = { kind: "unknown", code: "drover.unknown" };
     },
-    says: /followed an unknown outcome of fence 1, and no verify had said that nothing happened/,
+    message:
+      /followed an unknown outcome of fence 1, and no verify had found that nothing happened/,
   },
   {
     promise: "G12",
-    what: "a verify looked before the lost attempt had settled",
+    what: "a verify ran before the lost attempt had settled",
     break: (history) => {
       rowOf(history, 0, 1, "verify").startedAt -= SETTLE_MS / 2;
     },
-    says: /verify 1 of fence 1 of step "visa" of run p1 was handed out at \d+, but fence 1 of it may act until/,
+    message:
+      /verify 1 of fence 1 of step "visa" of run p1 was handed out at \d+, but fence 1 of it may act until/,
   },
   {
     promise: "G12",
@@ -181,7 +188,8 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       seenOf(history, 0, 3).idempotencyKey = seenOf(history, 0, 2).idempotencyKey;
     },
-    says: /fences 2 and 3 of step "visa" of run p1 share the key "p1\/visa\/0" over two strategies/,
+    message:
+      /fences 2 and 3 of step "visa" of run p1 share the key "p1\/visa\/0" over two strategies/,
   },
   {
     promise: "G12",
@@ -189,7 +197,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       seenOf(history, 1, 2).idempotencyKey = "p1/pay/1";
     },
-    says: /step "pay" of run p1 was performed under 2 keys in 1 strategies/,
+    message: /step "pay" of run p1 was performed under 2 keys in 1 strategies/,
   },
   {
     promise: "G12",
@@ -197,7 +205,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       for (const fence of [1, 2]) seenOf(history, 1, fence).idempotencyKey = "p1/visa/0";
     },
-    says: /the key "p1\/visa\/0" is of step "visa" of run p1 and of step "pay" of run p1/,
+    message: /the key "p1\/visa\/0" is of step "visa" of run p1 and of step "pay" of run p1/,
   },
   {
     promise: "G16",
@@ -205,6 +213,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     break: (history) => {
       rowOf(history, 1, 2).startedAt -= 100;
     },
-    says: /fence 2 of step "pay" of run p1 was handed out at \d+, though the pause of run p1 was/,
+    message:
+      /fence 2 of step "pay" of run p1 was handed out at \d+, though the pause of run p1 was/,
   },
 ];

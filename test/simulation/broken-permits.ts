@@ -10,16 +10,17 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
       const second = must(runOf(history, "q2").attempts[0], "attempt").endedAt;
       runOf(history, "q1").endedAt = second;
     },
-    says: /2 runs of key "customer-7" of namespace blue were under way at \d+, of 1 at most: q1, q2/,
+    message:
+      /2 runs of key "customer-7" of namespace blue were under way at \d+, of 1 at most: q1, q2/,
   },
   {
     promise: "G7",
-    what: "a run has ended and keeps its slot",
+    what: "a run has ended and holds its slot",
     break: (history) => {
       const permit = { namespace: "blue", key: SLOT_KEY, runId: "q1", holds: true };
       history.final.permits.push(permit);
     },
-    says: /run q1 has ended and holds a slot of key "customer-7"/,
+    message: /run q1 has ended and holds a slot of key "customer-7"/,
   },
   {
     promise: "G8",
@@ -29,21 +30,22 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
         if (request.rpc === "Schedule" && request.mark === "order q2")
           request.startAt = history.final.at;
     },
-    says: /run q2 was to start at \d+, and its first task was handed out at \d+/,
+    message: /run q2 was to start at \d+, and its first task was handed out at \d+/,
   },
   {
     promise: "G15",
-    what: "a run waited for a slot that nobody had",
+    what: "a run waited for a slot that no run had",
     break: (history) => {
       history.final.at += 10_000;
       const end = { reason: "NEVER_STARTED", endedAt: history.final.at } as const;
       Object.assign(runOf(history, "q3"), end);
     },
-    says: /run q3 waited for a slot of key "customer-7" of namespace blue until \d+, and from \d+ on/,
+    message:
+      /run q3 waited for a slot of key "customer-7" of namespace blue until \d+, and from \d+ on/,
   },
   {
     promise: "G15",
-    what: "a run was refused a slot that nobody had",
+    what: "a run was refused a slot that no run had",
     break: (history) => {
       const [call] = callsWith(history, "Schedule");
       const { request, process, server } = must(call, "Schedule");
@@ -55,7 +57,8 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
       const answer = { kind: "refused" as const, ...refused };
       history.records.push({ kind: "answer", at, process, call: 900, answer, canaries: [] });
     },
-    says: /"another" was refused a slot of key "customer-7" of namespace blue at \d+, and no run/,
+    message:
+      /"another" was refused a slot of key "customer-7" of namespace blue at \d+, and no run/,
   },
   {
     promise: "G1",
@@ -63,6 +66,6 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
     break: (history) => {
       Object.assign(runOf(history, "q3"), { state: "CANCELLED", reason: "CANCELLED_BY_NEWER" });
     },
-    says: /run q3 made room for a newer run of its key; there is none/,
+    message: /run q3 made room for a newer run of its key; there is none/,
   },
 ];

@@ -1,16 +1,16 @@
 // The history of a run that is done again, broken by hand.
 import {
+  type AnswerPayload,
   type Broken,
   type BrokenHistory,
   callsWith,
   dropCalls,
   must,
   runOf,
-  type Told,
 } from "./damage.ts";
 
 /** The request once more, with another answer. */
-function askAgain(history: Broken, answer: Told): void {
+function askAgain(history: Broken, answer: AnswerPayload): void {
   const asked = must(callsWith(history, "RetryRun")[0], "RetryRun");
   const { at } = history.final;
   history.records.push({ ...structuredClone(asked), call: 900, at });
@@ -21,9 +21,9 @@ function askAgain(history: Broken, answer: Told): void {
 export const BROKEN_RERUNS: readonly BrokenHistory[] = [
   {
     promise: "G1",
-    what: "a run is done again, and nobody asked for it",
+    what: "a run is done again, and no call asked for it",
     break: (history) => dropCalls(history, ({ rpc }) => rpc === "RetryRun"),
-    says: /run n1 does run o1 again; nobody asked for it/,
+    message: /run n1 does run o1 again; no call asked for it/,
     also: ["G13"],
   },
   {
@@ -33,27 +33,27 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
       const { request } = must(callsWith(history, "RetryRun")[0], "RetryRun");
       if ("runId" in request) request.runId = "o2";
     },
-    says: /run n1 was acknowledged as run o2 done again from what failed/,
+    message: /run n1 was acknowledged as run o2 done again from what failed/,
     also: ["G13"],
   },
   {
     promise: "G1",
-    what: "a step was kept that had not ended well",
+    what: "a step was reused that had not ended well",
     break: (history) => {
-      const { kept } = runOf(history, "n1");
-      kept.push({ step: 1, of: "o1" });
+      const { reused } = runOf(history, "n1");
+      reused.push({ step: 1, of: "o1" });
     },
-    says: /keeps "hotel", which did not end well/,
-    // And what is kept is never performed.
+    message: /reuses "hotel", which did not end well/,
+    // And what is reused is never performed.
     also: ["G3"],
   },
   {
     promise: "G1",
-    what: "the effect that was kept is of another run",
+    what: "the effect that was reused is of another run",
     break: (history) => {
-      must(runOf(history, "n1").kept[0], "kept").of = "o2";
+      must(runOf(history, "n1").reused[0], "reused").of = "o2";
     },
-    says: /keeps "flight" of run o2; its effect is of run o1/,
+    message: /reuses "flight" of run o2; its effect is of run o1/,
     // Its undo has the key of that one.
     also: ["G12"],
   },
@@ -61,9 +61,9 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
     promise: "G1",
     what: "what had ended well was done again",
     break: (history) => {
-      runOf(history, "n1").kept = [];
+      runOf(history, "n1").reused = [];
     },
-    says: /does "flight" again, which had ended well/,
+    message: /does "flight" again, which had ended well/,
     // Nothing is known any more of the fences and the effect that its undo is about.
     also: ["G3", "G5", "G11", "G12"],
   },
@@ -73,19 +73,19 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
     break: (history) => {
       askAgain(history, { kind: "scheduled", runId: "o1", created: false });
     },
-    says: /request "again-1" to do run o1 again was answered with several runs: n1, o1/,
+    message: /request "again-1" to do run o1 again was answered with several runs: n1, o1/,
     // The other one is no re-run.
     also: ["G1"],
   },
   {
     promise: "G11",
-    what: "an effect that was kept is left in a run that was undone",
+    what: "a reused effect is left in a run that was undone",
     break: (history) => {
       history.records = history.records.filter(
         (record) => record.kind !== "effect" || record.did !== "undone",
       );
     },
-    says: /still has the effect "o1\/flight\/0", which step "flight" of run n1 kept of run o1/,
+    message: /still has the effect "o1\/flight\/0", which step "flight" of run n1 reused of run o1/,
   },
   {
     promise: "G13",
@@ -96,6 +96,6 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
         if (record.kind === "answer" && record.call === asked.call)
           record.answer = { kind: "refused", code: "FAILED_PRECONDITION", reason: "RUN_STATE" };
     },
-    says: /run o1 was done again 1 times; 0 requests for it were not refused/,
+    message: /run o1 was done again 1 times; 0 requests for it were not refused/,
   },
 ];

@@ -1,4 +1,4 @@
-// The good history, broken by hand in what the rows say: G3 to G12, and G15.
+// The good history, broken by hand in what the rows hold: G3 to G12, and G15.
 import {
   addFault,
   answersOf,
@@ -28,7 +28,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const first = rowOf(history, "r4", 0, 1);
       first.endedAt = rowOf(history, "r4", 0, 2).startedAt + 1;
     },
-    says: /fence 2 of step "flight" of run r4 was handed out at \d+, while fence 1 ended at/,
+    message: /fence 2 of step "flight" of run r4 was handed out at \d+, while fence 1 ended at/,
   },
   {
     promise: "G3",
@@ -39,7 +39,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       for (const { token } of tasksSeen(history))
         if (token.runId === "r4" && token.fence === 2) token.fence = 1;
     },
-    says: /fence 1 of step "flight" of run r4 was handed out where fence 2 should have been/,
+    message: /fence 1 of step "flight" of run r4 was handed out where fence 2 should have been/,
   },
   {
     promise: "G3",
@@ -49,7 +49,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const [first, second] = polls;
       if (first && second) second.token = structuredClone(first.token);
     },
-    says: /perform fence 1 of step "flight" of run r4 was handed to two sessions/,
+    message: /perform fence 1 of step "flight" of run r4 was handed to two sessions/,
   },
   {
     promise: "G3",
@@ -57,17 +57,17 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       rowOf(history, "r4", 0, 1).outcome = { kind: "undelivered" };
     },
-    says: /perform fence 1 of step "flight" of run r4 reached an agent, but was given back/,
+    message: /perform fence 1 of step "flight" of run r4 reached an agent, but was given back/,
   },
   {
     promise: "G3",
-    what: "a lost attempt was told to carry on beside the next one",
+    what: "a lost attempt was allowed to carry on beside the next one",
     break: (history) => {
       for (const { request } of calls(history))
         if (request.rpc === "Heartbeat" && request.tokens[0]?.runId === "r1")
           must(request.tokens[0], "token").fence = 1;
     },
-    says: /fence 1 of step "flight" of run r1 was told to carry on at \d+, after fence 2/,
+    message: /fence 1 of step "flight" of run r1 was allowed to carry on at \d+, after fence 2/,
   },
   {
     promise: "G4",
@@ -78,7 +78,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       );
       must(late, "late report").answers = [{ kind: "accepted", repeated: false }];
     },
-    says: /the report of fence 1 of step "flight" of run r1 was accepted, though it was sent at/,
+    message: /the report of fence 1 of step "flight" of run r1 was accepted, though it was sent at/,
     // And what was accepted is not what is stored.
     also: ["G1"],
   },
@@ -89,7 +89,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const run = runOf(history, "r1");
       run.attempts = run.attempts.filter(({ kind }) => kind !== "late");
     },
-    says: /the late success of fence 1 of step "flight" of run r1 was not kept as evidence/,
+    message: /the late success of fence 1 of step "flight" of run r1 was not stored as evidence/,
   },
   {
     promise: "G5",
@@ -106,7 +106,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       run.attempts.push(row);
       reportAgain(history, { runId: "r1", step: 2, fence: 2 });
     },
-    says: /step "mail" of run r1 was performed 2 times/,
+    message: /step "mail" of run r1 was performed 2 times/,
     also: ["G4"],
   },
   {
@@ -115,7 +115,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       must(runOf(history, "r5").steps[1], "hotel").firstReadyAt = 1_000_001;
     },
-    says: /step "hotel" of run r5 was ready at 1000001, but needs "flight", which succeeded at/,
+    message: /step "hotel" of run r5 was ready at 1000001, but needs "flight", which succeeded at/,
   },
   {
     promise: "G5",
@@ -132,7 +132,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       for (const answer of answersOf(history, "polled"))
         answer.tasks = answer.tasks.filter(({ token }) => !isMail(token));
     },
-    says: /step "mail" of run r5 was never made ready, though all that it needs has succeeded/,
+    message: /step "mail" of run r5 was never made ready, though all that it needs has succeeded/,
   },
   {
     promise: "G6",
@@ -145,7 +145,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       third.state = "RUNNING";
       runOf(history, "r1").version += 2;
     },
-    says: /run r1 went from COMPLETED \(version \d+\) to RUNNING \(version \d+\)/,
+    message: /run r1 went from COMPLETED \(version \d+\) to RUNNING \(version \d+\)/,
   },
   {
     promise: "G6",
@@ -154,7 +154,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const [, second] = answersOf(history, "read").filter(({ run }) => run.runId === "r1");
       must(must(second, "second read").run.steps[0], "flight").state = "FAILED";
     },
-    says: /step "flight" of run r1 went from FAILED \(version \d+\) to SUCCEEDED/,
+    message: /step "flight" of run r1 went from FAILED \(version \d+\) to SUCCEEDED/,
   },
   {
     promise: "G6",
@@ -162,15 +162,15 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, "r2").version -= 1;
     },
-    says: /run r2 was seen in version \d+, stored is \d+/,
+    message: /run r2 was seen in version \d+, stored is \d+/,
   },
   {
     promise: "G7",
-    what: "a step waits for a person whom nobody has asked",
+    what: "a step waits for a person, and no escalation is open",
     break: (history) => {
       runOf(history, "r4").escalations = [];
     },
-    says: /step "flight" of run r4 waits for a person whom nobody has asked/,
+    message: /step "flight" of run r4 waits for a person, and no escalation is open/,
     also: ["G10"],
   },
   {
@@ -182,17 +182,17 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       must(run.steps[0], "flight").forward = { kind: "BLOCKED", waitingFor: 0, ok: 0, skipped: 0 };
       history.final.drained = false;
     },
-    says: /run r4 is RUNNING, and nothing will ever move it/,
+    message: /run r4 is RUNNING, and nothing will ever move it/,
     // It needs nothing, so it should have begun.
     also: ["G5"],
   },
   {
     promise: "G7",
-    what: "nobody watches the partition of an open run",
+    what: "no server watches the partition of an open run",
     break: (history) => {
       history.final.owners = [{ partition: 8, node: "node-1", epoch: 1 }];
     },
-    says: /nobody watches partition 7 of run r4/,
+    message: /no server watches partition 7 of run r4/,
   },
   {
     promise: "G8",
@@ -200,23 +200,25 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       must(runOf(history, "r1").interventions[0], "intervention").actedAt += 1_500;
     },
-    says: /the watch "lease" of step "flight" of run r1 was due at \d+ and acted at \d+, \d+ ms after/,
+    message:
+      /the watch "lease" of step "flight" of run r1 was due at \d+ and acted at \d+, \d+ ms after/,
   },
   {
     promise: "G8",
-    what: "an agent was declared lost while an answered beat kept its lease",
+    what: "an agent was declared lost while an answered heartbeat renewed its lease",
     break: (history) => {
       const { interventions } = runOf(history, "r1");
-      const beat = must(
+      const heartbeat = must(
         callsWith(history, "Heartbeat").find(
           ({ request }) => request.rpc === "Heartbeat" && request.tokens[0]?.runId === "r1",
         ),
-        "beat",
+        "heartbeat",
       );
       const lost = must(interventions[0], "intervention");
-      interventions.push({ ...lost, fence: 2, dueAt: beat.at + 1, actedAt: beat.at + 1 });
+      interventions.push({ ...lost, fence: 2, dueAt: heartbeat.at + 1, actedAt: heartbeat.at + 1 });
     },
-    says: /fence 2 of step "flight" of run r1 was declared lost at \d+, though its beat of \d+/,
+    message:
+      /fence 2 of step "flight" of run r1 was declared lost at \d+, though its heartbeat of \d+/,
   },
   {
     promise: "G8",
@@ -228,7 +230,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       step.forward = { ...BACKOFF, wakeAt: history.final.at - 1_501 };
       history.final.drained = false;
     },
-    says: /step "flight" of run r4 was due at \d+, and at \d+ nobody had looked/,
+    message: /step "flight" of run r4 was due at \d+, and at \d+ no server had acted/,
   },
   {
     promise: "G9",
@@ -237,7 +239,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const { interventions } = runOf(history, "r1");
       interventions.push(structuredClone(must(interventions[0], "intervention")));
     },
-    says: /the watch "lease" of step "flight" of run r1 acted twice on fence 1/,
+    message: /the watch "lease" of step "flight" of run r1 acted twice on fence 1/,
   },
   {
     promise: "G9",
@@ -246,21 +248,21 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const at = must(runOf(history, "r1").interventions[0], "intervention").actedAt - 1;
       own(history, { node: "node-2", epoch: 2, at });
     },
-    says: /was done at \d+ in epoch 1, after epoch 2 of node-2 began/,
+    message: /was done at \d+ in epoch 1, after epoch 2 of node-2 began/,
   },
   {
     promise: "G9",
     what: "an epoch did not grow",
     break: (history) => own(history, { node: "node-2", epoch: 1, at: history.final.at }),
-    says: /node-2 took partition 7 at \d+ with epoch 1, after epoch 1/,
+    message: /node-2 took partition 7 at \d+ with epoch 1, after epoch 1/,
   },
   {
     promise: "G9",
-    what: "somebody else acted in an owner's epoch",
+    what: "another server acted in an owner's epoch",
     break: (history) => {
       must(runOf(history, "r1").interventions[0], "intervention").node = "node-2";
     },
-    says: /was done by node-2 in epoch 1, which is node-1's/,
+    message: /was done by node-2 in epoch 1, which is node-1's/,
   },
   {
     promise: "G10",
@@ -270,7 +272,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       Object.assign(run, { state: "RUNNING", wakeAt: 9_000_000 });
       must(run.steps[0], "flight").forward = { ...BACKOFF, wakeAt: 8_000_000 };
     },
-    says: /run r4 is still RUNNING after all was healed; its steps are BACKOFF\/NONE/,
+    message: /run r4 is still RUNNING after all was healed; its steps are BACKOFF\/NONE/,
   },
   {
     promise: "G11",
@@ -281,7 +283,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       run.attempts = run.attempts.filter((row) => row.step !== 0 || row.kind !== "compensate");
       dropCompensate(history, 0);
     },
-    says: /step "flight" of run r2 has left an effect in a COMPENSATED run; not undone/,
+    message: /step "flight" of run r2 has left an effect in a COMPENSATED run; not undone/,
   },
   {
     promise: "G11",
@@ -294,7 +296,8 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       Object.assign(flight, { startedAt: b.startedAt, endedAt: b.endedAt });
       Object.assign(hotel, { startedAt: a.startedAt, endedAt: a.endedAt });
     },
-    says: /step "flight" of run r2 was being undone at \d+, but "hotel" after it was undone only at/,
+    message:
+      /step "flight" of run r2 was being undone at \d+, but "hotel" after it was undone only at/,
   },
   {
     promise: "G11",
@@ -308,7 +311,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
           : false,
       );
     },
-    says: /the undo of step "hotel" of run r2 was handed out at \d+, but fence 1 of step "mail"/,
+    message: /the undo of step "hotel" of run r2 was handed out at \d+, but fence 1 of step "mail"/,
   },
   {
     promise: "G11",
@@ -318,7 +321,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
         (record) => record.kind !== "effect" || record.did !== "undone" || record.step !== 0,
       );
     },
-    says: /the remote service still has the effect "r2\/flight\/0" of step "flight" of run r2/,
+    message: /the remote service still has the effect "r2\/flight\/0" of step "flight" of run r2/,
   },
   {
     promise: "G12",
@@ -327,7 +330,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const retry = rowOf(history, "r1", 1, 2);
       retry.startedAt = rowOf(history, "r1", 1, 1).endedAt + 790;
     },
-    says: /after failure busy it must wait 800 ms, and waited 790 ms/,
+    message: /after failure busy it must wait 800 ms, and waited 790 ms/,
   },
   {
     promise: "G12",
@@ -339,7 +342,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       for (const outcome of [rowOf(history, "r1", 1, 1).outcome, ...outcomes])
         if (outcome.kind === "failure") outcome.class = "permanent";
     },
-    says: /was followed by another try: it failed for good with busy/,
+    message: /was followed by another try: it failed for good with busy/,
   },
   {
     promise: "G12",
@@ -348,7 +351,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const steps = must(history.final.definitions[0], "definition").definition.steps;
       must(steps[1], "hotel").retry = [{ on: ["busy"], attempts: 1 }];
     },
-    says: /policy 0 allows 1 tries, and all were used/,
+    message: /policy 0 allows 1 tries, and all were used/,
     // It is no longer what was registered.
     also: ["G1"],
   },
@@ -359,7 +362,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const steps = must(history.final.definitions[0], "definition").definition.steps;
       must(steps[1], "hotel").retry = [{ on: ["other"], attempts: 9 }];
     },
-    says: /no retry policy answers busy/,
+    message: /no retry policy answers busy/,
     // It is no longer what was registered.
     also: ["G1"],
   },
@@ -369,7 +372,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
     break: (history) => {
       rowOf(history, "r4", 0, 2).attempt = 2;
     },
-    says: /fence 2 of step "flight" of run r4 is attempt 2, but 0 tries counted before it/,
+    message: /fence 2 of step "flight" of run r4 is attempt 2, but 0 tries counted before it/,
   },
   {
     promise: "G15",
@@ -378,6 +381,6 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       const at = waitLonger(history);
       addFault(history, { at, fault: { kind: "notification", did: "lost" } });
     },
-    says: /step "flight" of run r5 was ready, and a poll of agent-g waited for it, from/,
+    message: /step "flight" of run r5 was ready, and a poll of agent-g waited for it, from/,
   },
 ];

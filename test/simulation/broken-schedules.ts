@@ -2,8 +2,8 @@
 import { type Broken, type BrokenHistory, callsWith, must } from "./damage.ts";
 import { SCHEDULE } from "./good-history-schedules.ts";
 
-function occurrence(history: Broken, place: number) {
-  return must(history.final.occurrences[place], `fire ${place}`);
+function occurrence(history: Broken, index: number) {
+  return must(history.final.occurrences[index], `occurrence ${index}`);
 }
 
 function schedule(history: Broken) {
@@ -17,16 +17,17 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.schedules = [];
     },
-    says: /schedule "clock" of blue was acknowledged at \d+; it is not stored/,
+    message: /schedule "clock" of blue was acknowledged at \d+; it is not stored/,
   },
   {
     promise: "G1",
-    what: "a schedule is there that nobody asked for",
+    what: "a schedule is there that no call asked for",
     break: (history) => {
-      for (const { request } of callsWith(history, "TellSchedule"))
-        if (request.rpc === "TellSchedule" && request.did === "create") request.schedule = "other";
+      for (const { request } of callsWith(history, "ChangeSchedule"))
+        if (request.rpc === "ChangeSchedule" && request.did === "create")
+          request.schedule = "other";
     },
-    says: /schedule "clock" is stored; nobody asked for it/,
+    message: /schedule "clock" is stored; no call asked for it/,
   },
   {
     promise: "G1",
@@ -34,7 +35,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.occurrences.splice(1, 1);
     },
-    says: /occurrence 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
+    message:
+      /occurrence 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
   },
   {
     promise: "G1",
@@ -42,7 +44,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       must(occurrence(history, 2).missed ?? undefined, "mark").until -= 1_000;
     },
-    says: /occurrence 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
+    message:
+      /occurrence 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
   },
   {
     promise: "G1",
@@ -51,7 +54,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
       const [last] = history.final.occurrences.splice(4, 1);
       for (const run of history.final.runs) if (run.runId === last?.runId) run.scheduledBy = null;
     },
-    says: /occurrence 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
+    message:
+      /occurrence 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
   },
   {
     promise: "G1",
@@ -59,7 +63,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       occurrence(history, 3).runId = null;
     },
-    says: /run q2 of schedule "clock" is of no occurrence of it/,
+    message: /run q2 of schedule "clock" is of no occurrence of it/,
   },
   {
     promise: "G2",
@@ -70,7 +74,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
       must(history.final.runs[2], "run").key = null;
     },
     also: ["G1"],
-    says: /occurrence 1970-01-01T00:16:40.000Z of schedule "clock" of blue has two runs, q1 and q9/,
+    message:
+      /occurrence 1970-01-01T00:16:40.000Z of schedule "clock" of blue has two runs, q1 and q9/,
   },
   {
     promise: "G8",
@@ -78,7 +83,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       occurrence(history, 3).handledAt -= 20;
     },
-    says: /occurrence .* was due at 1004000, and fired at 1003995/,
+    message: /occurrence .* was due at 1004000, and fired at 1003995/,
   },
   {
     promise: "G8",
@@ -86,7 +91,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       occurrence(history, 3).handledAt += 5_000;
     },
-    says: /occurrence .* was due at 1004000, and fired late, at 1009015/,
+    message: /occurrence .* was due at 1004000, and fired late, at 1009015/,
   },
   {
     promise: "G8",
@@ -96,7 +101,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
       Object.assign(mark, { outcome: "missed", handledAt: mark.at + 1_200 });
     },
     also: ["G16"],
-    says: /were given up at 1003200, within the 10000 ms of their catch-up/,
+    message: /were given up at 1003200, within the 10000 ms of their catch-up/,
   },
   {
     promise: "G8",
@@ -104,7 +109,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       history.final.at += 10_000;
     },
-    says: /occurrence .* was due at 1005000, and at \d+ it had not fired/,
+    message: /occurrence .* was due at 1005000, and at \d+ it had not fired/,
   },
   {
     promise: "G9",
@@ -112,17 +117,17 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     break: (history) => {
       for (const one of history.final.occurrences) if (one.actor) one.actor.node = "node-2";
     },
-    says: /was fired by node-2 in epoch 1, which is node-1's/,
+    message: /was fired by node-2 in epoch 1, which is node-1's/,
   },
   {
     promise: "G9",
     what: "an occurrence was fired after a take-over",
     break: (history) => {
-      const place = history.records.findIndex(({ at }) => at > 1_003_000);
+      const index = history.records.findIndex(({ at }) => at > 1_003_000);
       const took = { partition: 7, node: "node-2", epoch: 2, did: "took" } as const;
-      history.records.splice(place, 0, { kind: "owner", at: 1_003_000, process: "b", ...took });
+      history.records.splice(index, 0, { kind: "owner", at: 1_003_000, process: "b", ...took });
     },
-    says: /was fired at 1004015 in epoch 1, after epoch 2 of node-2 began/,
+    message: /was fired at 1004015 in epoch 1, after epoch 2 of node-2 began/,
   },
   {
     promise: "G15",
@@ -132,7 +137,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
       for (const run of history.final.runs) if (run !== first) run.concurrency = null;
       if (first?.concurrency) first.concurrency.key = "another";
     },
-    says: /was overlapped at 1001015 by 0 runs, and its policy is skip/,
+    message: /was overlapped at 1001015 by 0 runs, and its policy is skip/,
   },
   {
     promise: "G16",
@@ -142,17 +147,17 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
       Object.assign(mark, { outcome: "started", series: 1, missed: null, handledAt: mark.at + 15 });
     },
     also: ["G1"],
-    says: /fired at \d+, though the pause was acknowledged at 1001510/,
+    message: /fired at \d+, though the pause was acknowledged at 1001510/,
   },
   {
     promise: "G16",
     what: "an occurrence fired after its schedule was deleted",
     break: (history) => {
-      schedule(history).stands = null;
-      for (const { request } of callsWith(history, "TellSchedule"))
-        if (request.rpc === "TellSchedule" && request.schedule === SCHEDULE)
+      schedule(history).current = null;
+      for (const { request } of callsWith(history, "ChangeSchedule"))
+        if (request.rpc === "ChangeSchedule" && request.schedule === SCHEDULE)
           if (request.did === "pause") Object.assign(request, { did: "delete" });
     },
-    says: /fired at 1004015, though the deletion was acknowledged at 1001510/,
+    message: /fired at 1004015, though the deletion was acknowledged at 1001510/,
   },
 ];

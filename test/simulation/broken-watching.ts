@@ -1,4 +1,4 @@
-// The good history, broken by hand in who watches what, and in what is kept from agents.
+// The good history, broken by hand in who watches what, and in what is withheld from agents.
 import {
   type Asked,
   type Broken,
@@ -9,17 +9,17 @@ import {
   runFault,
   runOf,
 } from "./damage.ts";
-import type { Held } from "./history-words.ts";
+import type { Held } from "./history-facts.ts";
 
 /** Asked for and acknowledged before the second try of r1. */
 function hold(history: Broken, held: Held): void {
-  const place = history.records.findIndex((record) => record.kind === "fault");
-  const { at } = must(history.records[place], "fault");
+  const index = history.records.findIndex((record) => record.kind === "fault");
+  const { at } = must(history.records[index], "fault");
   const own = { process: "holder", call: 900, at };
   const answer = { kind: "done", run: null, repeated: false } as const;
   const request = { rpc: "Hold", namespace: "blue", held } as const;
   history.records.splice(
-    place + 1,
+    index + 1,
     0,
     { kind: "call", server: "node-1", ...own, request },
     { kind: "answer", ...own, answer, canaries: [] },
@@ -29,11 +29,11 @@ function hold(history: Broken, held: Held): void {
 export const BROKEN_WATCHING: readonly BrokenHistory[] = [
   {
     promise: "G8",
-    what: "a task was declared forgotten, and no beat had left it out",
+    what: "a task was declared forgotten, and no heartbeat had left it out",
     break: (history) => {
       must(runOf(history, "r1").interventions[0], "intervention").rule = "forgotten";
     },
-    says: /fence 1 of step "flight" of run r1 was declared forgotten at \d+, and no beat/,
+    message: /fence 1 of step "flight" of run r1 was declared forgotten at \d+, and no heartbeat/,
   },
   {
     promise: "G20",
@@ -44,7 +44,8 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       runFault(history, { at: dueAt - 1, target: "r2", did: "always-fails" });
       must(intervention, "intervention").actedAt += 10_000;
     },
-    says: /the watch "lease" of step "flight" of run r1 acted \d+ ms too late, while every pass of run r2 failed/,
+    message:
+      /the watch "lease" of step "flight" of run r1 acted \d+ ms too late, while every pass of run r2 failed/,
     also: ["G8"],
   },
   {
@@ -59,7 +60,7 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       const [step, rule] = [null, "failing"] as const;
       interventions.push({ ...silence, step, fence: 0, rule, saw, n: 1, actedAt: at + 6_000 });
     },
-    says: /a row of run r1 was tried 4 times within 6000 ms, and 7000 ms are the least/,
+    message: /a row of run r1 was tried 4 times within 6000 ms, and 7000 ms are the least/,
   },
   {
     promise: "G20",
@@ -73,7 +74,7 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       if (answer?.kind === "answer" && answer.answer.kind === "completed")
         answer.answer.answers = [{ kind: "refused", reason: "INTERNAL" }];
     },
-    says: /a report about run r1 was refused as a defect, while every pass of run r2 failed/,
+    message: /a report about run r1 was refused as a defect, while every pass of run r2 failed/,
   },
   {
     promise: "G20",
@@ -85,7 +86,7 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       for (let fence = 101; fence <= 106; fence++)
         attempts.push({ ...attempt, fence, agentId: null, outcome: { kind: "unsent" } });
     },
-    says: /of run r1 was handed out 6 times and never sent, while the tasks of run r2 could not/,
+    message: /of run r1 was handed out 6 times and never sent, while the tasks of run r2 could not/,
     also: ["G3", "G4", "G5", "G12"],
   },
   {
@@ -94,7 +95,7 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
     break: (history) => {
       history.meta.watchers = [{ server: "node-1", regions: [1], standby: false }];
     },
-    says: /node-1 took partition 7 of region 0 at \d+, which it does not watch/,
+    message: /node-1 took partition 7 of region 0 at \d+, which it does not watch/,
   },
   {
     promise: "G9",
@@ -106,18 +107,19 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       ];
       own(history, { node: "node-1", epoch: 2, at: history.final.at + 20_000 });
     },
-    says: /node-1 took partition 7 of region 0 at \d+ as a standby, and node-2 was there/,
+    message: /node-1 took partition 7 of region 0 at \d+ as a standby, and node-2 was there/,
   },
   {
     promise: "G16",
     what: "a cordoned agent got a task",
     break: (history) => hold(history, { what: "agent", name: "agent-2" }),
-    says: /was handed out at \d+, though the cordon of agent "agent-2" was acknowledged at/,
+    message: /was handed out at \d+, though the cordon of agent "agent-2" was acknowledged at/,
   },
   {
     promise: "G16",
     what: "a task went through an open circuit",
     break: (history) => hold(history, { what: "circuit", name: "default/send-mail" }),
-    says: /was handed out at \d+, though the opening of circuit "default\/send-mail" was acknowledged/,
+    message:
+      /was handed out at \d+, though the opening of circuit "default\/send-mail" was acknowledged/,
   },
 ];

@@ -1,6 +1,6 @@
-// People of one namespace who keep schedules: they make them, pause, resume and delete them, run
-// them now and backfill what has passed. Once nothing goes wrong any more the schedules go on for a
-// while, and are then paused, so that the world can come to rest.
+// People of one namespace who maintain schedules: they make them, pause, resume and delete them,
+// run them now and backfill what has passed. Once nothing goes wrong any more the schedules go on
+// for a while, and are then paused, so that the world can come to rest.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -19,33 +19,33 @@ import { payloadField } from "../../server/api/calls/payload.ts";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
-import type { ScheduleWord } from "./history-words.ts";
+import type { ScheduleCommand } from "./history-facts.ts";
 import { untilAnswered } from "./people.ts";
 import { register } from "./registrar.ts";
 import { json, QUEUES, QUICK } from "./workload.ts";
 import { canaryOf } from "./world.ts";
 
-const KEEPING_SHARE = 0.35;
-/** The shortest that there is, so that moments come in a world that lasts some ten seconds. */
+const SCHEDULING_SHARE = 0.35;
+/** The shortest that there is, so that occurrences come in a world that lasts some ten seconds. */
 const EVERY_MS = 10_000;
 const GOES_ON_MS_MAX = 8_000;
 
-export async function keepSchedules(client: Client): Promise<void> {
+export async function maintainSchedules(client: Client): Promise<void> {
   const { process, namespace, world } = client;
   const { chance, clock } = process;
-  if (!chance.happens(KEEPING_SHARE)) return;
+  if (!chance.happens(SCHEDULING_SHARE)) return;
   const canary = canaryOf(world, namespace);
   const workflow = `${canary}-by-the-clock`;
   const definition = { ...byTheClock(chance), workflow };
   while ((await register(client, definition)) === null) await clock.sleep(500);
   const names = Array.from({ length: chance.between(1, 2) }, (_, no) => `${canary}-clock-${no}`);
-  await Promise.all(names.map((name) => keep(client, name, workflow)));
+  await Promise.all(names.map((name) => maintain(client, name, workflow)));
   await clock.sleep(chance.between(0, GOES_ON_MS_MAX));
   for (const name of names) await pause(client, name);
   void pauseOnAndOn(client, names);
 }
 
-/** Some take so long that the next moment comes meanwhile. */
+/** Some take so long that the next occurrence comes meanwhile. */
 function byTheClock(chance: Chance): Omit<Definition, "workflow"> {
   const isLong = chance.happens(0.3);
   const wait = { kind: "wait", forMs: chance.between(4_000, 13_000) } as const;
@@ -68,7 +68,7 @@ async function pauseOnAndOn(client: Client, names: readonly string[]): Promise<v
   }
 }
 
-async function keep(client: Client, name: string, workflow: string): Promise<void> {
+async function maintain(client: Client, name: string, workflow: string): Promise<void> {
   const { world, process } = client;
   const { chance, clock } = process;
   const spec = randomSpec(client, workflow);
@@ -126,40 +126,40 @@ function randomSpec({ process, namespace, world }: Client, workflow: string): Sc
 const done = { kind: "done", run: null, repeated: false } as const;
 const ok = () => done;
 
-function asked({ namespace }: Client, word: ScheduleWord) {
-  return { rpc: "TellSchedule", namespace, ...word } as const;
+function asked({ namespace }: Client, command: ScheduleCommand) {
+  return { rpc: "ChangeSchedule", namespace, ...command } as const;
 }
 
 function make(client: Client, name: string, spec: ScheduleSpec): Promise<void> {
   const { namespace } = client;
   const request = create(CreateScheduleRequestSchema, { namespace, name, spec });
   const method = SchedulerService.method.createSchedule;
-  const word = asked(client, { schedule: name, did: "create" });
-  return untilAnswered(client, { method, request, asked: word, ok });
+  const command = asked(client, { schedule: name, did: "create" });
+  return untilAnswered(client, { method, request, asked: command, ok });
 }
 
 function pause(client: Client, name: string): Promise<void> {
   const { namespace } = client;
   const request = create(PauseScheduleRequestSchema, { namespace, name, reason: "chance" });
   const method = SchedulerService.method.pauseSchedule;
-  const word = asked(client, { schedule: name, did: "pause" });
-  return untilAnswered(client, { method, request, asked: word, ok });
+  const command = asked(client, { schedule: name, did: "pause" });
+  return untilAnswered(client, { method, request, asked: command, ok });
 }
 
 function resume(client: Client, name: string): Promise<void> {
   const { namespace } = client;
   const request = create(ResumeScheduleRequestSchema, { namespace, name });
   const method = SchedulerService.method.resumeSchedule;
-  const word = asked(client, { schedule: name, did: "resume" });
-  return untilAnswered(client, { method, request, asked: word, ok });
+  const command = asked(client, { schedule: name, did: "resume" });
+  return untilAnswered(client, { method, request, asked: command, ok });
 }
 
 function remove(client: Client, name: string): Promise<void> {
   const { namespace } = client;
   const request = create(DeleteScheduleRequestSchema, { namespace, name });
   const method = SchedulerService.method.deleteSchedule;
-  const word = asked(client, { schedule: name, did: "delete" });
-  return untilAnswered(client, { method, request, asked: word, ok });
+  const command = asked(client, { schedule: name, did: "delete" });
+  return untilAnswered(client, { method, request, asked: command, ok });
 }
 
 function runNow(client: Client, name: string, requestId: string): Promise<void> {
@@ -173,7 +173,7 @@ function runNow(client: Client, name: string, requestId: string): Promise<void> 
   });
 }
 
-/** Moments that lie within the last half minute; what lies ahead of the clock is refused. */
+/** Occurrences that lie within the last half minute; what lies ahead of the clock is refused. */
 function backfill(client: Client, name: string): Promise<void> {
   const { namespace, process, world } = client;
   const { chance } = process;

@@ -1,5 +1,5 @@
-// The remote service speaks for itself: by the callback token of a task that it was given, it says
-// how the attempt ended; early, late, repeatedly or never.
+// The remote service reports by itself: by the callback token of a task that it was given, it
+// reports how the attempt ended; early, late, repeatedly or never.
 import { create } from "@bufbuild/protobuf";
 import {
   CompleteDeferredRequestSchema,
@@ -19,7 +19,7 @@ const TRIES_MAX = 25;
 
 /** Of one namespace: its process lives as long as the world. */
 export interface Callbacks {
-  /** Says some time later what stands under the task's key; `early`: before its agent can speak. */
+  /** Reports some time later what the task's key has; `early`: before its agent can report. */
   later(handed: Handed, how: "early" | "in time" | "late"): void;
 }
 
@@ -32,11 +32,11 @@ export function createCallbacks(
 
   async function callBack(handed: Handed, afterMs: number): Promise<void> {
     await clock.sleep(afterMs);
-    await untilAnswered(handed, verdictOn(world, handed));
+    await untilAnswered(handed, outcomeOf(world, handed));
     if (world.faults.calm || !chance.happens(0.2)) return;
     world.faults.count("callback repeated");
     await clock.sleep(chance.between(0, 2_000));
-    await untilAnswered(handed, verdictOn(world, handed));
+    await untilAnswered(handed, outcomeOf(world, handed));
   }
 
   async function untilAnswered(handed: Handed, message: Outcome): Promise<void> {
@@ -54,7 +54,7 @@ export function createCallbacks(
       kind.case === "success"
         ? outcomeFact({ kind: "success", output: null })
         : outcomeFact({ ...FAILED, noEffect: kind.value.noEffect });
-    // A callback token does not tell the secret.
+    // A callback token does not contain the secret.
     const result = { token: { ...token, secret: "" }, outcome, digest: outcomeDigest(message) };
     const asked = { rpc: "CompleteDeferred", namespace, result } as const;
     const call = world.recorder.call(process.name, server.name, asked);
@@ -84,8 +84,8 @@ const FAILED = {
   message: "the remote service has refused it",
 };
 
-/** Having said that nothing is there, the remote service lets the task do nothing any more. */
-function verdictOn({ remote }: World, { task, token }: Handed): Outcome {
+/** Having reported that nothing is there, the remote service lets the task do nothing any more. */
+function outcomeOf({ remote }: World, { task, token }: Handed): Outcome {
   return remote.refuse(task.idempotencyKey, token)
     ? outcomeMessage({ ...FAILED, noEffect: true })
     : outcomeMessage({ kind: "success", output: { kind: "json", json: '{"called":true}' } });

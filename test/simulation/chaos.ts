@@ -22,7 +22,7 @@ export interface Chaos {
 }
 
 export interface Strikes {
-  /** A server stands still for a while, whatever it was about to do. */
+  /** A server is suspended for a while, whatever it was about to do. */
   readonly freeze: (server: VirtualProcess) => void;
   /** The same; and it wakes just after another server has taken over what it watched. */
   readonly freezeUntilRelieved: (server: VirtualProcess) => void;
@@ -50,7 +50,7 @@ const KIND_SHARE = 0.5;
 const TAIL_SHARE = 0.3;
 /** Transactions; and how long the fail-over takes: longer than a session of the old store lives. */
 const TAIL_MAX = 10;
-/** Sometimes so long that what a server has kept in memory is lost with it. */
+/** Sometimes so long that what a server has in memory is lost with it. */
 const LONG_TAIL_MAX = 100;
 /** From the take-over until the one before wakes: the new owner has then hardly begun. */
 const RELIEVED_MS_MAX = 3;
@@ -193,13 +193,13 @@ export function createChaos(
   }
 
   /** An agent of this shape is there, under a new session whenever it was gone. */
-  function keepAgent(world: World, shape: AgentShape, all: Session[], place: number): void {
+  function restartAgent(world: World, shape: AgentShape, all: Session[], index: number): void {
     const session = startAgent(world, shape);
-    all[place] = session;
+    all[index] = session;
     session.process.onCrash(() =>
       forAWhile(world, chance.between(50, 3_000), () => {
         world.recorder.fault({ kind: "process", did: "start" }, shape.id, false);
-        keepAgent(world, shape, all, place);
+        restartAgent(world, shape, all, index);
       }),
     );
   }
@@ -225,7 +225,7 @@ export function createChaos(
     }),
     start(world: World, shapes: readonly AgentShape[]) {
       const agents: Session[] = [];
-      for (const [place, shape] of shapes.entries()) keepAgent(world, shape, agents, place);
+      for (const [index, shape] of shapes.entries()) restartAgent(world, shape, agents, index);
       often(world, "server crashed", () => crashServer(world, chance.pick(world.servers)));
       often(world, "server paused", () => pause(world, chance.pick(world.servers).process(), true));
       often(world, "server cut off", () => cutOff(world, chance.pick(world.servers)));

@@ -1,5 +1,6 @@
 // What the checker takes for no broken promise, and beside each what it does not excuse.
 import { describe, expect, test } from "vitest";
+import { brokenPromises, changed } from "./changed-histories.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor } from "./checker/violation.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
 import type { History } from "./history.ts";
-import { brokenPromises, changed } from "./judged.ts";
 
 /** An undo of "hotel" is lost, and the next one waits for 5 s, while an agent polls. */
 function undoLostHistory(isLeftToItsRun: boolean): History {
@@ -48,7 +48,7 @@ function undoLostHistory(isLeftToItsRun: boolean): History {
 }
 
 /** "flight" is undone when it has failed, and once more when its run stops, after "hotel". */
-function undoneTwiceHistory(saidToHaveSucceeded: boolean): History {
+function undoneTwiceHistory(resolvedAsSucceeded: boolean): History {
   const story = createStory();
   const last = failure("permanent", "no-seat");
   story.schedule("clerk-b", { runId: "r7", namespace: "blue", key: null });
@@ -70,7 +70,7 @@ function undoneTwiceHistory(saidToHaveSucceeded: boolean): History {
       must(steps[0], "flight").forward = { kind: "SUCCEEDED" };
       const question = must(escalations[0], "question");
       const answer = { answer: "succeed", by: "clerk-b", why: "" } as const;
-      if (saidToHaveSucceeded) Object.assign(question, { closedAt: question.openedAt, answer });
+      if (resolvedAsSucceeded) Object.assign(question, { closedAt: question.openedAt, answer });
     },
     () => story.history(),
   );
@@ -89,7 +89,7 @@ describe("the checker is silent where nothing is proven", () => {
     expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
   });
 
-  test("a supervisor that is told to stop while it stands still is away until another one begins", () => {
+  test("a supervisor asked to stop while suspended is away until another one begins", () => {
     const late = (ms: number): History =>
       changed((history) => {
         const act = must(runOf(history, "r1").interventions[0], "intervention");
@@ -107,7 +107,7 @@ describe("the checker is silent where nothing is proven", () => {
     expect(g8(late(14_001))).toHaveLength(1);
   });
 
-  test("a moment that was written before the clock went back comes as much later, and no more", () => {
+  test("a time that was written before the clock went back is as much later, and no more", () => {
     const late = (backMs: number, ms: number, jumpedMsBefore = 100): History =>
       changed((history) => {
         const act = must(runOf(history, "r1").interventions[0], "intervention");
@@ -124,7 +124,7 @@ describe("the checker is silent where nothing is proven", () => {
     expect(g8(late(8_000, 1_001, 38_001))).toHaveLength(1);
   });
 
-  test("on a busy machine one moment in a hundred may be met late", () => {
+  test("on a busy machine one timer in a hundred may be handled late", () => {
     const history = changed((copy) => {
       must(runOf(copy, "r1").interventions[0], "intervention").actedAt += 1_500;
     });
@@ -167,7 +167,7 @@ describe("the checker is silent where nothing is proven", () => {
     expect(checkHistory(history(true))).toEqual([]);
   });
 
-  test("a call that a fault has doubled may have been taken, though its caller heard of no room", () => {
+  test("a call that a fault has doubled may be taken although the answer was a refusal", () => {
     const refused = { kind: "refused", code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" } as const;
     const history = (isDoubled: boolean): History =>
       changed((copy) => {
@@ -222,16 +222,18 @@ describe("the checker is silent where nothing is proven", () => {
     expect(g15(true)).toEqual([]);
   });
 
-  test("what was undone before a person said that the step has succeeded was of a strategy", () => {
-    const g11 = (isSaid: boolean) =>
-      checkHistory(undoneTwiceHistory(isSaid)).filter(({ text }) => /may act until/.test(text));
+  test("what was undone before a person resolved the step as succeeded was of a strategy", () => {
+    const g11 = (isResolved: boolean) =>
+      checkHistory(undoneTwiceHistory(isResolved)).filter(({ text }) => /may act until/.test(text));
     expect(g11(false).map(({ promise }) => promise)).toEqual(["G11"]);
     expect(g11(true)).toEqual([]);
   });
 
-  test("the undo of what a person said to have succeeded begins with its first try", () => {
-    const g12 = (isSaid: boolean) =>
-      checkHistory(undoneTwiceHistory(isSaid)).filter(({ text }) => /is attempt 1, but/.test(text));
+  test("the undo of what a person resolved as succeeded begins with its first try", () => {
+    const g12 = (isResolved: boolean) =>
+      checkHistory(undoneTwiceHistory(isResolved)).filter(({ text }) =>
+        /is attempt 1, but/.test(text),
+      );
     expect(g12(false).map(({ promise }) => promise)).toEqual(["G12"]);
     expect(g12(true)).toEqual([]);
   });

@@ -10,6 +10,7 @@ import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
 import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
+import { brokenPromises, changed } from "./changed-histories.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, callsWith, must, refuse, runOf } from "./damage.ts";
@@ -20,8 +21,7 @@ import { rerunsHistory } from "./good-history-reruns.ts";
 import { schedulesHistory } from "./good-history-schedules.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
-import type { LostTail } from "./history-words.ts";
-import { brokenPromises, changed } from "./judged.ts";
+import type { LostTail } from "./history-facts.ts";
 
 const BROKEN_HISTORIES = [
   ...[
@@ -49,7 +49,7 @@ describe("the checker", () => {
     expect(checkHistory(schedulesHistory())).toEqual([]);
   });
 
-  test("judges a history that was written to a file and read again as it judged it before", () => {
+  test("evaluates a history that was written to a file and read again with the same result", () => {
     expect(historyOf(historyText(goodHistory()))).toEqual(goodHistory());
   });
 
@@ -61,11 +61,11 @@ describe("the checker", () => {
   describe.each(PROMISE_NAMES)("refuses what breaks %s", (name) => {
     test.each(BROKEN_HISTORIES.filter(({ promise }) => promise === name))(
       "$what",
-      ({ promise, break: damage, says, also, good }) => {
+      ({ promise, break: damage, message, also, good }) => {
         const history = changed(damage, good);
         expect(brokenPromises(history)).toEqual([promise, ...(also ?? [])].sort());
         const sentences = checkHistory(history).filter((found) => found.promise === promise);
-        expect(sentences.map(({ text }) => text).join("\n")).toMatch(says);
+        expect(sentences.map(({ text }) => text).join("\n")).toMatch(message);
       },
     );
   });
@@ -73,7 +73,7 @@ describe("the checker", () => {
 
 /** Before anything else, so that it is near nothing. */
 function afterALoss(history: History, lost: Partial<LostTail>): History {
-  const nothing = { tables: [], runs: [], told: [], sessions: [], partitions: [] };
+  const nothing = { tables: [], runs: [], allRuns: [], sessions: [], partitions: [] };
   const at = (history.records[0]?.at ?? 0) - 1_000_000;
   const fault = {
     ...({ kind: "store", did: "tail-lost" } as const),
@@ -101,7 +101,7 @@ describe("the checker after a fail-over that lost the last transactions", () => 
       const history = changed(damage, good);
       const found = checkHistory(history).filter((one) => one.promise === name);
       const runs = found.flatMap(({ runId }) => runId ?? []);
-      const after = checkHistory(afterALoss(history, { runs, told: runs }));
+      const after = checkHistory(afterALoss(history, { runs, allRuns: runs }));
       const left = after.filter((one) => one.promise === name && one.runId !== null);
       const isAlways = WHOLE.includes(name) || found.some(({ text }) => /one token/.test(text));
       expect(left.length > 0).toBe(isAlways && runs.length > 0);
@@ -122,7 +122,7 @@ describe("the checker after a fail-over that lost the last transactions", () => 
       }
   });
 
-  test("takes a version whose number was given out again for what either registration said", () => {
+  test("takes a version whose number was given out again for what either registration had", () => {
     const broken = must(
       BROKEN_CALLS.find(({ what }) => what.startsWith("a run is of another version")),
       "history of another version",
@@ -131,10 +131,10 @@ describe("the checker after a fail-over that lost the last transactions", () => 
       changed((copy) => {
         broken.break(copy);
         const call = must(callsWith(copy, "RegisterWorkflow")[0], "RegisterWorkflow");
-        const unheard = { ...structuredClone(call), call: 9_000 };
-        if (unheard.request.rpc === "RegisterWorkflow")
-          unheard.request.definition.timeoutMs = 90_000;
-        if (isAsked) copy.records.push(unheard);
+        const unanswered = { ...structuredClone(call), call: 9_000 };
+        if (unanswered.request.rpc === "RegisterWorkflow")
+          unanswered.request.definition.timeoutMs = 90_000;
+        if (isAsked) copy.records.push(unanswered);
       });
     const lost = { tables: ["workflow"] };
     expect(brokenPromises(history(true))).toContain("G1");
@@ -183,18 +183,18 @@ describe("the checker after a fail-over that lost the last transactions", () => 
 describe("no row can be taken away, doubled or moved unnoticed", () => {
   const good = goodHistory();
   const rows = good.final.runs.flatMap(({ runId, attempts }) =>
-    attempts.map((row, place) => ({ ...row, runId, place })),
+    attempts.map((row, index) => ({ ...row, runId, index })),
   );
 
-  test.each(rows)("$kind fence $fence of step $step of $runId", ({ runId, place, kind }) => {
-    const gone = changed((copy) => runOf(copy, runId).attempts.splice(place, 1));
+  test.each(rows)("$kind fence $fence of step $step of $runId", ({ runId, index, kind }) => {
+    const gone = changed((copy) => runOf(copy, runId).attempts.splice(index, 1));
     expect(checkHistory(gone)).not.toEqual([]);
     const earlier = changed((copy) => {
-      must(runOf(copy, runId).attempts[place], "row").startedAt = 0;
+      must(runOf(copy, runId).attempts[index], "row").startedAt = 0;
     });
     const doubled = changed((copy) => {
       const { attempts } = runOf(copy, runId);
-      attempts.push(structuredClone(must(attempts[place], "row")));
+      attempts.push(structuredClone(must(attempts[index], "row")));
     });
     // Evidence changes no state, so neither its number nor its time matters.
     if (kind === "late") return;

@@ -7,8 +7,8 @@ import type { Grant, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";
 
 export interface CircuitWatch {
-  /** The server has heard so. */
-  learned(look: CircuitSnapshot): void;
+  /** The server has read this snapshot. */
+  learned(snapshot: CircuitSnapshot): void;
   watch(tx: Tx): Tx;
 }
 
@@ -19,16 +19,16 @@ export interface CircuitWatchOptions {
 }
 
 export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions): CircuitWatch {
-  let known: { readonly look: CircuitSnapshot; readonly atMs: number } | null = null;
+  let known: { readonly snapshot: CircuitSnapshot; readonly atMs: number } | null = null;
 
   const circuitsOf = ({ ready, agentId }: Grant): readonly Circuit[] =>
-    (known?.look.circuits ?? []).filter(
+    (known?.snapshot.circuits ?? []).filter(
       (one) => one.lane === ready.lane && (one.agentId === "" || one.agentId === agentId),
     );
 
   function check(grant: Grant, tried: ReadonlySet<string>): void {
     if (!known) return;
-    const now = known.look.now + (clock.monotonicMs() - known.atMs);
+    const now = known.snapshot.now + (clock.monotonicMs() - known.atMs);
     for (const { lane, agentId, state, override } of circuitsOf(grant)) {
       const flow = flowOf(state, override?.forced ?? null, now);
       if (flow === "all" || (flow === "one" && tried.has(probeKey({ lane, agentId }, grant))))
@@ -40,8 +40,8 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
   }
 
   return Object.freeze({
-    learned(look: CircuitSnapshot) {
-      known = { look, atMs: clock.monotonicMs() };
+    learned(snapshot: CircuitSnapshot) {
+      known = { snapshot, atMs: clock.monotonicMs() };
     },
     watch(tx: Tx): Tx {
       const tried = new Set<string>();

@@ -13,7 +13,7 @@ import {
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
-import { keepSchedules } from "./calendars.ts";
+import { maintainSchedules } from "./calendars.ts";
 import type { Answer } from "./history.ts";
 import { holdSome } from "./holders.ts";
 import { startPeople } from "./people.ts";
@@ -63,7 +63,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   void registerSome(client("registrar"), registered);
   const ending = [
     scheduleAll(client("scheduler"), registered),
-    keepSchedules(client("keeper-of-schedules")),
+    maintainSchedules(client("keeper-of-schedules")),
   ];
   void Promise.all(ending).then(() => {
     done = true;
@@ -78,7 +78,7 @@ export function startClients(world: World, options: ClientOptions): Clients {
   return { runIds, isDone: () => done };
 }
 
-export function heard(
+export function recordAnswer(
   { world, process }: Client,
   call: number,
   answer: Answer,
@@ -124,7 +124,7 @@ export async function cancelUntilAnswered(
       kind: "cancelled",
       run: runSeen(run, []),
     }));
-    heard(client, call, answer, reply.bytes);
+    recordAnswer(client, call, answer, reply.bytes);
     if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));
   }
@@ -145,7 +145,7 @@ async function readSome(client: Client): Promise<void> {
         kind: "listed",
         runs: runs.map((run) => runSeen(run, [])),
       }));
-      heard(client, call, answer, reply.bytes);
+      recordAnswer(client, call, answer, reply.bytes);
       if (reply.kind === "ok") takeUp(client, reply.message.runs);
     } else {
       const runId = chance.pick(runIds);
@@ -164,7 +164,7 @@ async function readSome(client: Client): Promise<void> {
         kind: "read",
         run: runSeen(run, steps),
       }));
-      heard(client, call, answer, reply.bytes);
+      recordAnswer(client, call, answer, reply.bytes);
     }
   }
 }
@@ -194,7 +194,7 @@ async function watchSome(client: Client): Promise<void> {
         kind: "read",
         run: runSeen(message.run, []),
       }));
-      heard(client, call, answer, reply.bytes);
+      recordAnswer(client, call, answer, reply.bytes);
     } else {
       const asked = { rpc: "WatchRun", namespace, runId } as const;
       const call = world.recorder.call(process.name, server.name, asked);
@@ -205,7 +205,7 @@ async function watchSome(client: Client): Promise<void> {
           kind: "read",
           run: runSeen(message.run, message.steps),
         }));
-        heard(client, call, answer, reply.bytes);
+        recordAnswer(client, call, answer, reply.bytes);
       });
     }
   }

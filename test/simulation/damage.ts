@@ -17,8 +17,8 @@ export interface BrokenHistory {
   readonly promise: PromiseName;
   readonly what: string;
   readonly break: (history: Broken) => void;
-  /** What the sentence about it must say. */
-  readonly says: RegExp;
+  /** What the sentence about it must match. */
+  readonly message: RegExp;
   /** Other promises that the same damage cannot but break too. */
   readonly also?: readonly PromiseName[];
 }
@@ -55,15 +55,16 @@ export function callsWith(history: Broken, rpc: Asked["rpc"]): Recorded<"call">[
   return calls(history).filter(({ request }) => request.rpc === rpc);
 }
 
-export type Told = Recorded<"answer">["answer"];
+export type AnswerPayload = Recorded<"answer">["answer"];
 
-export function answersOf<K extends Told["kind"]>(
+export function answersOf<K extends AnswerPayload["kind"]>(
   history: Broken,
   kind: K,
-): Extract<Told, { kind: K }>[] {
+): Extract<AnswerPayload, { kind: K }>[] {
   return history.records.flatMap((record) => {
     if (record.kind !== "answer") return [];
-    const is = (told: Told): told is Extract<Told, { kind: K }> => told.kind === kind;
+    const is = (answer: AnswerPayload): answer is Extract<AnswerPayload, { kind: K }> =>
+      answer.kind === kind;
     return is(record.answer) ? [record.answer] : [];
   });
 }

@@ -1,24 +1,24 @@
 // Derived rows must agree with the pages that they are computed from after every transaction: no
-// fault excuses a difference, and no server may rewrite it before somebody has seen it.
+// fault excuses a difference, and no server may rewrite it before a check has seen it.
 
 import type { Store } from "../../server/store/store.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
 
 const COMPARE_EVERY_MS = 500;
 
-/** Compares from now on; a run is told of once. */
+/** Compares from now on; a run is reported once. */
 export function compareDerivedRows(
   time: VirtualTime,
   store: Pick<Store, "differingRuns">,
   partitions: readonly number[],
   onDefect: (what: string) => void,
 ): void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const compare = async (): Promise<void> => {
     const { runs } = await store.differingRuns(partitions, null, Number.MAX_SAFE_INTEGER);
     for (const { runId } of runs) {
-      if (told.has(runId)) continue;
-      told.add(runId);
+      if (reported.has(runId)) continue;
+      reported.add(runId);
       onDefect(`the derived rows of run ${runId} differ from its pages`);
     }
   };

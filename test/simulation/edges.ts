@@ -1,6 +1,6 @@
 // Which rows of the state table a run of the simulation took, from what was committed.
 // Each effect of a pass is followed by itself; a way that the table does not have is a violation.
-// Steps that a run keeps of another one begin at their end.
+// Steps that a run reuses of another one begin at their end.
 import { isDeepStrictEqual } from "node:util";
 import { evolve, untouchedStep } from "../../server/core/evolve.ts";
 import type { Step, View } from "../../server/core/model/model.ts";
@@ -22,7 +22,7 @@ export interface Edges {
   /** Ways that are not in the table. */
   readonly strange: readonly string[];
   pass(record: PassRecord, plan: Plan): void;
-  /** A ready row became a lease, or an agent heard that it should stop. */
+  /** A ready row became a lease, or an agent was answered that it should stop. */
   step(side: "forward" | "undo", on: "claim" | "heartbeat"): void;
 }
 
@@ -71,7 +71,7 @@ export function createEdges(): Edges {
   function moved(was: Step | undefined, step: Step, needs: number, on: StepTrigger): void {
     const before = was ?? untouchedStep(step.no, needs);
     for (const side of ["forward", "undo"] as const) {
-      // A first row says nothing new about the side that did not move.
+      // A first row holds nothing new about the side that did not move.
       const same = was ? was[side] === step[side] : isDeepStrictEqual(before[side], step[side]);
       if (!same) take(side, { from: before[side].kind, on, to: step[side].kind });
     }

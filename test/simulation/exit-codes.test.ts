@@ -1,4 +1,4 @@
-/** What the two programs of the simulator end with: 0 only where they have shown something. */
+/** What the two programs of the simulator end with: 0 only where they have proven something. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -21,7 +21,7 @@ describe("npm run simulate", { timeout: TIMEOUT_MS }, () => {
   test("ends with 1 where too few seeds were played, though nothing is wrong with them", async () => {
     const { status, stdout } = await run("main.ts", "--seeds", "1", "--workers", "1");
     expect(stdout).toContain("violations: in 0 seeds\nvoid: ");
-    expect(stdout).toContain("not judged by fewer than 200 seeds");
+    expect(stdout).toContain("not evaluated by fewer than 200 seeds");
     expect(status).toBe(1);
   });
 });
@@ -30,7 +30,7 @@ describe("npm run mutants", { timeout: TIMEOUT_MS }, () => {
   const mutants = (seeds: number, name: string, ...more: readonly string[]) =>
     run("mutants/main.ts", "--seeds", String(seeds), "--only", name, ...more);
 
-  test("ends with 0 where the mutant is caught, and by a seed that the server itself keeps", async () => {
+  test("ends with 0 where the mutant is caught by a known seed", async () => {
     const { status, stdout } = await mutants(50, "acknowledged before the commit");
     expect(stdout).toMatch(/commit: caught by seed \d+\n.*\n1 caught, 0 not caught\n$/s);
     expect(status).toBe(0);

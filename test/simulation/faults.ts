@@ -20,7 +20,7 @@ export const FAULT_KINDS = [
   "server stopped in a claim",
   "agent crashed",
   "agent paused",
-  "agent stopped beating",
+  "agent stopped heartbeats",
   "agent ignored a cancel",
   "agent named lost polls",
   "agent listed all",
@@ -62,8 +62,8 @@ export const FAULT_KINDS = [
   "re-run",
   "report again",
   "report deferred",
-  "report cannot tell",
-  "progress stood still",
+  "report inconclusive",
+  "progress stalled",
   "callback early",
   "callback late",
   "callback never",
@@ -112,7 +112,7 @@ export type MessageFate =
       readonly againInMs: number | null;
     };
 
-/** `found-out`: the answer of the commit is lost, and whoever asks for its fate learns it. */
+/** `found-out`: the answer of the commit is lost, and a server that asks for its fate learns it. */
 export type StoreFate =
   | "fine"
   | "before-commit"
@@ -126,7 +126,7 @@ export interface StoreCall {
   /** The process that sends it. */
   readonly process: string;
   readonly name: string;
-  /** A plain read is nobody's victim. */
+  /** A plain read is never a deadlock victim. */
   readonly writes: boolean;
   /** Others that begin later may commit before it. */
   readonly isTransaction?: boolean;
@@ -161,7 +161,7 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "message repeated": 0.05,
   "message delayed": 0.03,
   "message reordered": 0.2,
-  "agent stopped beating": 0.02,
+  "agent stopped heartbeats": 0.02,
   "agent ignored a cancel": 0.6,
   "report late": 0.9,
   "report repeated": 0.1,
@@ -172,8 +172,8 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "report released": 0.06,
   "report again": 0.12,
   "report deferred": 0.15,
-  "report cannot tell": 0.6,
-  "progress stood still": 0.08,
+  "report inconclusive": 0.6,
+  "progress stalled": 0.08,
   "callback without deferral": 0.06,
   "task forgotten": 0.04,
   "store slow": 0.08,

@@ -100,7 +100,7 @@ export interface Ended {
   readonly namespaces: readonly string[];
   readonly at: number;
   readonly drained: boolean;
-  /** Ids of webhooks that somebody has made of what there was to tell. */
+  /** Ids of webhooks that were made of the notifications. */
   readonly deliveriesMade: ReadonlySet<string>;
   readonly triggers: readonly EndTrigger[];
 }
@@ -115,8 +115,8 @@ export async function finalRows(
   store: MemoryStore,
   witness: StoreWitness,
   { namespaces, at, drained, deliveriesMade, triggers }: Ended,
-  /** Every moment that is still to come, by run. */
-  momentOf: ReadonlyMap<string, number>,
+  /** Every due time that is still to come, by run. */
+  dueAtByRun: ReadonlyMap<string, number>,
 ): Promise<Ending> {
   const runs: FinalRun[] = [];
   const all = await everyRun(store, namespaces);
@@ -125,9 +125,9 @@ export async function finalRows(
     const partition = partitionOf(namespace.region, run.runId);
     const detail = await store.reads.runDetail(run.runId, EVERYTHING);
     if (!detail) throw new Error(`run ${run.runId} is listed and cannot be read`);
-    const wakeAt = momentOf.get(run.runId) ?? null;
+    const wakeAt = dueAtByRun.get(run.runId) ?? null;
     const definition = witness.definitions.get(run.definitionId);
-    if (!definition) throw new Error(`nobody saw definition ${run.definitionId}`);
+    if (!definition) throw new Error(`definition ${run.definitionId} was never seen`);
     const plan = planOf(definition);
     const steps = new Map([...detail.steps, ...(await itemsOf(store, run.runId, plan))]);
     runs.push(finalRun({ ...detail, steps }, { namespace: namespace.name, partition, wakeAt }));
@@ -177,7 +177,7 @@ async function itemsOf(
     if (work.kind !== "map") continue;
     const all = { map: no, after: 0, limit: ITEMS_MAX, forwards: null };
     const page = await store.reads.runItems(runId, all);
-    for (const [place, item] of page.steps) found.set(place, item);
+    for (const [key, item] of page.steps) found.set(key, item);
   }
   return found;
 }
@@ -200,10 +200,10 @@ async function schedulesOf(
   namespaces: readonly string[],
 ): Promise<FinalRows["schedules"]> {
   const names = await namesOf(store, namespaces);
-  const standing = await store.schedules.byId(schedules.map(({ id }) => id));
+  const stored = await store.schedules.byId(schedules.map(({ id }) => id));
   return schedules.map(({ id, namespaceId, name, partition, spec, createdAt }) => {
     const { calendar, overlap, catchUpMs, jitterMs } = spec;
-    const stands = standing.find((one) => one.id === id);
+    const current = stored.find((one) => one.id === id);
     return {
       id,
       namespace: names.get(namespaceId) ?? "",
@@ -211,7 +211,7 @@ async function schedulesOf(
       partition,
       createdAt,
       spec: { calendar, overlap, catchUpMs, jitterMs },
-      stands: stands ? { next: stands.next, pause: stands.pause } : null,
+      current: current ? { next: current.next, pause: current.pause } : null,
     };
   });
 }

@@ -1,8 +1,8 @@
-// A second history as it should be, told by hand: one run that needs more than agents.
+// A second history as it should be, written by hand: one run that needs more than agents.
 //
 //   visa   verifiable: its first attempt is lost, a verify finds nothing, the next fails for good,
 //          and the second strategy is deferred and comes true by its callback
-//   pay    once: nobody knows, a person says retry, and the run is paused meanwhile
+//   pay    once: its outcome is unknown, a person answers retry, and the run is paused meanwhile
 //   ok     an approval by two
 //   go     a signal that came early
 
@@ -58,12 +58,12 @@ export function peopleHistory(): History {
     const call = ++calls;
     records.push({ kind: "call", at, process, call, server: "node-1", request });
     at += 5;
-    const told = answer(at);
+    const answered = answer(at);
     at += 5;
-    records.push({ kind: "answer", at, process, call, answer: told, canaries: [] });
+    records.push({ kind: "answer", at, process, call, answer: answered, canaries: [] });
   };
   const seen = (state: RunSeen["state"]): RunSeen => ({ runId: RUN, version, state, steps: [] });
-  const said = (request: Request, state: RunSeen["state"] | null = null): void => {
+  const send = (request: Request, state: RunSeen["state"] | null = null): void => {
     version += 1;
     ask("clerk", request, () => {
       return { kind: "done", run: state && seen(state), repeated: false };
@@ -166,30 +166,30 @@ export function peopleHistory(): History {
     const express = poll("agent-2", 0, 3, { attempt: 1, strategy: 1 });
     complete("agent-2", express, { kind: "deferred" }, false);
     const signal = { name: "go", signalId: "g1" };
-    said({ rpc: "Signal", namespace: "blue", runId: RUN, ...signal });
+    send({ rpc: "Signal", namespace: "blue", runId: RUN, ...signal });
     at += 700;
     const token = { ...express.token, secret: "" };
     const result = { token, outcome: SUCCESS, digest: "called" };
     row(express, SUCCESS, at + 5);
     const visaAt = at + 5;
-    said({ rpc: "CompleteDeferred", namespace: "blue", result });
+    send({ rpc: "CompleteDeferred", namespace: "blue", result });
     return visaAt;
   };
   const visaAt = applyForVisa();
 
   const chargeOnce = (): void => {
-    const doubtful = poll("agent-2", 1, 1, { attempt: 1 });
-    complete("agent-2", doubtful, UNKNOWN);
+    const uncertain = poll("agent-2", 1, 1, { attempt: 1 });
+    complete("agent-2", uncertain, UNKNOWN);
     const about = { n: 1, step: 1, reason: "unknown", code: "", message: "?" } as const;
     const asked = { ...about, openedAt: at - 5, claim: null, deadlineAt: null };
-    said({ rpc: "PauseRun", namespace: "blue", runId: RUN }, "PAUSED");
+    send({ rpc: "PauseRun", namespace: "blue", runId: RUN }, "PAUSED");
     at += 400;
     const answer = { answer: "retry", by: "ann" } as const;
-    said({ rpc: "ResolveEscalation", namespace: "blue", runId: RUN, n: 1, ...answer }, "PAUSED");
+    send({ rpc: "ResolveEscalation", namespace: "blue", runId: RUN, n: 1, ...answer }, "PAUSED");
     const closed = { closedAt: at - 5, closedBy: "ann" };
     escalations.push({ ...asked, ...closed, answer: { ...answer, why: "" } });
     at += 400;
-    said({ rpc: "ResumeRun", namespace: "blue", runId: RUN }, "RUNNING");
+    send({ rpc: "ResumeRun", namespace: "blue", runId: RUN }, "RUNNING");
     const paid = poll("agent-2", 1, 2, { attempt: 2 });
     complete("agent-2", paid, SUCCESS);
   };
@@ -197,21 +197,21 @@ export function peopleHistory(): History {
   const paidAt = at - 5;
   for (const approver of ["ann", "bob"]) {
     const decision = { stepId: "ok", approver, approved: true };
-    said({ rpc: "Decide", namespace: "blue", runId: RUN, ...decision }, "RUNNING");
+    send({ rpc: "Decide", namespace: "blue", runId: RUN, ...decision }, "RUNNING");
   }
   const endedAt = at;
   answerRow(2);
   answerRow(3);
 
   const run = endedRun({ version: version + 1, createdAt, visaAt, paidAt, endedAt });
-  const kept = { attempts, interventions, escalations };
+  const rows = { attempts, interventions, escalations };
   return structuredClone({
     meta: { source: "simulation", seed: null, canaries: [{ namespace: "blue", word: "canary" }] },
     records,
     final: {
       at: at + 1_000,
       drained: true,
-      runs: [{ ...run, ...kept }],
+      runs: [{ ...run, ...rows }],
       keys: [],
       permits: [],
       schedules: [],
@@ -260,7 +260,7 @@ function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
     concurrency: null,
     rerunOf: null,
     parent: null,
-    kept: [],
+    reused: [],
     pivoted: false,
     scheduledBy: null,
     signals: [{ id: "g1", name: "go", takenBy: 3 }],

@@ -1,5 +1,6 @@
 // A fourth history as it should be: a run fails at its second step, and is done again from there by
-// one that keeps the first; that one is undone in the end, and so is the effect that it had kept.
+// one that reuses the first; that one is undone in the end, and so is the effect that it had
+// reused.
 import { type Mutable, must } from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
 import { STEPS } from "./good-history-rows.ts";
@@ -57,11 +58,11 @@ function doneAgain(good: History, made: TokenParts): History {
   Object.assign(run, {
     rerunOf: { runId: "o1", from: null },
     mark: "order o1",
-    kept: [{ step: 0, of: "o1" }],
+    reused: [{ step: 0, of: "o1" }],
   });
-  const kept = { step: 0, kind: "answer", fence: made.fence, n: 0, attempt: 0 } as const;
+  const reused = { step: 0, kind: "answer", fence: made.fence, n: 0, attempt: 0 } as const;
   const times = { agentId: "run o1", startedAt, endedAt: startedAt };
-  run.attempts.unshift({ ...kept, ...times, outcome: SUCCESS });
+  run.attempts.unshift({ ...reused, ...times, outcome: SUCCESS });
   const first = must(run.steps[0], STEPS[0]);
   const result = { fence: made.fence, kind: "answer", n: 0 } as const;
   Object.assign(first, { forward: { kind: "SUCCEEDED" }, result, firstReadyAt: null });
@@ -71,7 +72,7 @@ function doneAgain(good: History, made: TokenParts): History {
   return history as History;
 }
 
-/** What undoes a kept effect goes on with its fences, and has its key. */
+/** What undoes a reused effect goes on with its fences, and has its key. */
 function underOldKey(record: Mutable<History>["records"][number]): void {
   const isUndo = (token: Mutable<TokenParts>) =>
     token.runId === "n1" && token.task === "compensate";

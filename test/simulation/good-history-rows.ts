@@ -79,7 +79,7 @@ export function newRun(
     concurrency: null,
     rerunOf: null,
     parent: null,
-    kept: [],
+    reused: [],
     scheduledBy: null,
   };
 }

@@ -4,8 +4,8 @@
 import { type Mutable, must } from "./damage.ts";
 import { SLOT_KEY, slotsHistory } from "./good-history-permits.ts";
 import { type History, historyOf, historyText } from "./history.ts";
-import type { FinalFire } from "./history-rows.ts";
-import type { ScheduleWord } from "./history-words.ts";
+import type { ScheduleCommand } from "./history-facts.ts";
+import type { FinalOccurrence } from "./history-rows.ts";
 
 export const SCHEDULE = "clock";
 const EVERY_MS = 1_000;
@@ -16,8 +16,8 @@ export function schedulesHistory(): History {
   const history = structuredClone(historyOf(text)) as Mutable<History>;
   const startAt = must(history.records[0], "record").at;
   let calls = 500;
-  const tell = (at: number, word: ScheduleWord): void => {
-    const request = { rpc: "TellSchedule", namespace: "blue", ...word } as const;
+  const change = (at: number, command: ScheduleCommand): void => {
+    const request = { rpc: "ChangeSchedule", namespace: "blue", ...command } as const;
     const call = calls++;
     const own = { process: "keeper", call };
     history.records.push({ kind: "call", at, server: "node-1", ...own, request });
@@ -26,15 +26,18 @@ export function schedulesHistory(): History {
   };
   const second = (no: number): number => startAt + no * EVERY_MS;
   const about = { scheduleId: "c1", series: 1, missed: null, actor: ACTOR } as const;
-  const occurrence = (no: number, what: Pick<FinalFire, "outcome" | "runId">): FinalFire => {
+  const occurrence = (
+    no: number,
+    what: Pick<FinalOccurrence, "outcome" | "runId">,
+  ): FinalOccurrence => {
     const at = second(no);
     return { ...about, nominalTime: at, at, cause: "calendar", handledAt: at + 15, ...what };
   };
-  tell(startAt - 20, { schedule: SCHEDULE, did: "create" });
-  tell(second(1) + 500, { schedule: SCHEDULE, did: "pause" });
-  tell(second(3) + 500, { schedule: SCHEDULE, did: "resume" });
+  change(startAt - 20, { schedule: SCHEDULE, did: "create" });
+  change(second(1) + 500, { schedule: SCHEDULE, did: "pause" });
+  change(second(3) + 500, { schedule: SCHEDULE, did: "resume" });
   const past = { did: "backfill", from: second(2), until: second(3) } as const;
-  tell(second(4) + 500, { schedule: SCHEDULE, ...past });
+  change(second(4) + 500, { schedule: SCHEDULE, ...past });
   const owner = { partition: 7, node: ACTOR.node, epoch: ACTOR.epoch, did: "took" } as const;
   history.records.push({ kind: "owner", at: startAt - 30, process: "node-1", ...owner });
   history.records.sort((a, b) => a.at - b.at);
@@ -63,7 +66,7 @@ export function schedulesHistory(): History {
       catchUpMs: 10_000,
       jitterMs: 0,
     },
-    stands: { next, pause: null },
+    current: { next, pause: null },
   });
   return history as History;
 }

@@ -1,4 +1,4 @@
-// A fifth history as it should be: the runs of the third one, whose ends a hook is told. The
+// A fifth history as it should be: the runs of the third one, whose ends are sent to a hook. The
 // webhook about the first is sent twice, as its answer got lost.
 import { type Mutable, must } from "./damage.ts";
 import { slotsHistory } from "./good-history-permits.ts";
@@ -17,9 +17,9 @@ export function webhooksHistory(): History {
     final.deliveries.push({ ...row, state: "delivered" });
     const body = JSON.stringify({ ...about, run: { id: runId }, end: { state, reason } });
     const at = must(endedAt ?? undefined, "end") + 20;
-    const told = { kind: "webhook", process: "receiver", id, url: "https://hook", body } as const;
-    history.records.push({ ...told, at });
-    if (runId === "q1") history.records.push({ ...told, at: at + 5_000 });
+    const record = { kind: "webhook", process: "receiver", id, url: "https://hook", body } as const;
+    history.records.push({ ...record, at });
+    if (runId === "q1") history.records.push({ ...record, at: at + 5_000 });
   }
   return history as History;
 }

@@ -1,4 +1,4 @@
-// A small history as it should be, told by hand: what was called and answered, and the rows that
+// A small history as it should be, written by hand: what was called and answered, and the rows that
 // the engine would have written. The checker's own test; it shares no rule with the engine.
 //
 //   r1   blue    a crashed agent, a retry, an answer that got lost, a late report; COMPLETED
@@ -42,7 +42,7 @@ export function goodHistory(): History {
   cancelled(story);
   escalated(story);
   story.schedule("clerk-g", { runId: "r5", namespace: "green", key: "k1" });
-  // Nobody polls meanwhile.
+  // No agent polls meanwhile.
   story.wait(4_000);
   for (const step of [0, 1, 2]) {
     story.poll("agent-g", "r5", step);
@@ -66,10 +66,10 @@ function completedAfterTrouble(story: Story): void {
   story.lose("r1", 0);
   story.wait(2_100);
   story.poll("agent-2", "r1", 0);
-  story.beat("agent-2", story.token("r1", 0), { kind: "carry-on", leaseMs: HEARTBEAT_MS });
+  story.heartbeat("agent-2", story.token("r1", 0), { kind: "carry-on", leaseMs: HEARTBEAT_MS });
   story.read("clerk-b", "r1");
-  story.tell("agent-1", lost, SUCCESS, { kind: "refused", reason: "LEASE_LOST" });
-  story.keepLate(lost, SUCCESS);
+  story.report("agent-1", lost, SUCCESS, { kind: "refused", reason: "LEASE_LOST" });
+  story.storeLate(lost, SUCCESS);
   story.complete("agent-2", "r1", 0, SUCCESS);
   story.poll("agent-2", "r1", 1);
   story.complete("agent-2", "r1", 1, failure("transient", "busy"));
@@ -78,7 +78,7 @@ function completedAfterTrouble(story: Story): void {
   story.poll("agent-2", "r1", 1);
   const answered = story.token("r1", 1);
   story.complete("agent-2", "r1", 1, SUCCESS, { lost: true });
-  story.tell("agent-2", answered, SUCCESS, { kind: "accepted", repeated: true });
+  story.report("agent-2", answered, SUCCESS, { kind: "accepted", repeated: true });
   story.poll("agent-2", "r1", 2);
   story.complete("agent-2", "r1", 2, SUCCESS);
   story.end("r1", "COMPLETED", "DONE");
@@ -111,7 +111,7 @@ function cancelled(story: Story): void {
   story.stop("r3", "CANCELLED_BY_USER");
   story.cancel("clerk-b", "r3");
   story.cancel("clerk-b", "r3");
-  story.beat("agent-2", token, { kind: "cancel", withinMs: 10_000 });
+  story.heartbeat("agent-2", token, { kind: "cancel", withinMs: 10_000 });
   story.complete("agent-2", "r3", 0, { kind: "cancelled", noEffect: true });
   story.end("r3", "CANCELLED", "CANCELLED_BY_USER");
 }
@@ -139,7 +139,7 @@ export function createStory() {
   const record = (entry: HistoryRecord): void => {
     records.push(structuredClone(entry) as Mutable<HistoryRecord>);
   };
-  /** A call that takes 5 ms to arrive; then `work` is done; 5 ms later its answer is heard. */
+  /** A call that takes 5 ms to arrive; then `work` is done; 5 ms later its answer arrives. */
   const ask = (process: string, request: Request, work: () => Answer): void => {
     const call = ++calls;
     record({ kind: "call", at, process, call, server: "node-1", request });
@@ -150,11 +150,11 @@ export function createStory() {
   };
   const seen = (runId: string): RunSeen => {
     const { version, state, steps } = of(runId);
-    const shown = steps.map(({ no, forward }) => ({
+    const listed = steps.map(({ no, forward }) => ({
       stepId: STEPS[no] ?? "",
       state: open.has(`${runId}/${no}`) ? "LEASED" : forward.kind,
     }));
-    return { runId, version, state, steps: shown };
+    return { runId, version, state, steps: listed };
   };
   const makeReady = (runId: string, no: number): void => {
     const step = stepOf(runId, no);
@@ -199,7 +199,7 @@ export function createStory() {
       step.forward = { kind: "BACKOFF", task: "perform", cause: "retry", wakeAt: at + 1_000 };
     else makeReady(runId, no);
   };
-  const tell = (
+  const report = (
     agent: string,
     token: TokenParts,
     outcome: OutcomeFact,
@@ -223,7 +223,7 @@ export function createStory() {
       at += ms;
     },
     token: (runId: string, no: number) => must(open.get(`${runId}/${no}`), "a task").token,
-    tell,
+    report,
     register(process: string, namespace: string) {
       const request = { rpc: "RegisterWorkflow", namespace, definition: DEFINITION } as const;
       const version = { name: DEFINITION.workflow, version: 1, created: true } as const;
@@ -287,17 +287,17 @@ export function createStory() {
     ) {
       const { token } = must(open.get(`${runId}/${no}`), "a task");
       const fate = { kind: lost ? ("unknown" as const) : ("accepted" as const), repeated: false };
-      tell(agent, token, outcome, fate, () => over(runId, no, outcome, agent));
+      report(agent, token, outcome, fate, () => over(runId, no, outcome, agent));
     },
-    beat(
+    heartbeat(
       agent: string,
       token: TokenParts,
-      answer: Extract<Answer, { kind: "beaten" }>["answers"][0],
+      answer: Extract<Answer, { kind: "heartbeat-answered" }>["answers"][0],
     ) {
       const { namespace } = of(token.runId);
       const request = { rpc: "Heartbeat", namespace, session: agent, tokens: [token] } as const;
       ask(agent, { ...request, lostPolls: [], listsAllTo: 0 }, () => ({
-        kind: "beaten",
+        kind: "heartbeat-answered",
         answers: [answer],
       }));
     },
@@ -306,7 +306,7 @@ export function createStory() {
       const request = { rpc: "CancelRun", namespace, runId, undo: true } as const;
       ask(process, request, () => ({ kind: "cancelled", run: seen(runId) }));
     },
-    /** The supervisor finds that nobody has beaten. */
+    /** The supervisor finds that no heartbeat came. */
     lose(runId: string, no: number) {
       const { startedAt, token } = must(open.get(`${runId}/${no}`), "a task");
       const dueAt = startedAt + HEARTBEAT_MS;
@@ -323,10 +323,10 @@ export function createStory() {
       of(runId).version += 1;
       makeReady(runId, no);
     },
-    keepLate({ runId, step, fence }: TokenParts, outcome: OutcomeFact) {
+    storeLate({ runId, step, fence }: TokenParts, outcome: OutcomeFact) {
       const row = of(runId).attempts.find((other) => other.step === step && other.fence === fence);
-      const kept = { ...must(row, "the row"), kind: "late" as const, endedAt: at - 5, outcome };
-      of(runId).attempts.push(structuredClone(kept) as Mutable<FinalAttempt>);
+      const stored = { ...must(row, "the row"), kind: "late" as const, endedAt: at - 5, outcome };
+      of(runId).attempts.push(structuredClone(stored) as Mutable<FinalAttempt>);
     },
     stop(runId: string, reason: "STEP_FAILED" | "CANCELLED_BY_USER") {
       const state = reason === "STEP_FAILED" ? "COMPENSATING" : "STOPPING";
@@ -339,11 +339,15 @@ export function createStory() {
       Object.assign(of(runId), { state, reason, endedAt: at, wakeAt: null });
     },
     ask(runId: string, no: number) {
-      const said = { reason: "poison", code: "", message: "3 agents in a row were lost" } as const;
+      const question = {
+        reason: "poison",
+        code: "",
+        message: "3 agents in a row were lost",
+      } as const;
       const asked = {
         n: 1,
         step: no,
-        ...said,
+        ...question,
         openedAt: at,
         closedAt: null,
         closedBy: null,

@@ -1,4 +1,5 @@
-// The rows of the store at the end of a history, as its reads give them, and what is kept of them.
+// The rows of the store at the end of a history, as its reads give them, and what is recorded of
+// them.
 
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { EpochMs, Outcome } from "../../server/core/model/attempt.ts";
@@ -39,18 +40,18 @@ export interface FinalRows {
   }[];
   /** Every schedule that was ever made. */
   readonly schedules: readonly FinalSchedule[];
-  /** What became of their moments, in the order in which it was written. */
-  readonly occurrences: readonly FinalFire[];
+  /** What became of their occurrences, in the order in which it was written. */
+  readonly occurrences: readonly FinalOccurrence[];
   /** Those that have waited for the ends of runs all the time. */
   readonly triggers: readonly EndTrigger[];
-  /** What they could not set off, in words. */
+  /** What they could not set off, as text. */
   readonly refusals: readonly string[];
   readonly hooks: readonly {
     readonly namespace: string;
     readonly name: string;
     readonly events: readonly OutboxKind[];
   }[];
-  /** All that there is to tell, and what became of it. */
+  /** All webhook deliveries, and what became of them. */
   readonly deliveries: readonly FinalDelivery[];
   /** Who watches each partition at the end, where known; empty: not known. */
   readonly owners: readonly {
@@ -68,10 +69,10 @@ export interface FinalSchedule {
   readonly spec: Pick<ScheduleSpec, "calendar" | "overlap" | "catchUpMs" | "jitterMs">;
   readonly createdAt: EpochMs;
   /** null: it was deleted. */
-  readonly stands: Pick<ScheduleRecord, "next" | "pause"> | null;
+  readonly current: Pick<ScheduleRecord, "next" | "pause"> | null;
 }
 
-export interface FinalFire extends Omit<Occurrence, "message"> {
+export interface FinalOccurrence extends Omit<Occurrence, "message"> {
   readonly handledAt: EpochMs;
 }
 
@@ -89,7 +90,7 @@ export interface FinalDelivery
     "id" | "hook" | "kind" | "count" | "runId" | "n" | "state" | "nextTryAt"
   > {
   readonly namespace: string;
-  /** false: nobody has looked yet at what there is to tell. */
+  /** false: no server has read the outbox for it yet. */
   readonly made: boolean;
 }
 
@@ -106,7 +107,7 @@ export interface FinalRun {
   readonly concurrency: Concurrency | null;
   readonly rerunOf: RerunOf | null;
   /** Steps of the run that it does again; `of`: the one that made their effects. */
-  readonly kept: readonly { readonly step: number; readonly of: string }[];
+  readonly reused: readonly { readonly step: number; readonly of: string }[];
   /** The run whose step began it. */
   readonly parent: ParentRun | null;
   readonly state: RunState["kind"];
@@ -116,7 +117,7 @@ export interface FinalRun {
   readonly endedAt: EpochMs | null;
   /** The run's own timer (deadline, end of settling); null: it has none. */
   readonly wakeAt: EpochMs | null;
-  /** As their pages say; steps that are in none are left out. */
+  /** As in their pages; steps that are in none are left out. */
   readonly steps: readonly Step[];
   readonly attempts: readonly FinalAttempt[];
   readonly interventions: readonly InterventionRecord[];
@@ -186,7 +187,7 @@ export function finalRun(
     concurrency: run.concurrency,
     rerunOf: run.rerunOf,
     parent: run.parent,
-    kept: [...detail.reused].map(([step, of]) => ({ step, of })),
+    reused: [...detail.reused].map(([step, of]) => ({ step, of })),
     state: run.state,
     reason: run.reason,
     version: run.stateVersion,

@@ -1,13 +1,13 @@
-// A recorded history: what clients and agents sent and heard, which faults were injected, what a
+// A recorded history: what clients and agents sent and received, which faults were injected, what a
 // remote service saw, and the rows of the store at the end. The simulator and real processes write
-// the same form, and `checker/check-history.ts` decides from it alone whether promises were kept.
+// the same form, and `checker/check-history.ts` decides from it alone whether promises hold.
 //
 //   calls     `call` when it is sent, then `answer` (a stream has several): ok, refused or unknown
 //   the rest  `fault`, `effect` (of a fake remote service), `owner` (of a partition), `webhook`
 //   final     the rows at the end, as the store's reads give them
 //
 // As text: JSON lines, `meta` first, a line for each record in the order of `at`, `final` last.
-// Moments are milliseconds by the database's clock, which may jump (a fault of the kind `clock`);
+// Times are milliseconds by the database's clock, which may jump (a fault of the kind `clock`);
 // everything is plain JSON, without bytes.
 
 import type { Definition } from "../../server/core/definition/definition.ts";
@@ -15,9 +15,8 @@ import type { EpochMs, TaskKind } from "../../server/core/model/attempt.ts";
 import type { AnswerKind } from "../../server/core/model/history.ts";
 import type { RunState } from "../../server/core/model/model.ts";
 import type { Concurrency } from "../../server/core/model/permits.ts";
-
+import type { CircuitMove, Held, ScheduleCommand, StoreFault } from "./history-facts.ts";
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
-import type { CircuitMove, Held, ScheduleWord, StoreFault } from "./history-words.ts";
 
 export interface History {
   readonly meta: HistoryMeta;
@@ -28,7 +27,7 @@ export interface History {
 export interface HistoryMeta {
   readonly source: "simulation" | "processes";
   readonly seed: number | null;
-  /** A word for each namespace that was put into all of its inputs, outputs, keys and labels. */
+  /** A text for each namespace that was put into all of its inputs, outputs, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
   /** Left out: every server watches all regions. */
   readonly watchers?: readonly Watcher[];
@@ -66,7 +65,7 @@ export interface CallRecord extends Happened {
   readonly request: Request;
 }
 
-/** What the caller heard. A call that is never answered has none, or an `unknown` one. */
+/** What the caller received. A call that is never answered has none, or an `unknown` one. */
 export interface AnswerRecord extends Happened {
   readonly kind: "answer";
   readonly call: number;
@@ -75,7 +74,7 @@ export interface AnswerRecord extends Happened {
   readonly canaries: readonly string[];
 }
 
-/** What a task token says. */
+/** What a task token holds. */
 export interface TokenParts {
   readonly runId: string;
   readonly step: number;
@@ -99,19 +98,19 @@ export interface TaskReport {
   readonly digest: string;
 }
 
-/** A run that somebody asks for. */
+/** A run that a caller asks for. */
 export interface ScheduleAsk {
   readonly key: string | null;
   /** Equal for equal requests. */
   readonly digest: string;
-  /** Value of the label `request`, unique for each *intended* run; repeats keep it. */
+  /** Value of the label `request`, unique for each *intended* run; repeats have the same. */
   readonly mark: string;
   /** The registered version that was named; version 0: the default one. null: inline. */
   readonly workflow: { readonly name: string; readonly version: number } | null;
   /** When it is to begin; null: at once. */
   readonly startAt: EpochMs | null;
   readonly concurrency: Concurrency | null;
-  /** The hook that is told of its end; null: none is named. */
+  /** The hook that gets its end; null: none is named. */
   readonly notify: string | null;
 }
 
@@ -149,7 +148,7 @@ export type Request =
       readonly runId: string;
       readonly undo: boolean;
     }
-  | { readonly rpc: ReadRpc | StandRpc; readonly namespace: string; readonly runId: string }
+  | { readonly rpc: ReadRpc | PauseRpc; readonly namespace: string; readonly runId: string }
   | {
       readonly rpc: "Signal";
       readonly namespace: string;
@@ -165,14 +164,14 @@ export type Request =
       readonly approver: string;
       readonly approved: boolean;
     }
-  /** By the callback token of a perform task, which does not tell its secret. */
+  /** By the callback token of a perform task, which does not contain its secret. */
   | {
       readonly rpc: "CompleteDeferred";
       readonly namespace: string;
       readonly result: TaskReport;
     }
   | { readonly rpc: "ListEscalations"; readonly namespace: string }
-  | ({ readonly rpc: "TellSchedule"; readonly namespace: string } & ScheduleWord)
+  | ({ readonly rpc: "ChangeSchedule"; readonly namespace: string } & ScheduleCommand)
   /** To pause, and to resume. */
   | { readonly rpc: "Hold"; readonly namespace: string; readonly held: Held }
   | { readonly rpc: "LetGo"; readonly namespace: string; readonly held: Held }
@@ -212,7 +211,7 @@ export type Request =
     };
 
 export type ReadRpc = "GetRun" | "WatchRun" | "WaitRun";
-export type StandRpc = "PauseRun" | "ResumeRun";
+export type PauseRpc = "PauseRun" | "ResumeRun";
 
 export type Answer =
   | OkAnswer
@@ -235,7 +234,7 @@ interface Refused {
 
 export type OkAnswer =
   | Scheduled
-  /** In the order of the batch, or of the moments of a backfill. */
+  /** In the order of the batch, or of the times of a backfill. */
   | { readonly kind: "batch"; readonly results: readonly (Scheduled | Refused)[] }
   | {
       readonly kind: "registered";
@@ -244,7 +243,7 @@ export type OkAnswer =
       readonly created: boolean;
     }
   | { readonly kind: "cancelled"; readonly run: RunSeen }
-  /** Of whatever else was said to a run; the run where the answer carries it. */
+  /** Of any other call about a run; the run where the answer carries it. */
   | { readonly kind: "done"; readonly run: RunSeen | null; readonly repeated: boolean }
   /** Of ListEscalations. */
   | {
@@ -256,7 +255,7 @@ export type OkAnswer =
   | { readonly kind: "listed"; readonly runs: readonly RunSeen[] }
   | { readonly kind: "polled"; readonly tasks: readonly TaskSeen[] }
   /** In the order of the request's tokens. */
-  | { readonly kind: "beaten"; readonly answers: readonly BeatSeen[] }
+  | { readonly kind: "heartbeat-answered"; readonly answers: readonly HeartbeatSeen[] }
   /** In the order of the request's results. */
   | {
       readonly kind: "completed";
@@ -288,7 +287,7 @@ export interface TaskSeen {
   readonly inputDigest: string;
 }
 
-export type BeatSeen =
+export type HeartbeatSeen =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
   | { readonly kind: "lease-lost" }
@@ -314,7 +313,7 @@ export interface FaultRecord extends Happened {
     | { readonly kind: "clock"; readonly did: "jump"; readonly byMs: number }
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
     | StoreFault
-    /** Nobody may depend on a notification, so a lost one excuses nothing. */
+    /** No server may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }
     | { readonly kind: "run"; readonly did: "always-fails" | "cannot-be-made" }
     | { readonly kind: "heal" };
@@ -344,7 +343,7 @@ export interface WebhookRecord extends Happened {
   /** Of the delivery: the same for each try. */
   readonly id: string;
   readonly url: string;
-  /** What it says, as text. */
+  /** What it contains, as text. */
   readonly body: string;
 }
 

@@ -19,7 +19,7 @@ import {
 import type { Client } from "./client.ts";
 import type { FaultKind } from "./faults.ts";
 import type { Request } from "./history.ts";
-import type { Held } from "./history-words.ts";
+import type { Held } from "./history-facts.ts";
 import { untilAnswered } from "./people.ts";
 import { workflowNames } from "./registrar.ts";
 import { QUEUES, TASKS, UNDO_TASK } from "./workload.ts";
@@ -54,9 +54,9 @@ export async function holdSome(client: Client): Promise<void> {
     ]);
     held.push(what);
     world.faults.count(COUNTED[what.what]);
-    // The others hear of cordons and circuits within a second.
-    const isToldLate = what.what === "agent" || what.what === "circuit";
-    const [least, most] = isToldLate ? [1_000, 8_000] : [100, 2_500];
+    // The other servers learn of cordons and circuits within a second.
+    const isAppliedLate = what.what === "agent" || what.what === "circuit";
+    const [least, most] = isAppliedLate ? [1_000, 8_000] : [100, 2_500];
     void holdFor(client, what, chance.between(least, most));
   }
   // A pause may still be on its way.
@@ -106,8 +106,8 @@ function setCircuit(
 ): Promise<void> {
   const { namespace } = client;
   const [queue = "", task = ""] = asked.held.name.split("/");
-  const said = { setting, by: "chance", why: reason };
-  const request = create(SetCircuitRequestSchema, { namespace, queue, task, ...said });
+  const change = { setting, by: "chance", why: reason };
+  const request = create(SetCircuitRequestSchema, { namespace, queue, task, ...change });
   return untilAnswered(client, { method: OperatorService.method.setCircuit, request, asked, ok });
 }
 

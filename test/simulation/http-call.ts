@@ -1,4 +1,4 @@
-// One call over plain HTTP, without a socket: what a handler of node:http would be given and say.
+// One call over plain HTTP, without a socket: what a handler of node:http would be given and send.
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
@@ -31,6 +31,6 @@ export function callOf(handle: HttpHandler, { path, headers, body }: HttpCall): 
       reject(new Error("the handler has cut the connection"));
       return response;
     };
-    if (!handle(request, response)) reject(new Error(`nobody serves ${path}`));
+    if (!handle(request, response)) reject(new Error(`no handler serves ${path}`));
   });
 }

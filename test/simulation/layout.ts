@@ -16,7 +16,7 @@ export interface Layout {
   /** The region of the second namespace. */
   readonly region: string;
   readonly partitions: readonly number[];
-  /** By the place of the server. */
+  /** By the index of the server. */
   readonly supervision: readonly Supervision[];
 }
 

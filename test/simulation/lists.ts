@@ -1,4 +1,4 @@
-// The lists that simulated people look at, over all rows of the memory store: of the filters, those
+// The lists that simulated people read, over all rows of the memory store: of the filters, those
 // that they use. What else can be asked of a list is PostgreSQL's alone.
 import type { Lists } from "../../server/store/lists.ts";
 import type { StoredRows } from "../../server/store/memory/rows.ts";

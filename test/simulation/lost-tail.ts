@@ -1,9 +1,9 @@
-// What a fail-over has taken back, in the words of the history.
+// What a fail-over has taken back, in the form of the history.
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
-import type { LostTail } from "./history-words.ts";
+import type { LostTail } from "./history-facts.ts";
 
-/** What is told of a run, and what it sets off: the run is what it was. */
-const TELLING: ReadonlySet<string> = new Set(["outbox", "delivery", "trigger_end"]);
+/** Tables of notifications about a run, and of what it sets off: the run is what it was. */
+const NOTIFICATION_TABLES: ReadonlySet<string> = new Set(["outbox", "delivery", "trigger_end"]);
 
 export function lostTail(changes: readonly ChangedRow[]): LostTail {
   const of = (...tables: readonly string[]) =>
@@ -12,8 +12,8 @@ export function lostTail(changes: readonly ChangedRow[]): LostTail {
     distinct(some.flatMap(({ runId }) => runId ?? []));
   return {
     tables: distinct(changes.map(({ table }) => table)),
-    runs: runsOf(changes.filter(({ table }) => !TELLING.has(table))),
-    told: runsOf(changes),
+    runs: runsOf(changes.filter(({ table }) => !NOTIFICATION_TABLES.has(table))),
+    allRuns: runsOf(changes),
     sessions: distinct(of("agent_session").map(({ key }) => key)),
     partitions: distinct(of("partition_lease").map(({ key }) => Number(key))),
     concurrencyKeys: distinct(of("permit").flatMap(({ indexed }) => indexed.map(concurrencyKey))),

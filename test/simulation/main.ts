@@ -1,7 +1,7 @@
 // `npm run simulate -- --seeds N --seed S [--json FILE] [--workers N]`
 //
-// Plays the seeds S to S + N - 1, shared out among workers, and says what it saw. The exit code is
-// 0 only if no promise was broken and the set is not void.
+// Plays the seeds S to S + N - 1, shared out among workers, and prints what it saw. The exit code
+// is 0 only if no promise was broken and the set is not void.
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -23,15 +23,15 @@ interface Share {
   readonly stride: number;
 }
 
-/** Seeds of whose histories the end is shown too. */
-const SHOWN_MAX = 3;
+/** Seeds of whose histories the end is printed too. */
+const PRINTED_MAX = 3;
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 async function work(share: Share): Promise<void> {
-  // The stack of an error costs more than the rest of a call; a seed by itself shows it.
+  // The stack of an error costs more than the rest of a call; a seed by itself prints it.
   if (share.end - share.first > 1) Error.stackTraceLimit = 0;
   for (let seed = share.first; seed < share.end; seed += share.stride)
     parentPort?.postMessage(
@@ -59,27 +59,27 @@ async function main(): Promise<number> {
   const workers = Math.min(seeds, numberOf("workers", values.workers, availableParallelism()) || 1);
   const startedAtMs = performance.now();
   const results: SeedResult[] = [];
-  let shown = 0;
-  const hear = (result: SeedResult): void => {
+  let printed = 0;
+  const onResult = (result: SeedResult): void => {
     results.push(result);
     if (result.violations.length === 0) return;
-    say(violationText(shown++ < SHOWN_MAX ? result : { ...result, lastRecords: [] }));
+    print(violationText(printed++ < PRINTED_MAX ? result : { ...result, lastRecords: [] }));
   };
   await Promise.all(
-    Array.from({ length: workers }, (_, place) =>
-      inWorker({ first: first + place, end: first + seeds, stride: workers }, hear),
+    Array.from({ length: workers }, (_, index) =>
+      inWorker({ first: first + index, end: first + seeds, stride: workers }, onResult),
     ),
   );
   const report = reportOf(results, (performance.now() - startedAtMs) / 1_000);
   if (values.json !== undefined) writeFileSync(values.json, jsonText(report));
-  say(reportText(report));
+  print(reportText(report));
   return exitCodeOf(report);
 }
 
-function inWorker(share: Share, hear: (result: SeedResult) => void): Promise<void> {
+function inWorker(share: Share, onResult: (result: SeedResult) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: share });
-    worker.on("message", hear);
+    worker.on("message", onResult);
     worker.on("error", reject);
     worker.on("exit", (code) =>
       code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`)),

@@ -1,6 +1,6 @@
 // The wires between callers and servers. Requests and answers travel as bytes, so that nothing is
 // shared; each may be lost, repeated, delayed and overtaken. A call ends with its answer, with its
-// deadline, or with the crash of its server, whichever its caller hears of first.
+// deadline, or with the crash of its server, whichever its caller learns first.
 import {
   type DescMethodServerStreaming,
   type DescMethodUnary,
@@ -38,7 +38,7 @@ export interface Network {
     request: MessageShape<M["input"]>,
     deadlineMs: number,
   ): Promise<Reply<MessageShape<M["output"]>>>;
-  /** null: nothing was heard. */
+  /** null: nothing was received. */
   post(
     caller: VirtualProcess,
     server: ServerProcess,
@@ -52,7 +52,7 @@ export interface Network {
     method: M,
     request: MessageShape<M["input"]>,
     deadlineMs: number,
-    heard: (reply: Reply<MessageShape<M["output"]>>) => void,
+    onReply: (reply: Reply<MessageShape<M["output"]>>) => void,
   ): Promise<void>;
 }
 
@@ -69,12 +69,12 @@ const broken = (code: "UNAVAILABLE" | "DEADLINE_EXCEEDED"): ErrorReply => ({
   bytes: NO_BYTES,
 });
 
-/** What a call is to its caller: what arrives first counts, and what comes later finds nobody. */
+/** What a call is to its caller: what arrives first counts, and what comes later is dropped. */
 interface Caller {
   readonly process: VirtualProcess;
-  hear(reply: { readonly bytes: Uint8Array } | ErrorReply, last: boolean): void;
+  onReply(reply: { readonly bytes: Uint8Array } | ErrorReply, last: boolean): void;
   /** When the caller has given up, or has gone. */
-  onGone(tell: () => void): void;
+  onCallerGone(callback: () => void): void;
 }
 
 interface Way {
@@ -84,7 +84,7 @@ interface Way {
 }
 
 export function createNetwork(time: VirtualTime, faults: Faults): Network {
-  /** Says when it arrives; null: never. Nothing arrives before `notBeforeMs`. */
+  /** Returns when it arrives; null: never. Nothing arrives before `notBeforeMs`. */
   function carry(
     to: string,
     isServer: boolean,
@@ -126,7 +126,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
     const arrive = (): void => {
       const process = server.process();
       if (!process) {
-        answer(server, caller, () => caller.hear(broken("UNAVAILABLE"), true));
+        answer(server, caller, () => caller.onReply(broken("UNAVAILABLE"), true));
         return;
       }
       process.post(0, () => {
@@ -134,11 +134,11 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
         const from = { peer: caller.process.name, header: () => null };
         const call = { signal: gone.signal, deadlineMs, ...from };
         const forget = process.onCrash(() => {
-          // Sometimes the connection is reset, and sometimes nobody says anything.
+          // Sometimes the connection is reset, and sometimes no reply comes.
           if (process.chance.happens(0.6))
-            answer(server, caller, () => caller.hear(broken("UNAVAILABLE"), true));
+            answer(server, caller, () => caller.onReply(broken("UNAVAILABLE"), true));
         });
-        caller.onGone(
+        caller.onCallerGone(
           () => void process.post(process.chance.between(0, 3), () => gone.abort(GONE)),
         );
         void handle(call).finally(forget);
@@ -168,7 +168,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
             .then((message) => ({ bytes: toBinary(method.output, message) }), errorReply);
           if ("kind" in reply && reply.reason === OVERLOADED)
             faults.count("call refused as overloaded");
-          answer(server, caller, () => caller.hear(reply, true));
+          answer(server, caller, () => caller.onReply(reply, true));
         });
       });
     },
@@ -180,7 +180,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
         );
         send(server, caller, deadlineMs, {}, async () => {
           answered = await server.post(message);
-          answer(server, caller, () => caller.hear({ bytes: NO_BYTES }, true));
+          answer(server, caller, () => caller.onReply({ bytes: NO_BYTES }, true));
         });
       });
     },
@@ -190,20 +190,23 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
       method: M,
       request: MessageShape<M["input"]>,
       deadlineMs: number,
-      heard: (reply: Reply<MessageShape<M["output"]>>) => void,
+      onReply: (reply: Reply<MessageShape<M["output"]>>) => void,
     ): Promise<void> {
       const bytes = toBinary(method.input, request);
       return new Promise((resolve) => {
         const caller = createCaller(process, deadlineMs, (reply, last) => {
           if (reply.bytes.length > 0 || "kind" in reply)
-            heard(replyOf<M["output"]>(method.output, reply));
+            onReply(replyOf<M["output"]>(method.output, reply));
           if (last) resolve();
         });
         send(server, caller, deadlineMs, { isOnce: true }, async (call) => {
           const mounted = server.method(method.name);
           if (mounted.kind !== "stream") throw new Error(`${method.name} is no stream`);
           const line = createLine((reply, last, notBeforeMs) =>
-            answer(server, caller, () => caller.hear(reply, last), { isOnce: true, notBeforeMs }),
+            answer(server, caller, () => caller.onReply(reply, last), {
+              isOnce: true,
+              notBeforeMs,
+            }),
           );
           try {
             for await (const message of mounted.run(fromBinary(method.input, bytes), call))
@@ -218,7 +221,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
   } satisfies Network);
 }
 
-/** Messages of one stream keep their order: a late one holds up the rest, a lost one ends it. */
+/** Messages of one stream stay in order: a late one holds up the rest, a lost one ends it. */
 function createLine(transmit: (reply: Sent, last: boolean, notBeforeMs: number) => number | null): {
   send(reply: Sent, last: boolean): void;
 } {
@@ -235,10 +238,10 @@ type Sent = { readonly bytes: Uint8Array } | ErrorReply;
 function createCaller(
   process: VirtualProcess,
   deadlineMs: number,
-  hear: (reply: Sent, last: boolean) => void,
+  onReply: (reply: Sent, last: boolean) => void,
 ): Caller {
   let over = false;
-  const tellers: (() => void)[] = [];
+  const callbacks: (() => void)[] = [];
   const end = (): void => {
     over = true;
     timer.cancel();
@@ -247,22 +250,22 @@ function createCaller(
   const timer = process.post(deadlineMs, () => {
     if (over) return;
     end();
-    for (const tell of tellers) tell();
-    hear(broken("DEADLINE_EXCEEDED"), true);
+    for (const callback of callbacks) callback();
+    onReply(broken("DEADLINE_EXCEEDED"), true);
   });
   const forget = process.onCrash(() => {
-    for (const tell of tellers) tell();
+    for (const callback of callbacks) callback();
   });
   return {
     process,
-    hear(reply, last) {
+    onReply(reply, last) {
       if (over) return;
       if (last) end();
-      hear(reply, last);
+      onReply(reply, last);
     },
-    onGone(tell) {
-      if (over) tell();
-      else tellers.push(tell);
+    onCallerGone(callback) {
+      if (over) callback();
+      else callbacks.push(callback);
     },
   };
 }

@@ -30,7 +30,7 @@ import { canaryOf, canaryWords } from "./world.ts";
 const CALL_MS_MAX = 3_000;
 const TRIES_MAX = 30;
 const PAGE = 100;
-/** Questions of one run, until nobody says retry any more. */
+/** Questions of one run, until no person answers retry any more. */
 const PATIENCE = 3;
 const ANSWERS: readonly AnswerKind[] = [
   ...(["retry", "retry-changed", "succeed", "skip", "compensate", "fail", "acknowledge"] as const),
@@ -44,20 +44,26 @@ export function startPeople(as: (who: string) => Client): void {
   void answerAll(as("answerer"));
 }
 
-interface Told<M extends DescMethodUnary> {
+interface Command<M extends DescMethodUnary> {
   readonly method: M;
   readonly request: MessageShape<M["input"]>;
   readonly asked: Request;
   readonly ok: (message: MessageShape<M["output"]>) => OkAnswer;
 }
 
-/** Sends once; the message of the answer, or null. `isToRepeat`: nobody knows, or not yet. */
-async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
+/** Sends once; the message of the answer, or null. `isToRepeat`: outcome unknown, or overloaded. */
+async function sendOnce<M extends DescMethodUnary>(client: Client, command: Command<M>) {
   const { world, process } = client;
   const server = process.chance.pick(world.servers);
-  const call = world.recorder.call(process.name, server.name, told.asked);
-  const reply = await world.network.unary(process, server, told.method, told.request, CALL_MS_MAX);
-  const answer = answerSeen<MessageShape<M["output"]>>(reply, told.ok);
+  const call = world.recorder.call(process.name, server.name, command.asked);
+  const reply = await world.network.unary(
+    process,
+    server,
+    command.method,
+    command.request,
+    CALL_MS_MAX,
+  );
+  const answer = answerSeen<MessageShape<M["output"]>>(reply, command.ok);
   world.recorder.answer(process.name, call, answer, canariesIn(reply.bytes, canaryWords(world)));
   return {
     isToRepeat: isToRepeat(answer),
@@ -65,10 +71,13 @@ async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   };
 }
 
-export async function untilAnswered<M extends DescMethodUnary>(client: Client, told: Told<M>) {
+export async function untilAnswered<M extends DescMethodUnary>(
+  client: Client,
+  command: Command<M>,
+) {
   const { clock, chance } = client.process;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const { isToRepeat: again } = await tell(client, told);
+    const { isToRepeat: again } = await sendOnce(client, command);
     if (!again) return;
     await clock.sleep(chance.between(50, 600));
   }
@@ -101,8 +110,8 @@ async function pauseSome(client: Client): Promise<void> {
 
 /** The last one of these runs that is among those; it is taken out of the list. */
 function takeOne(list: string[], among: readonly string[]): string | undefined {
-  const place = list.findLastIndex((one) => among.includes(one));
-  return place < 0 ? undefined : list.splice(place, 1)[0];
+  const index = list.findLastIndex((one) => among.includes(one));
+  return index < 0 ? undefined : list.splice(index, 1)[0];
 }
 
 async function pauseFor(client: Client, runId: string, ms: number): Promise<void> {
@@ -127,13 +136,13 @@ async function resume(client: Client, runId: string): Promise<void> {
   });
 }
 
-/** A pause may still be on its way, so nobody stops looking. */
+/** A pause may still be on its way, so polling goes on. */
 async function resumeAll(client: Client): Promise<void> {
   const { namespace, process } = client;
   for (;;) {
     await process.clock.sleep(1_000);
     const filter = { states: [RunState.PAUSED] };
-    const { message } = await tell(client, {
+    const { message } = await sendOnce(client, {
       method: SchedulerService.method.listRuns,
       request: create(ListRunsRequestSchema, { namespace, pageSize: PAGE, filter }),
       asked: { rpc: "ListRuns", namespace },
@@ -178,7 +187,7 @@ async function decideSome(client: Client): Promise<void> {
     await clock.sleep(chance.between(150, 1_350));
     if (runIds.length === 0) continue;
     const runId = chance.pick(runIds.slice(-8));
-    const { message } = await tell(client, {
+    const { message } = await sendOnce(client, {
       method: SchedulerService.method.getRun,
       request: create(GetRunRequestSchema, { namespace, run: refOf(runId) }),
       asked: { rpc: "GetRun", namespace, runId },
@@ -205,13 +214,13 @@ async function decideSome(client: Client): Promise<void> {
   }
 }
 
-/** Looks at what is open, and answers some of it: all of it once nothing goes wrong any more. */
+/** Reads what is open, and answers some of it: all of it once nothing goes wrong any more. */
 async function answerAll(client: Client): Promise<void> {
   const { world, process, namespace } = client;
   const { chance, clock } = process;
   for (;;) {
     await clock.sleep(chance.between(300, 1_900));
-    const { message } = await tell(client, {
+    const { message } = await sendOnce(client, {
       method: OperatorService.method.listEscalations,
       request: create(ListEscalationsRequestSchema, { namespace, pageSize: PAGE }),
       asked: { rpc: "ListEscalations", namespace },
@@ -221,7 +230,7 @@ async function answerAll(client: Client): Promise<void> {
       }),
     });
     const open = message?.escalations ?? [];
-    // Nobody waits for the answer to these.
+    // No client waits for the answer to these.
     const urgent = open.filter(({ reason }) => reason !== "doubled" || chance.happens(0.7));
     for (const { runId, id } of urgent)
       if (world.faults.calm || chance.happens(0.35)) await answer(client, runId, id);
@@ -231,7 +240,7 @@ async function answerAll(client: Client): Promise<void> {
 async function answer(client: Client, runId: string, id: string): Promise<void> {
   const { world, process, namespace } = client;
   const { chance } = process;
-  const { message } = await tell(client, {
+  const { message } = await sendOnce(client, {
     method: OperatorService.method.getEscalation,
     request: create(GetEscalationRequestSchema, { namespace, run: refOf(runId), escalationId: id }),
     asked: { rpc: "GetRun", namespace, runId },
@@ -245,25 +254,30 @@ async function answer(client: Client, runId: string, id: string): Promise<void> 
     await cancelUntilAnswered(client, runId, undo);
     return;
   }
-  const isStray = !world.faults.calm && chance.happens(0.1);
+  const isDisallowed = !world.faults.calm && chance.happens(0.1);
   const sensible = ANSWERS.filter((one) => allowed.includes(one));
   // Who is asked again and again does not try again for ever.
   const ending = sensible.filter((one) => !one.startsWith("retry"));
   const isTired = world.faults.calm && Number(id) > PATIENCE && ending.length > 0;
-  const stray = ANSWERS.filter((one) => !allowed.includes(one));
-  const said = chance.pick(isStray ? stray : isTired ? ending : sensible);
-  await resolve(client, { runId, id, said });
+  const disallowed = ANSWERS.filter((one) => !allowed.includes(one));
+  const resolution = chance.pick(isDisallowed ? disallowed : isTired ? ending : sensible);
+  await resolve(client, { runId, id, resolution });
 }
 
 async function resolve(
   client: Client,
-  { runId, id, said }: { readonly runId: string; readonly id: string; readonly said: AnswerKind },
+  {
+    runId,
+    id,
+    resolution,
+  }: { readonly runId: string; readonly id: string; readonly resolution: AnswerKind },
 ): Promise<void> {
   const { world, process, namespace } = client;
   const canary = canaryOf(world, namespace);
   const by = process.name;
-  world.faults.count(`answered ${said}`);
-  const carries = said === "retry-changed" || (said === "succeed" && process.chance.happens(0.5));
+  world.faults.count(`answered ${resolution}`);
+  const carries =
+    resolution === "retry-changed" || (resolution === "succeed" && process.chance.happens(0.5));
   const payload = carries ? payloadField("payload", json({ canary, changed: id })) : {};
   await untilAnswered(client, {
     method: OperatorService.method.resolveEscalation,
@@ -271,12 +285,12 @@ async function resolve(
       namespace,
       run: refOf(runId),
       escalationId: id,
-      answer: said,
+      answer: resolution,
       by,
       why: "chance",
       ...payload,
     }),
-    asked: { rpc: "ResolveEscalation", namespace, runId, n: Number(id), answer: said, by },
+    asked: { rpc: "ResolveEscalation", namespace, runId, n: Number(id), answer: resolution, by },
     ok: done,
   });
 }

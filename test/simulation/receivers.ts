@@ -1,6 +1,6 @@
-// Who is told by webhooks: a receiver for each namespace, with two hooks. One hears of everything,
+// Who gets webhooks: a receiver for each namespace, with two hooks. One gets everything,
 // the other only of the ends for which it was named. A webhook may get lost on its way, its answer
-// on the way back, and the receiver may say that it failed.
+// on the way back, and the receiver may answer that it failed.
 
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
 import type { EngineStore } from "../../server/store/store.ts";
@@ -12,13 +12,13 @@ import type { Recorder } from "./recorder.ts";
 
 /** As the real one waits for an answer. */
 const TIMEOUT_MS = 10_000;
-const HEARS_ALL = "hears-all";
-export const HEARS_NAMED = "hears-named";
+const ALL_EVENTS_HOOK = "hears-all";
+export const NAMED_RUNS_HOOK = "hears-named";
 const SECRET = { value: "nobody guesses this", digest: "" };
 
 const HOOKS: readonly { readonly name: string; readonly events: readonly OutboxKind[] }[] = [
-  { name: HEARS_ALL, events: OUTBOX_KINDS },
-  { name: HEARS_NAMED, events: [] },
+  { name: ALL_EVENTS_HOOK, events: OUTBOX_KINDS },
+  { name: NAMED_RUNS_HOOK, events: [] },
 ];
 
 export async function putHooks(store: EngineStore, namespaces: readonly string[]): Promise<void> {
@@ -41,30 +41,30 @@ export interface ReceiversOptions {
   readonly recorder: Recorder;
 }
 
-/** How a process sends; what it does not live to hear of, it never hears. */
+/** How a process sends; what arrives after its crash, it never receives. */
 export function receiversFor(
   { time, faults, recorder }: ReceiversOptions,
   sender: VirtualProcess,
 ): Post {
   return ({ id, url, body }) =>
     new Promise((resolve) => {
-      const hear = (inMs: number, result: PostResult): void =>
+      const reply = (inMs: number, result: PostResult): void =>
         void sender.post(inMs, () => resolve(result));
       const silence = { kind: "failed", why: "no answer" } as const;
       if (faults.strikes("webhook lost")) {
-        hear(TIMEOUT_MS, silence);
+        reply(TIMEOUT_MS, silence);
         return;
       }
       const backMs = sender.chance.between(0, 20);
       const isLost = faults.strikes("answer to a webhook lost");
       time.after(sender.chance.between(0, 20), () => {
         if (!isLost && faults.strikes("webhook refused")) {
-          hear(backMs, { kind: "failed", why: "answered 500" });
+          reply(backMs, { kind: "failed", why: "answered 500" });
           return;
         }
         recorder.webhook(id, url, body);
-        if (isLost) hear(TIMEOUT_MS, silence);
-        else hear(backMs, { kind: "delivered" });
+        if (isLost) reply(TIMEOUT_MS, silence);
+        else reply(backMs, { kind: "delivered" });
       });
     });
 }

@@ -24,13 +24,13 @@ const NAMES = 3;
 const CALL_MS_MAX = 3_000;
 const AGAIN_SHARE = 0.15;
 
-function workflowName(canary: string, place: number): string {
-  return `${canary}-flow-${place}`;
+function workflowName(canary: string, index: number): string {
+  return `${canary}-flow-${index}`;
 }
 
 /** The last one is none that is ever registered. */
 export function workflowNames(canary: string): readonly string[] {
-  return Array.from({ length: NAMES + 1 }, (_, place) => workflowName(canary, place));
+  return Array.from({ length: NAMES + 1 }, (_, index) => workflowName(canary, index));
 }
 
 /** Adds to the list what was acknowledged. */
@@ -51,13 +51,13 @@ export async function registerSome(client: Client, registered: Registered[]): Pr
 }
 
 /** It runs none but those behind it, so that no family grows without an end. */
-function definitionOf(chance: Chance, canary: string, place: number): Definition {
-  const workflow = workflowName(canary, place);
-  if (place === NAMES - 1) return { ...lastOfFamily(chance, canary), workflow };
-  return { ...randomDefinition(chance, canary, workflowNames(canary).slice(place + 1)), workflow };
+function definitionOf(chance: Chance, canary: string, index: number): Definition {
+  const workflow = workflowName(canary, index);
+  if (index === NAMES - 1) return { ...lastOfFamily(chance, canary), workflow };
+  return { ...randomDefinition(chance, canary, workflowNames(canary).slice(index + 1)), workflow };
 }
 
-/** null: nobody knows. */
+/** null: the outcome is unknown. */
 export async function register(client: Client, definition: Definition): Promise<number | null> {
   const { world, process, namespace } = client;
   const server = process.chance.pick(world.servers);

@@ -13,35 +13,35 @@ const counts = (names: readonly string[], times: number): Record<string, number>
 const EVERY_FAULT_ONCE = counts(FAULT_KINDS, 1);
 const EVERY_EDGE_ONCE = counts(EVERY_EDGE, 1);
 
-/** Seeds in which everything happens often enough, but for what `change` says of each. */
+/** Seeds in which everything happens often enough, but for what `change` sets for each. */
 function seeds(
   count: number,
-  change: (place: number) => Partial<SeedResult> = () => ({}),
+  change: (index: number) => Partial<SeedResult> = () => ({}),
 ): readonly SeedResult[] {
   const faults = EVERY_FAULT_ONCE;
   const edges = EVERY_EDGE_ONCE;
-  return Array.from({ length: count }, (_, place) => ({
-    seed: 7 + place,
+  return Array.from({ length: count }, (_, index) => ({
+    seed: 7 + index,
     runs: 20,
     violations: [],
     faults,
     edges,
     lastRecords: [],
-    ...change(place),
+    ...change(index),
   }));
 }
 
 const report = (results: readonly SeedResult[]) => reportOf(results, 2);
 const voids = (results: readonly SeedResult[]) => report(results).void;
 /** In the first `times` seeds, and in no other. */
-const faultIn = (times: number) => (place: number) => ({
-  faults: { ...EVERY_FAULT_ONCE, [FAULT]: place < times ? 40 : 0 },
+const faultIn = (times: number) => (index: number) => ({
+  faults: { ...EVERY_FAULT_ONCE, [FAULT]: index < times ? 40 : 0 },
 });
 const NO_EDGE = { ...EVERY_EDGE_ONCE, [EDGE]: 0 };
-const edgeIn = (times: number) => (place: number) => (place < times ? {} : { edges: NO_EDGE });
+const edgeIn = (times: number) => (index: number) => (index < times ? {} : { edges: NO_EDGE });
 
 describe("a set of seeds", () => {
-  test("in which everything happens often enough is not void, and is told in numbers", () => {
+  test("in which everything happens often enough is not void, and is reported in numbers", () => {
     const good = report(seeds(400));
     expect(good).toMatchObject({
       seeds: 400,
@@ -58,7 +58,7 @@ describe("a set of seeds", () => {
   });
 
   test("is void where one of them had fewer than 20 runs", () => {
-    const fewer = seeds(200, (place) => ({ runs: place === 150 ? 19 : 60 }));
+    const fewer = seeds(200, (index) => ({ runs: index === 150 ? 19 : 60 }));
     expect(voids(fewer)).toEqual(["a seed had 19 runs, 20 are the least"]);
     expect(exitCodeOf(report(fewer))).toBe(1);
   });
@@ -82,8 +82,8 @@ describe("a set of seeds", () => {
 
   test("is void where a rare edge was taken fewer times than once in 5,000 seeds", () => {
     const [edge = ""] = RARE_EDGES;
-    const takenIn = (times: number) => (place: number) =>
-      place < times ? {} : { edges: { ...EVERY_EDGE_ONCE, [edge]: 0 } };
+    const takenIn = (times: number) => (index: number) =>
+      index < times ? {} : { edges: { ...EVERY_EDGE_ONCE, [edge]: 0 } };
     expect(EVERY_EDGE).toEqual(expect.arrayContaining([...RARE_EDGES]));
     expect(voids(seeds(10_000, takenIn(2)))).toEqual([]);
     expect(voids(seeds(10_000, takenIn(1)))).toEqual([
@@ -108,16 +108,16 @@ describe("a set of seeds", () => {
     expect(reportText(report(fewer))).toContain(`void: ${why}`);
   });
 
-  test("of fewer than 200 judges no edge, and says so", () => {
+  test("of fewer than 200 evaluates no edge, and reports so", () => {
     const few = report(seeds(199, edgeIn(0)));
     expect(few.void).toEqual([]);
     expect(reportText(few)).toContain(
-      "edges of the state table, not judged by fewer than 200 seeds:",
+      "edges of the state table, not evaluated by fewer than 200 seeds:",
     );
   });
 
   test("with a violation is not void, and fails", () => {
-    const broken = (place: number) => (place === 3 ? { violations: ["a run was lost"] } : {});
+    const broken = (index: number) => (index === 3 ? { violations: ["a run was lost"] } : {});
     const found = report(seeds(200, broken));
     expect(found).toMatchObject({
       violations: [{ seed: 10, texts: ["a run was lost"] }],

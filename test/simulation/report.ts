@@ -1,12 +1,12 @@
-// What a set of seeds has shown, and whether that is worth anything: a set in which a kind of fault
-// or a way between two states hardly ever happened is void, not green.
+// What a set of seeds has proven, and whether that is worth anything: a set in which a kind of
+// fault or a way between two states hardly ever happened is void, not green.
 import { type EdgeName, EVERY_EDGE, RARE_EDGES } from "./edges.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import type { Simulated } from "./simulate.ts";
 
 const RUNS_MIN = 20;
 const FAULT_SEEDS_SHARE_MIN = 0.05;
-/** Each edge once in so many seeds, which is 100 times in 20,000. Fewer seeds judge no edge. */
+/** Each edge once in so many seeds, which is 100 times in 20,000. Fewer seeds evaluate no edge. */
 const SEEDS_PER_EDGE = 200;
 const SEEDS_PER_RARE_EDGE = 5_000;
 
@@ -29,25 +29,25 @@ export interface Report {
   readonly runsPerSeed: { readonly least: number; readonly mean: number };
   readonly faults: Readonly<Record<string, { readonly times: number; readonly seedShare: number }>>;
   readonly edges: Readonly<Record<string, number>>;
-  /** How often an edge has to be taken that is not rare; 0: the seeds are too few to judge that. */
+  /** How often an edge has to be taken that is not rare; 0: too few seeds to evaluate that. */
   readonly edgesLeast: number;
   readonly violations: readonly { readonly seed: number; readonly texts: readonly string[] }[];
-  /** Why the set says nothing; none if it does. */
+  /** Why the set proves nothing; none if it does. */
   readonly void: readonly string[];
 }
 
-const RECORDS_SHOWN = 40;
+const RECORDS_PRINTED = 40;
 
 export function seedResult(simulated: Simulated): SeedResult {
   const { seed, runs, violations, faults, edges, history } = simulated;
-  const shown = violations.length > 0 ? history.records.slice(-RECORDS_SHOWN) : [];
+  const records = violations.length > 0 ? history.records.slice(-RECORDS_PRINTED) : [];
   return {
     seed,
     runs,
     violations,
     faults: Object.fromEntries(faults),
     edges: Object.fromEntries(edges),
-    lastRecords: shown.map((record) => JSON.stringify(record)),
+    lastRecords: records.map((record) => JSON.stringify(record)),
   };
 }
 
@@ -122,14 +122,14 @@ export function reportText(report: Report): string {
   );
   const edges = Object.entries(report.edges).map(([edge, times]) => `  ${edge}: ${times}`);
   const { least, mean } = report.runsPerSeed;
-  const judged =
+  const evaluated =
     report.edgesLeast === 0
-      ? `not judged by fewer than ${SEEDS_PER_EDGE} seeds`
+      ? `not evaluated by fewer than ${SEEDS_PER_EDGE} seeds`
       : `${report.edgesLeast} times at least`;
   return [
     "faults:",
     ...faults,
-    `edges of the state table, ${judged}:`,
+    `edges of the state table, ${evaluated}:`,
     ...edges,
     `${report.seeds} seeds from ${report.firstSeed} in ${report.seconds.toFixed(1)} s: ${report.seedsPerSecond.toFixed(1)} seeds per second`,
     `runs per seed: ${mean.toFixed(1)}, ${least} at least`,

@@ -1,5 +1,5 @@
-// What agents report: until it is answered, sometimes again, sometimes against their own word, and
-// sometimes "I do not know" at first.
+// What agents report: until it is answered, sometimes again, sometimes against their own earlier
+// report, and sometimes "I do not know" at first.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
@@ -9,7 +9,7 @@ import type { Held, Session } from "./agent.ts";
 import { type CompleteCall, complete } from "./agent-calls.ts";
 import { lateOutcome } from "./agent-work.ts";
 import { isToRepeat } from "./seen.ts";
-import { DOUBTFUL_TASK } from "./workload.ts";
+import { UNKNOWN_OUTCOME_TASK } from "./workload.ts";
 
 const TRIES_MAX = 30;
 /** Of one call. A server with a short queue refuses so many; sooner or later each goes alone. */
@@ -33,8 +33,8 @@ export async function report(session: Session, held: Held, outcome: Reported): P
   if (outcome.kind === "unknown" && !faults.calm && session.process.chance.happens(0.6)) {
     faults.count("report unknown, settled later");
     const { chance, clock } = session.process;
-    // Mostly soon enough; else somebody may have done it again by then.
-    const isSoon = held.task.task !== DOUBTFUL_TASK && chance.happens(0.6);
+    // Mostly soon enough; else another agent may have done it again by then.
+    const isSoon = held.task.task !== UNKNOWN_OUTCOME_TASK && chance.happens(0.6);
     await clock.sleep(isSoon ? chance.between(0, 800) : chance.between(800, 4_000));
     await reportAgain(session, held, lateOutcome(session, held));
   }
@@ -59,15 +59,15 @@ async function untilAnswered(session: Session, held: Held, outcome: Reported): P
   }
 }
 
-/** Reports of a session that wait for each other, and how each hears whether it was answered. */
+/** Reports of a session that wait for each other, and how each learns whether it was answered. */
 type Gathering = Map<
   string,
-  { readonly result: Result; readonly hear: (answered: boolean) => void }
+  { readonly result: Result; readonly onAnswer: (answered: boolean) => void }
 >;
 
 const gatherings = new WeakMap<Session, Gathering>();
 
-/** Alone and at once, or with those that come within a moment. */
+/** Alone and at once, or with those that come within a short time. */
 function gathered(session: Session, result: Result): Promise<boolean> {
   const { chance, clock } = session.process;
   const { secret } = result.token;
@@ -76,7 +76,7 @@ function gathered(session: Session, result: Result): Promise<boolean> {
   if (isFull || (!open && !chance.happens(GATHERED_SHARE))) return isAnswered(session, [result]);
   return new Promise((resolve) => {
     const all: Gathering = open ?? new Map();
-    all.set(secret, { result, hear: resolve });
+    all.set(secret, { result, onAnswer: resolve });
     if (open) return;
     gatherings.set(session, all);
     void clock.sleep(chance.between(0, GATHERED_MS_MAX)).then(async () => {
@@ -85,7 +85,7 @@ function gathered(session: Session, result: Result): Promise<boolean> {
         session,
         [...all.values()].map((one) => one.result),
       );
-      for (const { hear } of all.values()) hear(answered);
+      for (const { onAnswer } of all.values()) onAnswer(answered);
     });
   });
 }

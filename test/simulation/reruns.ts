@@ -10,7 +10,7 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { payloadField } from "../../server/api/calls/payload.ts";
-import { type Client, heard } from "./client.ts";
+import { type Client, recordAnswer } from "./client.ts";
 import type { Request } from "./history.ts";
 import { answerSeen, isToRepeat } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
@@ -63,7 +63,7 @@ async function untilAnswered(client: Client, wish: Wish): Promise<void> {
         created,
       }),
     );
-    heard(client, call, answer, reply.bytes);
+    recordAnswer(client, call, answer, reply.bytes);
     if (answer.kind === "scheduled" && answer.created) runIds.push(answer.runId);
     if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));

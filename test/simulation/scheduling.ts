@@ -18,10 +18,10 @@ import { concurrencyMessage } from "../../server/api/run/convert-concurrency.ts"
 import { definitionMessage } from "../../server/api/workflow/convert-definition.ts";
 import type { Payload } from "../../server/core/model/payload.ts";
 import type { Concurrency } from "../../server/core/model/permits.ts";
-import { type Client, heard } from "./client.ts";
+import { type Client, recordAnswer } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { MARK_LABEL } from "./history-rows.ts";
-import { HEARS_NAMED } from "./receivers.ts";
+import { NAMED_RUNS_HOOK } from "./receivers.ts";
 import { pickVersion, type Registered, workflowNames } from "./registrar.ts";
 import { answerSeen, isOverloaded, isToRepeat, nameIn, reasonOf } from "./seen.ts";
 import { runInput } from "./workload.ts";
@@ -48,7 +48,7 @@ export interface Begin {
   readonly startAt: number | null;
   readonly concurrency: Concurrency | null;
   readonly priority: number;
-  /** The hook that is told of its end. */
+  /** The hook that gets its end. */
   readonly notify: string | null;
 }
 
@@ -110,13 +110,13 @@ function randomBegin({ world, process, namespace }: Client): Begin {
   const isLater = chance.happens(LATER_SHARE);
   const startAt = isLater ? world.databaseClock.now() + chance.between(-200, LATER_MS_MAX) : null;
   if (isLater) world.faults.count("begins later");
-  const notify = chance.happens(NOTIFY_SHARE) ? HEARS_NAMED : null;
+  const notify = chance.happens(NOTIFY_SHARE) ? NAMED_RUNS_HOOK : null;
   if (!chance.happens(isLater ? 0.6 : KEYED_SHARE)) return { ...AT_ONCE, startAt, notify };
-  const place = chance.between(0, LIMITS.length - 1);
+  const index = chance.between(0, LIMITS.length - 1);
   const policy = chance.pick(["queue", "queue", "refuse", "cancel-oldest"] as const);
   world.faults.count(`slot or ${policy}`);
-  const key = `${canaryOf(world, namespace)}-key-${place}`;
-  const concurrency = { key, limit: LIMITS[place] ?? 1, policy };
+  const key = `${canaryOf(world, namespace)}-key-${index}`;
+  const concurrency = { key, limit: LIMITS[index] ?? 1, policy };
   const priority = chance.happens(0.3) ? chance.between(1, 9) : 0;
   return { startAt, concurrency, priority, notify };
 }
@@ -168,7 +168,7 @@ export function askOf(
   return { key, digest: requestDigest(request), mark, workflow, startAt, concurrency, notify };
 }
 
-/** Without a key nobody may repeat it, unless nothing was done: it might be a second run. */
+/** Without a key no caller may repeat it, unless nothing was done: it might be a second run. */
 async function untilAnswered(client: Client, { request, ask }: Order): Promise<void> {
   const { world, process, namespace, runIds } = client;
   const { chance, clock } = process;
@@ -183,7 +183,7 @@ async function untilAnswered(client: Client, { request, ask }: Order): Promise<v
       runId,
       created,
     }));
-    heard(client, call, answer, reply.bytes);
+    recordAnswer(client, call, answer, reply.bytes);
     if (answer.kind === "scheduled") runIds.push(answer.runId);
     if (!isToRepeat(answer) || (ask.key === null && !isOverloaded(answer))) return;
     await clock.sleep(chance.between(50, 600));
@@ -211,7 +211,7 @@ async function batchUntilAnswered(client: Client, orders: readonly Order[]): Pro
     const answer = answerSeen(reply, ({ results }): Answer => {
       return { kind: "batch", results: results.map(resultSeen) };
     });
-    heard(client, call, answer, reply.bytes);
+    recordAnswer(client, call, answer, reply.bytes);
     if (answer.kind === "batch")
       for (const one of answer.results) if (one.kind === "scheduled") runIds.push(one.runId);
     if (!isToRepeat(answer)) return;

@@ -1,4 +1,4 @@
-// What callers sent and heard, in the words of the history.
+// What callers sent and received, in the form of the history.
 import { createHash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
@@ -9,7 +9,14 @@ import { ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import type { Status } from "@drover/proto/google/rpc/status_pb.ts";
 import type { RunState as CoreRunState } from "../../server/core/model/model.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
-import type { Answer, BeatSeen, ReportSeen, RunSeen, TaskSeen, TokenParts } from "./history.ts";
+import type {
+  Answer,
+  HeartbeatSeen,
+  ReportSeen,
+  RunSeen,
+  TaskSeen,
+  TokenParts,
+} from "./history.ts";
 import type { Reply } from "./network.ts";
 
 /** Nothing was done, since too many calls wait for the store. */
@@ -53,7 +60,7 @@ export function answerSeen<M extends Message>(reply: Reply<M>, ok: (message: M) 
   return UNKNOWN_CODES.has(code) ? { kind: "unknown", code } : { kind: "refused", code, reason };
 }
 
-/** Whether it is sent again: nobody knows what became of it, or the server asks for patience. */
+/** Whether it is sent again: its outcome is unknown, or the server asks for patience. */
 export function isToRepeat(answer: Answer): boolean {
   return answer.kind === "unknown" || isOverloaded(answer);
 }
@@ -105,7 +112,7 @@ function inputDigest({ input }: Task): string {
   return createHash("sha256").update(input.body.value).digest("hex").slice(0, 12);
 }
 
-export function beatSeen({ answer }: HeartbeatAnswer): BeatSeen {
+export function heartbeatSeen({ answer }: HeartbeatAnswer): HeartbeatSeen {
   switch (answer.case) {
     case "carryOn":
       return {

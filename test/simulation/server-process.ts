@@ -80,9 +80,9 @@ export interface ServerDeps {
   readonly onDefect: (what: string) => void;
 }
 
-/** Its rules are compiled once, for all servers of all seeds; it keeps nothing of a request. */
+/** Its rules are compiled once, for all servers of all seeds; it retains nothing of a request. */
 const checking = createRequestCheck(RPC_DEFAULTS);
-/** The rules take a third of the time, and all that is sent here keeps them. */
+/** The rules take a third of the time, and all that is sent here obeys them. */
 const trusting: RequestCheck = Object.freeze({ ...checking, check: () => new Map() });
 
 export function createServerProcess(name: string, deps: ServerDeps): ServerProcess {
@@ -194,7 +194,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   };
 }
 
-/** What its timer scan has found is its own to do: nobody would repeat it as a caller does. */
+/** What its timer scan has found is its own to do: no caller would repeat it. */
 const SCAN_REFUSED = /"timers\.event-failed".*calls wait for the store/;
 
 /**

@@ -1,6 +1,6 @@
 // One seed: a world with servers, agents and clients, some time in which anything may go wrong, and
 // then none in which it may: every run must end, or wait for a person, and what was promised must
-// have been kept.
+// hold.
 import { createHash } from "node:crypto";
 import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type Chance, createChance } from "../../simulator/chance.ts";
@@ -26,7 +26,7 @@ import { createServerProcess } from "./server-process.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
 import { endTriggers, putTriggers } from "./triggers.ts";
-import { unheardRejections } from "./unheard-rejections.ts";
+import { unhandledRejections } from "./unhandled-rejections.ts";
 import { QUEUES } from "./workload.ts";
 import type { World } from "./world.ts";
 
@@ -60,7 +60,7 @@ const RUNS_PER_NAMESPACE = 12;
 /** Requests are checked by the rules of the contract in one of so many seeds. */
 const CHECKED_SEEDS = 20;
 /** Every webhook is waited for in one of so many seeds: they have longer pauses than all else. */
-const TOLD_SEEDS = 10;
+const WEBHOOK_SEEDS = 10;
 /** Faults for so long; runs are scheduled in the first part of it. */
 const FAULTS_MS_MIN = 9_000;
 const FAULTS_MS_MAX = 20_000;
@@ -92,11 +92,11 @@ export async function simulate(seed: number): Promise<Simulated> {
   const { isStoreUp } = chaos;
   const circuits = chance.happens(TRIPPING_SHARE) ? QUICK_TO_TRIP : undefined;
   const common = { circuits, time, store, faults, isStoreUp, postOf, strikes, partitions };
-  const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
-    const own = { ...drawServer(chance), supervision: supervision[place] };
-    return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });
+  const servers = Array.from({ length: chance.between(2, 3) }, (_, index) => {
+    const own = { ...drawServer(chance), supervision: supervision[index] };
+    return createServerProcess(`server-${index + 1}`, { ...seen, ...common, ...own });
   });
-  const watchers = servers.map(({ name }, place) => watcherOf(name, supervision[place]));
+  const watchers = servers.map(({ name }, index) => watcherOf(name, supervision[index]));
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
   const shared = { time, databaseClock, chance, faults, recorder, silentRuns: [], silentUndos: [] };
@@ -119,18 +119,18 @@ export async function simulate(seed: number): Promise<Simulated> {
   const violations: string[] = [];
   const drained = await drain(time, async () => {
     if (!clients.every((client) => client.isDone())) return "clients still schedule";
-    return leftToDo(store, seed % TOLD_SEEDS === 0);
+    return leftToDo(store, seed % WEBHOOK_SEEDS === 0);
   });
   if (drained !== null)
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
 
   databaseMs = () => Number.MAX_SAFE_INTEGER;
-  const { deliveriesMade, moments } = await allThatIsToCome(store, partitions);
+  const { deliveriesMade, dueTimes } = await allThatIsToCome(store, partitions);
   databaseMs = databaseClock.now;
   const at = databaseClock.now();
   const whose = { namespaces: NAMESPACES, triggers: TRIGGERS };
   const ending = { ...whose, at, drained: drained === null, deliveriesMade };
-  const { rows, broken } = await finalRows(store, witness, ending, moments);
+  const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const history: History = {
     meta: {
       source: "simulation",
@@ -141,7 +141,7 @@ export async function simulate(seed: number): Promise<Simulated> {
     records: recorder.records,
     final: rows,
   };
-  violations.push(...(await unheardRejections()));
+  violations.push(...(await unhandledRejections()));
   violations.push(...defects, ...broken, ...edges.strange);
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const runs = runsOf(history, clients);
@@ -168,7 +168,7 @@ async function furnish(store: MemoryStore, witness: StoreWitness, region: string
   store.keepTail();
 }
 
-/** Those that are there, and those that a client heard of before a fail-over forgot them. */
+/** Those that are there, and those that a client learned of before a fail-over forgot them. */
 function runsOf({ final }: History, clients: readonly Clients[]): number {
   const known = clients.flatMap(({ runIds }) => runIds);
   return new Set([...final.runs.map(({ runId }) => runId), ...known]).size;
@@ -178,20 +178,20 @@ function runsOf({ final }: History, clients: readonly Clients[]): number {
 async function leftToDo(store: MemoryStore, withWebhooks: boolean): Promise<string | null> {
   const { open } = await atRest(store, NAMESPACES, TRIGGERS);
   if (open.length > 0) return open.join(", ");
-  const untold = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
-  const pending = untold.filter(({ state }) => state === "pending").length;
+  const deliveries = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
+  const pending = deliveries.filter(({ state }) => state === "pending").length;
   return pending === 0 ? null : `${pending} webhooks are to be sent`;
 }
 
-/** By a clock that is far ahead: moments of runs, and deliveries of what nobody has looked at. */
+/** By a clock that is far ahead: due times of runs, and deliveries of unread outbox rows. */
 async function allThatIsToCome(store: MemoryStore, partitions: readonly number[]) {
   const made = await deliveriesOf(store, NAMESPACES);
   const { due } = await store.dueRows(partitions, Number.MAX_SAFE_INTEGER);
   await store.outbox.due(spread(partitions, PARTITIONS_PER_REGION), 0);
-  const moments = new Map(
+  const dueTimes = new Map(
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );
-  return { moments, deliveriesMade: new Set(made.map(({ id }) => id)) };
+  return { dueTimes, deliveriesMade: new Set(made.map(({ id }) => id)) };
 }
 
 /** Equal for equal histories, to the byte. */
@@ -215,11 +215,11 @@ async function drain(
 
 /** One agent at least performs everything; some lanes may have no other. */
 function agentShapes(chance: Chance, namespace: string): readonly AgentShape[] {
-  return Array.from({ length: chance.between(2, 3) }, (_, place) => ({
-    id: `agent-${place + 1}-of-${namespace}`,
+  return Array.from({ length: chance.between(2, 3) }, (_, index) => ({
+    id: `agent-${index + 1}-of-${namespace}`,
     namespace,
-    queues: place === 0 || chance.happens(0.5) ? QUEUES : [chance.pick(QUEUES)],
-    tasks: place === 0 || chance.happens(0.6) ? [] : ["book", "undo"],
+    queues: index === 0 || chance.happens(0.5) ? QUEUES : [chance.pick(QUEUES)],
+    tasks: index === 0 || chance.happens(0.6) ? [] : ["book", "undo"],
     tasksMax: chance.between(2, 6),
   }));
 }

@@ -1,5 +1,5 @@
 /**
- * A fixed set of seeds: whatever goes wrong in them, every promise is kept, and once nothing goes
+ * A fixed set of seeds: whatever goes wrong in them, every promise holds, and once nothing goes
  * wrong any more every run ends or waits for a person. More: `npm run simulate`.
  */
 import { expect, test } from "vitest";
@@ -8,13 +8,13 @@ import { historyText } from "./history.ts";
 import { simulate } from "./simulate.ts";
 
 /** A seed that has found something becomes a scenario (scenarios/): its world changes with ours. */
-const SEEDS = Array.from({ length: 30 }, (_, place) => 1 + place);
+const SEEDS = Array.from({ length: 30 }, (_, index) => 1 + index);
 
 /** A bound for busy machines: 30 seeds take some 15 s on two idle cores. */
 const TIMEOUT_MS = 300_000;
 
 test(
-  "every promise is kept in each of the fixed seeds, and every kind of fault happens",
+  "every promise holds in each of the fixed seeds, and every kind of fault happens",
   async () => {
     const happened = new Set<string>();
     for (const seed of SEEDS) {

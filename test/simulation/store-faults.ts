@@ -2,7 +2,7 @@
 // and after the commit, with rows that others hold, and with notifications that get lost.
 //
 // A call that has begun is carried out whatever becomes of its process; only its answer then finds
-// nobody. Transactions need theirs (store-transactions.ts).
+// dropped. Transactions need theirs (store-transactions.ts).
 
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -24,13 +24,13 @@ export interface StoreWire {
   readonly witness: StoreWitness;
   /** Whether this process reaches the store now. */
   readonly isReachable: () => boolean;
-  /** The process stands still for a while. */
+  /** The process is suspended for a while. */
   readonly freeze: () => void;
-  /** The same; and it wakes at the moment at which another watches in its place. */
+  /** The same; and it wakes at the time at which another watches instead. */
   readonly freezeUntilRelieved: () => void;
   /** What these processes watched is watched by this one now. */
   readonly relieve: (processes: readonly string[]) => void;
-  /** Its server is told to end. */
+  /** Its server is asked to end. */
   readonly stop: () => void;
   readonly circuits: CircuitWatch;
   /** A defect of the server came to light. */
@@ -39,16 +39,16 @@ export interface StoreWire {
   readonly partitions: number;
 }
 
-/** What is told of causes is spread over all partitions of the region, where the world has few. */
+/** Published causes are spread over all partitions of the region, where the world has few. */
 const PARTITIONS_OF_REGION = 256;
 
 export function spread(partitions: readonly number[], of: number): readonly number[] {
   return partitions.flatMap((partition) =>
-    Array.from({ length: PARTITIONS_OF_REGION / of }, (_, place) => partition + of * place),
+    Array.from({ length: PARTITIONS_OF_REGION / of }, (_, index) => partition + of * index),
   );
 }
 
-/** The lists that people look at here, over the same wire as the rest. */
+/** The lists that people read here, over the same wire as the rest. */
 export interface FaultyStore extends EngineStore {
   readonly lists: SimulatedLists;
 }
@@ -109,16 +109,16 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
       afterFreeze(wire, () => call("intervention", () => store.recordIntervention(...of))),
     taskFacts: (tasks) => read("taskFacts", () => taskFacts(wire, tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
-    heartbeat: (beats) =>
+    heartbeat: (heartbeats) =>
       call("heartbeat", async () => {
-        const { answers, forgotten, foreign } = await store.heartbeat(beats);
-        wire.witness.beaten(beats, answers);
-        const told = answers.map((of) =>
+        const { answers, forgotten, foreign } = await store.heartbeat(heartbeats);
+        wire.witness.heartbeatsAnswered(heartbeats, answers);
+        const delivered = answers.map((of) =>
           of.map((answer) =>
             wire.faults.strikes("row held by another") ? ({ kind: "busy" } as const) : answer,
           ),
         );
-        return { answers: told, forgotten, foreign };
+        return { answers: delivered, forgotten, foreign };
       }),
     durations: {
       add: (seen) => call("durations", () => store.durations.add(seen)),
@@ -136,11 +136,11 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
 }
 
 /** A process asks with each new connection, before anything else: so it knows at once. */
-function whileAlive({ process }: StoreWire, tell: () => void): void {
-  if (process.state() !== "dead") tell();
+function whileAlive({ process }: StoreWire, notify: () => void): void {
+  if (process.state() !== "dead") notify();
 }
 
-/** What is told outside is of partitions that runs of a simulation do not have. */
+/** What is published outside is about partitions that runs of a simulation do not have. */
 async function dueRows(
   { store, partitions: count }: StoreWire,
   partitions: readonly number[],
@@ -154,8 +154,8 @@ async function dueRows(
 }
 
 /**
- * What stands before a mark is gone for good: with it a server sees all that is ready without it.
- * A store that lost its tail gives numbers out again, and tells so with its answer.
+ * What lies before a watermark is gone for good: with it a server sees all that is ready without
+ * it. A store that lost its tail gives numbers out again, and reports so with its answer.
  */
 async function pollQuery(
   { store, faults, onDefect }: StoreWire,
@@ -201,7 +201,7 @@ function overWire<T>(
   });
 }
 
-/** It is sent once its process is up: by then another one may watch in its place. */
+/** It is sent once its process is up: by then another one may watch instead. */
 function afterFreeze<T>(wire: StoreWire, send: () => Promise<T>): Promise<T> {
   if (!wire.faults.strikes("server relieved at a write")) return send();
   wire.freezeUntilRelieved();
@@ -210,7 +210,7 @@ function afterFreeze<T>(wire: StoreWire, send: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Whoever makes a task of the facts of a run whose tasks cannot be made fails. */
+/** A batch that makes a task of the facts of a run whose tasks cannot be made fails. */
 async function taskFacts(
   { store, faults }: StoreWire,
   tasks: Parameters<EngineStore["taskFacts"]>[0],

@@ -1,5 +1,5 @@
 // The direct session of a server process: it elects the owners of partitions and carries
-// notifications, any of which may get lost. And what servers tell of the agents that call them.
+// notifications, any of which may get lost. And what servers store of the agents that call them.
 import type {
   NodeInfo,
   PartitionSession,

@@ -1,5 +1,5 @@
 // Transactions of a process on the simulated store: they fail before or after their commit, meet
-// runs that others hold, and are begun by processes that stand still.
+// runs that others hold, and are begun by processes that are suspended.
 //
 // A transaction needs its process, so it waits while that is paused; it takes no time of its own,
 // as the memory store runs one after the other. But its number is of when it began, so that those
@@ -11,7 +11,7 @@ import type { StoreWire } from "./store-faults.ts";
 
 /** The database ends what has begun and does nothing. */
 const TRANSACTION_MS_MAX = 5_000;
-/** Of servers that are relieved at a fire: after its commit. The others are frozen before it. */
+/** Of servers relieved at an occurrence: after its commit. The others are frozen before it. */
 const RELIEVED_AFTER_SHARE = 0.4;
 /** How long the fate of a commit without an answer is asked for, at most. */
 const FATE_MS_MAX = 2_000;

@@ -1,5 +1,5 @@
 // Sees what the store commits, for what the history and the counts of the state table need and no
-// caller is told: passes, grants, reserved keys, cancels that were heard, owners.
+// caller is answered: passes, grants, reserved keys, cancels that were answered, owners.
 
 import type { Definition } from "../../server/core/definition/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
@@ -22,7 +22,7 @@ import type {
 } from "../../server/store/store.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Edges } from "./edges.ts";
-import type { FinalFire } from "./history-rows.ts";
+import type { FinalOccurrence } from "./history-rows.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface StoreWitness {
@@ -30,13 +30,13 @@ export interface StoreWitness {
   readonly keys: ReadonlyMap<string, KeyHolder>;
   readonly owners: ReadonlyMap<number, { readonly node: string; readonly epoch: number }>;
   readonly schedules: readonly MadeSchedule[];
-  readonly occurrences: readonly FinalFire[];
+  readonly occurrences: readonly FinalOccurrence[];
   /** Time that passes outside of every process. */
   after(ms: number, fn: () => void): void;
   transaction(): SeenTransaction;
   defined(id: number, definition: Definition): void;
-  beaten(
-    beats: readonly SessionHeartbeat[],
+  heartbeatsAnswered(
+    heartbeats: readonly SessionHeartbeat[],
     answers: readonly (readonly HeartbeatAnswer[])[],
   ): void;
   /** Returns the other processes that owned them until now. */
@@ -68,16 +68,16 @@ export function createStoreWitness(
   const keys = new Map<string, KeyHolder>();
   const owners = new Map<number, { process: string; node: string; epoch: number }>();
   const schedules: MadeSchedule[] = [];
-  const occurrences: FinalFire[] = [];
+  const occurrences: FinalOccurrence[] = [];
   const taskOf = new Map<string, TaskKind>();
-  const heard = new Set<string>();
+  const cancelled = new Set<string>();
 
   function transaction(): SeenTransaction {
     const passes: PassRecord[] = [];
     const grants: Grant[] = [];
     const reserved: KeyHolder[] = [];
     const made: MadeSchedule[] = [];
-    const fired: FinalFire[] = [];
+    const fired: FinalOccurrence[] = [];
     return {
       watch: (tx) => ({
         ...tx,
@@ -149,12 +149,16 @@ export function createStoreWitness(
       definitions.set(id, definition);
       plans.set(id, planOf(definition));
     },
-    beaten(beats: readonly SessionHeartbeat[], answers: readonly (readonly HeartbeatAnswer[])[]) {
-      for (const [place, { reports }] of beats.entries())
+    heartbeatsAnswered(
+      heartbeats: readonly SessionHeartbeat[],
+      answers: readonly (readonly HeartbeatAnswer[])[],
+    ) {
+      for (const [session, { reports }] of heartbeats.entries())
         for (const [index, { secret }] of reports.entries()) {
           const task = taskOf.get(secret);
-          if (answers[place]?.[index]?.kind !== "cancel" || !task || heard.has(secret)) continue;
-          heard.add(secret);
+          if (answers[session]?.[index]?.kind !== "cancel" || !task || cancelled.has(secret))
+            continue;
+          cancelled.add(secret);
           edges.step(sideOf(task), "heartbeat");
         }
     },
@@ -180,8 +184,8 @@ export function createStoreWitness(
       );
       const isGone = (table: string, key: string): boolean => gone.has(`${table} ${key}`);
       for (const key of [...keys.keys()]) if (isGone("idempotency", key)) keys.delete(key);
-      keep(schedules, ({ id }) => !isGone("schedule", id));
-      keep(occurrences, (occurrence) => !isGone("occurrence", occurrenceKey(occurrence)));
+      retain(schedules, ({ id }) => !isGone("schedule", id));
+      retain(occurrences, (occurrence) => !isGone("occurrence", occurrenceKey(occurrence)));
     },
     circuit(process: string, { lane, agentId, state }: CircuitChange) {
       recorder.circuit(process, { lane, agentId, state: state.kind });
@@ -189,6 +193,6 @@ export function createStoreWitness(
   } satisfies StoreWitness);
 }
 
-function keep<One>(all: One[], isKept: (one: One) => boolean): void {
-  all.splice(0, all.length, ...all.filter(isKept));
+function retain<One>(all: One[], isRetained: (one: One) => boolean): void {
+  all.splice(0, all.length, ...all.filter(isRetained));
 }

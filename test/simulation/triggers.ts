@@ -73,7 +73,7 @@ export async function putTriggers(
       return store.triggers.put({ namespaceId, definition: trigger, secret });
     };
     for (const { name, workflow, states } of endTriggers({ namespace, word })) {
-      // One says which ends it waits for, the other leaves some out when they have come.
+      // One names which ends it waits for, the other leaves some out when they have come.
       const isAny = states.length > 1;
       const source = { kind: "run-end", workflow, states: isAny ? [] : states } as const;
       const when = isAny ? 'run.state != "CANCELLED"' : "";
@@ -148,13 +148,15 @@ async function pushUntilAnswered(client: Client, push: Push): Promise<void> {
   }
 }
 
-/** `created` is not told: a repeat gets the same answer. */
+/** `created` is not sent: a repeat gets the same answer. */
 function answerOf(reply: { readonly status: number; readonly text: string } | null): Answer {
   if (!reply || reply.status >= 500)
     return { kind: "unknown", code: reply ? String(reply.status) : "UNAVAILABLE" };
-  const said: unknown = JSON.parse(reply.text);
-  if (typeof said !== "object" || said === null) throw new Error("an answer that is no object");
-  if ("run_id" in said) return { kind: "scheduled", runId: String(said.run_id), created: false };
-  const reason = "reason" in said ? String(said.reason) : "IGNORED";
+  const content: unknown = JSON.parse(reply.text);
+  if (typeof content !== "object" || content === null)
+    throw new Error("an answer that is no object");
+  if ("run_id" in content)
+    return { kind: "scheduled", runId: String(content.run_id), created: false };
+  const reason = "reason" in content ? String(content.reason) : "IGNORED";
   return { kind: "refused", code: String(reply.status), reason };
 }

@@ -53,12 +53,12 @@ function randomRetry(chance: Chance): readonly Partial<RetryPolicy>[] {
   return [{ on, attempts: chance.between(2, 4), initialMs: chance.between(50, 2_500) }];
 }
 
-/** The last workflow, which mostly fails, or one that nobody has registered. */
+/** The last workflow, which mostly fails, or one that is not registered. */
 function hopeless(chance: Chance, children: readonly string[]): string {
   return chance.pick(children.slice(-2));
 }
 
-/** Fails, and is tried again: after a while, as another one, or when a person says so. */
+/** Fails, and is tried again: after a while, as another one, or when a person asks for it. */
 const triedAgain: Maker = (chance, canary, children) => [
   {
     id: "s0",
@@ -103,7 +103,7 @@ const stoppedChild: Maker = (chance, canary, children) => [
   ...(chance.happens(0.4) ? alwaysSteps(chance, 2, canary) : []),
 ];
 
-/** Has little time, and is told to stop when it is over. */
+/** Has little time, and is asked to stop when it is over. */
 const hurried: Maker = (chance, canary, children) => [
   {
     id: "s0",

@@ -87,7 +87,7 @@ const lateGate: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
-/** Past the pivot a gate that is lost asks a person, who may hear of it before answering. */
+/** Past the pivot a gate that is lost asks a person, who may learn of it before answering. */
 const gatePastPivot: Maker = (_chance, canary) => [
   { id: "s0", needs: [], task: "book", pivot: true, timeouts: QUICK },
   {

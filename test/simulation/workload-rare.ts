@@ -8,7 +8,6 @@ import type {
 import type { Chance } from "../../simulator/chance.ts";
 import {
   alwaysSteps,
-  DOUBTFUL_TASK,
   FIND_TASK,
   failing,
   json,
@@ -18,6 +17,7 @@ import {
   randomTimeouts,
   randomUndo,
   UNDO_TASK,
+  UNKNOWN_OUTCOME_TASK,
   waitingWork,
 } from "./workload.ts";
 import { CHILD_MAKERS } from "./workload-children.ts";
@@ -64,7 +64,7 @@ const stuckUndo: Maker = (chance, canary) => [
     input: json({ canary }),
     compensate: {
       task: chance.pick([POISON_TASK, "slow-undo", "vague-undo", "vague-undo"]),
-      // An unknown is final, and a failure that is told afterwards is not.
+      // An unknown is final, and a failure that is reported afterwards is not.
       retry: [
         { on: ["drover.unknown"], attempts: chance.pick([1, 1, 3]) },
         { attempts: 3, initialMs: 2_000, jitter: 0 },
@@ -143,7 +143,7 @@ const leftOnce: Maker = (chance, canary) => [
 ];
 
 /**
- * The time of all tries is over while a strategy is undone: a person is asked, and where nobody
+ * The time of all tries is over while a strategy is undone: a person is asked, and where no person
  * answers in time the step is tried again.
  */
 const leftTooLate: Maker = (chance, canary) => [
@@ -169,7 +169,7 @@ const leftTooLate: Maker = (chance, canary) => [
 function hardUndo(chance: Chance): CompensateDefinition {
   return {
     task: chance.pick(["slow-undo", "slow-undo", "slow-undo", "vague-undo", POISON_TASK]),
-    // An unknown is final, and a failure that is told afterwards is not.
+    // An unknown is final, and a failure that is reported afterwards is not.
     retry: [
       { on: ["drover.unknown"], attempts: chance.pick([1, 3]) },
       { attempts: chance.pick([1, 6]), initialMs: 2_000, jitter: 0 },
@@ -195,7 +195,7 @@ const pastPivot: Maker = (chance, canary) => [
     : { id: "s2", needs: ["s0"], task: "book", queue: NOWHERE, timeouts: QUICK },
 ];
 
-/** A branch that fails while the rest goes on: the verdict waits, or the run stands still. */
+/** A branch that fails while the rest goes on: the stop reason waits, or the run is suspended. */
 const failingBranch: Maker = (chance, canary) => [
   { id: "s0", needs: [], task: "mail", input: json({ canary }), timeouts: randomTimeouts(chance) },
   { ...failing("s1"), needs: [], onFailure: chance.pick(["fail", "compensate", "escalate"]) },
@@ -216,7 +216,7 @@ const inexpressible: Maker = (chance, canary) => [
   { id: "s1", needs: [], ...waitingWork(chance) },
 ];
 
-/** The agent says later what became of it, and the remote service calls back. */
+/** The agent reports later what became of it, and the remote service calls back. */
 const answeredLate: Maker = (chance, canary) => [
   {
     id: "s0",
@@ -254,12 +254,12 @@ const thoughtLost: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
-/** An agent says that it succeeded when another one has done it again. */
+/** An agent reports that it succeeded when another one has done it again. */
 const doneTwice: Maker = (chance, canary) => [
   {
     id: "s0",
     needs: [],
-    task: DOUBTFUL_TASK,
+    task: UNKNOWN_OUTCOME_TASK,
     input: json({ canary }),
     timeouts: QUICK,
     retry: [{ attempts: 4, initialMs: 100 }],

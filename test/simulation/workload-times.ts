@@ -21,11 +21,11 @@ function fittedStep(step: StepDefinition, most = Number.POSITIVE_INFINITY): Step
   return step.timeouts ? { ...step, timeouts: fittedTimeouts(step.timeouts) } : step;
 }
 
-function fittedTimeouts(said: Partial<Timeouts>): Partial<Timeouts> {
-  const { totalMs, pickupMs, attemptMs, callbackMs } = said;
-  if (totalMs === undefined) return said;
+function fittedTimeouts(requested: Partial<Timeouts>): Partial<Timeouts> {
+  const { totalMs, pickupMs, attemptMs, callbackMs } = requested;
+  if (totalMs === undefined) return requested;
   return {
-    ...said,
+    ...requested,
     ...(pickupMs === undefined ? {} : { pickupMs: Math.min(pickupMs, totalMs) }),
     ...(attemptMs === undefined ? {} : { attemptMs: Math.min(attemptMs, totalMs) }),
     ...(callbackMs === undefined ? {} : { callbackMs: Math.min(callbackMs, totalMs) }),

@@ -21,8 +21,8 @@ export const UNDO_TASK = "undo";
 export const FIND_TASK = "find";
 /** Agents fall silent over it as long as anything may go wrong. */
 export const POISON_TASK = "poison";
-/** Agents do not know at first what became of it, and say much later that it is there. */
-export const DOUBTFUL_TASK = "doubtful";
+/** Agents do not know at first what became of it, and report much later that it is there. */
+export const UNKNOWN_OUTCOME_TASK = "doubtful";
 export const SIGNALS: readonly string[] = ["go", "stop"];
 export const APPROVERS: readonly string[] = ["ann", "bob", "eve"];
 
@@ -40,7 +40,7 @@ const POISON_TIMEOUTS: Partial<Timeouts> = Object.freeze({
 
 export const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });
 
-/** What expressions may see: a yes, a no, a word, and a list without a first item. */
+/** What expressions may see: a yes, a no, a text, and a list without a first item. */
 export function runInput(canary: string): Payload {
   return json({ canary, yes: true, no: false, word: "word", list: [] });
 }
@@ -164,9 +164,9 @@ export function randomTimeouts(chance: Chance): Partial<Timeouts> {
 /** One that runs last, and sometimes one that needs it. */
 export function alwaysSteps(chance: Chance, from: number, canary: string): StepDefinition[] {
   const count = chance.between(1, 2);
-  return Array.from({ length: count }, (_, place): StepDefinition => {
-    const no = from + place;
-    const needs = place > 0 && chance.happens(0.5) ? [`s${from}`] : [];
+  return Array.from({ length: count }, (_, index): StepDefinition => {
+    const no = from + index;
+    const needs = index > 0 && chance.happens(0.5) ? [`s${from}`] : [];
     const end = chance.happens(0.5)
       ? { onFailure: chance.pick(["continue", "escalate"] as const) }
       : {};

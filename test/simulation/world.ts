@@ -20,12 +20,12 @@ export interface World {
   readonly remote: Remote;
   /** Runs whose agent has fallen silent over them, the last one last. */
   readonly silentRuns: string[];
-  /** Runs whose agent has fallen silent over an undo that it will say has failed. */
+  /** Runs whose agent has fallen silent over an undo that it will report as failed. */
   readonly silentUndos: string[];
   readonly servers: readonly ServerProcess[];
   /** How the remote service speaks for itself, by namespace. */
   readonly callbacks: ReadonlyMap<string, Callbacks>;
-  /** A word for each namespace that is in all of its payloads, keys and labels. */
+  /** A text for each namespace that is in all of its payloads, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
 }
 

@@ -19,28 +19,28 @@ import { stoppedFromAbove } from "./families.ts";
 import { makesRoomFrom } from "./permits.ts";
 import { lostVersions } from "./registered.ts";
 import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
-import { occurrencesAreKept, oneOccurrenceOneRun } from "./schedules.ts";
+import { occurrencesAreStored, oneOccurrenceOneRun } from "./schedules.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
+import { lostSignalsAndDecisions, unsentSignalsAndDecisions } from "./signals-and-decisions.ts";
 import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
-import { webhooksTell } from "./webhooks.ts";
-import { lostWords, unaskedWords } from "./words.ts";
+import { webhooksReport } from "./webhooks.ts";
 
 /**
  * G1. Every acknowledged Schedule, Complete and CancelRun has its row; every run, every reported
  * outcome and every cancel in the rows was asked for by some call; runs are of the version that was
- * named. A run that does another one again keeps what it should, and only that; webhooks tell all
- * of it, and only that.
+ * named. A run that does another one again reuses what it should, and only that; webhooks report
+ * all of it, and only that.
  */
 export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostSchedules(facts);
   yield* lostReports(facts);
   yield* lostCancels(facts);
-  yield* lostWords(facts);
+  yield* lostSignalsAndDecisions(facts);
   yield* lostVersions(facts);
   yield* lostReruns(facts);
-  yield* webhooksTell(facts);
-  yield* occurrencesAreKept(facts);
+  yield* webhooksReport(facts);
+  yield* occurrencesAreStored(facts);
   yield* endsSetOff(facts);
   yield* unaskedRows(facts);
 }
@@ -80,20 +80,20 @@ function* lostReports(facts: Facts): Iterable<Finding> {
 
 /** An open outcome may have been settled since by another report of the same task. */
 function explains(stored: OutcomeFact, accepted: OutcomeFact, reports: readonly Report[]): boolean {
-  if (sameOutcome(stored, accepted) || tellsWhy(stored, accepted)) return true;
-  const told = reports.filter(({ report }) => sameOutcome(stored, report.outcome));
+  if (sameOutcome(stored, accepted) || explainsWhy(stored, accepted)) return true;
+  const reported = reports.filter(({ report }) => sameOutcome(stored, report.outcome));
   switch (accepted.kind) {
     case "unknown":
     case "cancelled":
-      return told.length > 0;
+      return reported.length > 0;
     case "deferred":
-      return told.length > 0 || endedBySupervisor(stored);
+      return reported.length > 0 || endedBySupervisor(stored);
     case "failure":
       // A callback that brings a success is right about a call that seemed to fail.
       return (
         accepted.class === "transient" &&
         stored.kind === "success" &&
-        told.some(({ called }) => called)
+        reported.some(({ called }) => called)
       );
     default:
       return false;
@@ -107,7 +107,7 @@ function* lostCancels(facts: Facts): Iterable<Finding> {
     const run = facts.runs.get(runId)?.run;
     if (run && run.reason !== null && run.reason !== "DONE") continue;
     if (run && !call.request.undo && wasLeft(facts, runId)) continue;
-    const stored = run ? `is ${run.state} without a verdict` : "is not stored";
+    const stored = run ? `is ${run.state} without a stop reason` : "is not stored";
     yield { runId, text: `the cancel of run ${runId} was acknowledged, but the run ${stored}` };
   }
 }
@@ -135,26 +135,26 @@ function* unaskedRows(facts: Facts): Iterable<Finding> {
     if (!beginsByItself(run) && !marks.has(`${namespace}/${mark}`))
       yield {
         runId,
-        text: `run ${runId} ("${mark}" in ${namespace}) is stored; nobody asked for it`,
+        text: `run ${runId} ("${mark}" in ${namespace}) is stored; no call asked for it`,
       };
     const isWanted = cancelled.has(runId) || stoppedFromAbove(facts, run);
     if (reason === "CANCELLED_BY_USER" && !isWanted)
-      yield { runId, text: `run ${runId} is stored as cancelled by a user; nobody cancelled it` };
+      yield { runId, text: `run ${runId} is stored as cancelled by a user; no call cancelled it` };
     if (state === "CANCELLED" && reason === "NEVER_STARTED" && !isWanted)
-      yield { runId, text: `run ${runId} was cancelled before it began; nobody cancelled it` };
+      yield { runId, text: `run ${runId} was cancelled before it began; no call cancelled it` };
     if (reason === "CANCELLED_BY_NEWER" && makesRoomFrom(facts, run) === Number.POSITIVE_INFINITY)
       yield { runId, text: `run ${runId} made room for a newer run of its key; there is none` };
     for (const row of run.run.attempts) {
       if (row.kind === "engine" || row.kind === "answer") continue;
       if (endedBySupervisor(row.outcome)) continue;
-      const told = reportsAbout(facts, run, row);
-      if (told.some(({ report: { outcome } }) => sameOutcome(outcome, row.outcome))) continue;
-      if (told.some(({ report: { outcome } }) => tellsWhy(row.outcome, outcome))) continue;
+      const reported = reportsAbout(facts, run, row);
+      if (reported.some(({ report: { outcome } }) => sameOutcome(outcome, row.outcome))) continue;
+      if (reported.some(({ report: { outcome } }) => explainsWhy(row.outcome, outcome))) continue;
       const text = `${outcomeText(row.outcome)} is stored for fence ${row.fence} of ${stepName(run, row.step)}; no agent reported it`;
       yield { runId, text };
     }
   }
-  yield* unaskedWords(facts);
+  yield* unsentSignalsAndDecisions(facts);
 }
 
 /**
@@ -231,18 +231,18 @@ export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
     if (run.run.rerunOf === null && allRefused(asked.map(({ fate }) => fate)))
       yield { runId, text: `every Schedule of "${mark}" was refused, but run ${runId} is stored` };
     const stops = cancels.filter(({ request }) => request.runId === runId);
-    const isTold = stoppedFromAbove(facts, run);
-    if (reason === "CANCELLED_BY_USER" && !isTold && allRefused(stops.map(fateOf)))
+    const isStopped = stoppedFromAbove(facts, run);
+    if (reason === "CANCELLED_BY_USER" && !isStopped && allRefused(stops.map(fateOf)))
       yield { runId, text: `every cancel of run ${runId} was refused, but it is cancelled` };
     for (const row of run.run.attempts) {
-      // A report that was refused as too late is kept as evidence: that changes no state.
+      // A report that was refused as too late is stored as evidence: that changes no state.
       if (row.kind === "late" || row.kind === "engine" || row.kind === "answer") continue;
       if (endedBySupervisor(row.outcome)) continue;
-      const told = reportsAbout(facts, run, row).filter(({ report }) =>
+      const reported = reportsAbout(facts, run, row).filter(({ report }) =>
         sameOutcome(report.outcome, row.outcome),
       );
-      yield* storedThoughRefused(facts, run, row, told);
-      if (!allRefused(told.map(({ fate }) => fate))) continue;
+      yield* storedThoughRefused(facts, run, row, reported);
+      if (!allRefused(reported.map(({ fate }) => fate))) continue;
       const text = `every report ${outcomeText(row.outcome)} of fence ${row.fence} of ${stepName(run, row.step)} was refused, but it is stored`;
       yield { runId, text };
     }
@@ -254,10 +254,12 @@ function* storedThoughRefused(
   { clockBackMs }: Facts,
   run: RunFacts,
   row: FinalAttempt,
-  told: readonly Report[],
+  reported: readonly Report[],
 ): Iterable<Finding> {
-  const taken = told.filter(({ fate }) => fate.kind !== "refused").map(({ call }) => call.sent.at);
-  const refused = told.find(({ call: { sent }, fate }) => {
+  const taken = reported
+    .filter(({ fate }) => fate.kind !== "refused")
+    .map(({ call }) => call.sent.at);
+  const refused = reported.find(({ call: { sent }, fate }) => {
     return fate.kind === "refused" && fate.reason === OVERLOADED && sent.at <= row.endedAt;
   });
   if (!refused || taken.length === 0 || Math.min(...taken) <= row.endedAt + clockBackMs) return;
@@ -274,7 +276,7 @@ function keyName(namespace: string, key: string): string {
   return `key "${key}" of namespace ${namespace}`;
 }
 
-/** Reports that a row can come from; a late row does not say of which task it was. */
+/** Reports that a row can come from; a late row does not tell of which task it was. */
 function reportsAbout(facts: Facts, { run, verifies }: RunFacts, row: FinalAttempt) {
   const { runId } = run;
   const { step, fence } = row;
@@ -292,10 +294,10 @@ function reportsAbout(facts: Facts, { run, verifies }: RunFacts, row: FinalAttem
   ];
 }
 
-/** An agent that stopped when told to, as its task was late or stood still, is stored as that. */
-function tellsWhy(stored: OutcomeFact, told: OutcomeFact): boolean {
-  if (told.kind !== "cancelled") return false;
-  if (stored.kind !== (told.noEffect ? "failure" : "unknown")) return false;
+/** An agent that stopped when asked to, as its task was late or stalled, is stored as that. */
+function explainsWhy(stored: OutcomeFact, reported: OutcomeFact): boolean {
+  if (reported.kind !== "cancelled") return false;
+  if (stored.kind !== (reported.noEffect ? "failure" : "unknown")) return false;
   return stored.code === "drover.timeout" || stored.code === "drover.stalled";
 }
 

@@ -1,20 +1,21 @@
 // What still holds once the store has failed over to one that had not received all of it: that what
-// was not lost is untouched. Each promise is judged as ever, and excused is what the lost tail was
-// about. The history says what that was (LostTail).
-import type { FinalFire } from "../history-rows.ts";
-import type { LostTail } from "../history-words.ts";
+// was not lost is untouched. Each promise is checked as usual, and excused is what the lost tail
+// was about. The history tells what that was (LostTail).
+
+import type { LostTail } from "../history-facts.ts";
+import type { FinalOccurrence } from "../history-rows.ts";
 import type { Call, Facts } from "./facts.ts";
 import type { Finding, PromiseName } from "./violation.ts";
 
 interface Excuses {
   /**
    * Lost rows of these tables excuse what a check finds about no run: what is of one schedule, one
-   * workflow or one partition is not told from what is of another. Left out: nothing does.
+   * workflow or one partition is not distinguished from what is of another. Left out: nothing does.
    */
   readonly ofNoRun?: readonly string[];
   /** Lost rows of these tables excuse what it finds about any run. */
   readonly ofAny?: readonly string[];
-  /** The runs that it is silent about. Left out: those about which more than a word was lost. */
+  /** The runs that it is silent about. Left out: those about which more than a message was lost. */
   readonly runs?: (facts: Facts, lost: LostTail) => ReadonlySet<string>;
 }
 
@@ -25,23 +26,23 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
 /**
  * No check is off. What stays silent, and why:
  *
- *   G1   told of no run: a lost registration, moment or webhook was acknowledged all the same
+ *   G1   of no run: a lost registration, occurrence or webhook was acknowledged all the same
  *   G2   an order whose run was lost is another run when it is repeated: both are its answers;
- *        and so it is with a moment of a schedule
- *   G8   runs of sessions whose beats were lost: their leases end sooner than was answered
+ *        and so it is with an occurrence of a schedule
+ *   G8   runs of sessions whose heartbeats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
  *   G15  runs of keys with lost slots: who held one is no more
- *   G16  everything, if a pause, a cordon or a circuit was lost: nobody knows of which lane
- *   all  runs about which something was lost, and their families: an acknowledged word is gone
+ *   G16  everything, if a pause, a cordon or a circuit was lost: no row tells of which lane
+ *   all  runs about which something was lost, and their families: an acknowledged call is gone
  *
  * What is about all of the store, whatever it has lost: tokens are given once (a part of G3, which
- * tells them apart by their secrets), everything open is watched (G7) and ends (G10), and
+ * distinguishes them by their secrets), everything open is watched (G7) and ends (G10), and
  * namespaces do not leak (G14).
  */
 const EXCUSES: Readonly<Record<PromiseName, Excuses>> = {
   G1: {
     ofNoRun: [...SCHEDULES, "workflow", "definition", "delivery", "outbox", "trigger_refusal"],
-    runs: told,
+    runs: ofAnyLoss,
   },
   G2: { ofNoRun: [...SCHEDULES, "idempotency"], runs: ofRequests },
   G3: {},
@@ -72,7 +73,7 @@ export function lostOf({ faults }: Facts): LostTail | null {
   return {
     tables: all.flatMap(({ tables }) => tables),
     runs: all.flatMap(({ runs }) => runs),
-    told: all.flatMap((one) => one.told),
+    allRuns: all.flatMap((one) => one.allRuns),
     sessions: all.flatMap(({ sessions }) => sessions),
     partitions: all.flatMap(({ partitions }) => partitions),
     concurrencyKeys: all.flatMap(({ concurrencyKeys }) => concurrencyKeys),
@@ -97,8 +98,8 @@ function ofLost(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
   return withFamilies(facts, runs);
 }
 
-function told(facts: Facts, lost: LostTail): ReadonlySet<string> {
-  return withFamilies(facts, lost.told);
+function ofAnyLoss(facts: Facts, lost: LostTail): ReadonlySet<string> {
+  return withFamilies(facts, lost.allRuns);
 }
 
 function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<string> {
@@ -108,7 +109,7 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
   return withFamilies(facts, [...runs, ...worked]);
 }
 
-/** Runs that were the answers to one request, or of one moment, where one of them was lost. */
+/** Runs that were the answers to one request, or of one occurrence, where one of them was lost. */
 function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
   const named = [
@@ -126,7 +127,7 @@ interface Named {
   readonly runId: string;
 }
 
-function fired({ scheduleId, series, nominalTime, runId }: FinalFire): readonly Named[] {
+function fired({ scheduleId, series, nominalTime, runId }: FinalOccurrence): readonly Named[] {
   return runId === null ? [] : [{ name: `${scheduleId} ${series} ${nominalTime}`, runId }];
 }
 
@@ -138,7 +139,7 @@ function namedAnswers({ request, answers }: Call): readonly Named[] {
       : [];
   return answers.flatMap(({ answer }) => {
     if (request.rpc === "ScheduleBatch" && answer.kind === "batch")
-      return answer.results.flatMap((one, place) => named(request.runs[place]?.key, one));
+      return answer.results.flatMap((one, index) => named(request.runs[index]?.key, one));
     if ("key" in request) return named(request.key, answer);
     return "requestId" in request ? named(request.requestId, answer) : [];
   });
@@ -168,7 +169,7 @@ function withFamilies(facts: Facts, runs: readonly string[]): ReadonlySet<string
   for (const { run } of facts.runs.values()) {
     if (run.parent) link(run.runId, run.parent.runId);
     if (run.rerunOf) link(run.runId, run.rerunOf.runId);
-    for (const { of } of run.kept) link(run.runId, of);
+    for (const { of } of run.reused) link(run.runId, of);
   }
   const all = new Set(runs);
   // A set hands out what is added to it while it is walked.

@@ -1,5 +1,5 @@
 // The offline checker: decides from a recorded history alone whether the promises G1 to G20
-// (violation.ts) were kept. Each is one function, whose comment says how it decides.
+// (violation.ts) hold. Each is one function, whose comment states how it decides.
 //
 // A check reports what the history proves to be broken, never what it cannot decide: an unknown
 // answer, a fault nearby or an overwritten row make it silent. `violation.ts` has the bounds.
@@ -21,10 +21,10 @@ import { retriesObeyPolicies } from "./retries.ts";
 import {
   everyRunEnds,
   everythingOpenIsWatched,
-  nobodyReadsBackwards,
+  readsNeverGoBackwards,
   statesFollowTheMachine,
 } from "./states.ts";
-import { dueMomentsAreMet, oneSupervisorActs } from "./supervision.ts";
+import { dueTimesAreMet, oneSupervisorActs } from "./supervision.ts";
 import { cancelStopsForward, undoneInReverse } from "./undoing.ts";
 import {
   type Bounds,
@@ -45,7 +45,7 @@ const CHECKS = {
   G5: oneCompletionOneActivation,
   G6: statesFollowTheMachine,
   G7: everythingOpenIsWatched,
-  G8: dueMomentsAreMet,
+  G8: dueTimesAreMet,
   G9: oneSupervisorActs,
   G10: everyRunEnds,
   G11: undoneInReverse,
@@ -54,7 +54,7 @@ const CHECKS = {
   G14: namespacesDoNotLeak,
   G15: readyWorkMeetsWaiters,
   G16: cancelStopsForward,
-  G17: nobodyReadsBackwards,
+  G17: readsNeverGoBackwards,
   G19: oneEffectOfEachStep,
   G20: failsAlone,
 } satisfies Record<PromiseName, Check>;
@@ -69,7 +69,7 @@ export function checkHistory(
   const violations = (promise: PromiseName): readonly Violation[] => {
     const found = [...CHECKS[promise](facts)];
     const proven = lost ? found.filter(stillProven(facts, promise, lost)) : found;
-    // Tokens are told apart by their secrets: no loss excuses it.
+    // Tokens are distinguished by their secrets: no loss excuses it.
     const always = lost && promise === "G3" ? [...tokensAreGivenOnce(facts)] : [];
     const more = always.filter(({ text }) => !proven.some((one) => one.text === text));
     return [...proven, ...more].map((finding) => ({ promise, ...finding }));

@@ -1,9 +1,10 @@
-// Calls whose message a fault has doubled: the caller hears one answer, and both copies are done.
+// Calls whose message a fault has doubled: the caller receives one answer, and both copies are
+// done.
 import type { Answer, History } from "../history.ts";
 import { isOverloaded } from "../seen.ts";
 import type { Fate } from "./facts.ts";
 
-/** A copy of the call may have been taken although the caller heard that this one was not. */
+/** A copy of the call may have been taken although the answer was that this one was not. */
 export function unlessAsked(answer: Answer): Answer {
   return isOverloaded(answer) ? { kind: "unknown", code: "REPEATED" } : answer;
 }

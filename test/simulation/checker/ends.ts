@@ -39,7 +39,7 @@ export function* endsSetOff(facts: Facts): Iterable<Finding> {
   for (const { request, answers } of callsTo(facts, "CallTrigger"))
     for (const { answer, at } of answers)
       if (request.forged && answer.kind === "scheduled")
-        yield { runId: answer.runId, text: `a call that nobody had signed was done at ${at}` };
+        yield { runId: answer.runId, text: `an unsigned call was done at ${at}` };
   for (const { runId, key, namespace, createdAt } of all) {
     const by = setOffBy(key);
     if (!by) continue;

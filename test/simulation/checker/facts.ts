@@ -1,8 +1,8 @@
 // A history, indexed once for all checks: calls with their answers, the hand-outs of each step, and
 // every report about a hand-out.
 //
-// Order is the place in the record, not `at`: in virtual time many records share a moment. A call
-// surely came after an answer only if it was *sent* after that answer had been *heard*.
+// Order is the index in the record, not `at`: in virtual time many records share a time. A call
+// surely came after an answer only if it was *sent* after that answer had been *received*.
 
 import type { EpochMs, TaskKind } from "../../../server/core/model/attempt.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/model/history.ts";
@@ -29,7 +29,7 @@ export interface Facts {
   readonly history: History;
   readonly bounds: Bounds;
   /**
-   * By how much the database's clock went back in all: so much a later moment may lie before an
+   * By how much the database's clock went back in all: so much a later time may lie before an
    * earlier one. Part of `bounds.transactionMs`, which most comparisons allow anyway.
    */
   readonly clockBackMs: number;
@@ -53,15 +53,15 @@ export interface Facts {
 export interface Call<R extends Request = Request> {
   readonly sent: CallRecord;
   readonly request: R;
-  /** Place of the call in the record. */
-  readonly place: number;
-  /** Empty: the caller never heard of it again. */
-  readonly answers: readonly Heard[];
+  /** Index of the call in the record. */
+  readonly index: number;
+  /** Empty: the caller never received an answer. */
+  readonly answers: readonly ReceivedAnswer[];
 }
 
-export interface Heard {
+export interface ReceivedAnswer {
   readonly at: EpochMs;
-  readonly place: number;
+  readonly index: number;
   readonly answer: Answer;
   readonly record: AnswerRecord;
 }
@@ -83,7 +83,7 @@ export interface Report {
 /** A task as an agent received it. */
 export interface Seen {
   readonly call: Call;
-  readonly heard: Heard;
+  readonly received: ReceivedAnswer;
   readonly session: string;
   readonly task: TaskSeen;
 }
@@ -110,15 +110,15 @@ export interface HandOut {
   readonly fence: number;
   /** Number of the try; of a verify, among those of its fence. */
   readonly attempt: number;
-  /** The strategy that it is about, by its place; null: no agent has told. */
+  /** The strategy that it is about, by its index; null: no agent has reported it. */
   readonly strategy: number | null;
   readonly startedAt: EpochMs;
   readonly end: { readonly at: EpochMs; readonly outcome: OutcomeFact } | null;
   /** Known of leases only. */
   readonly secret: string | null;
-  /** Nobody has heard of its agent, which may act until it has settled. */
-  readonly unheard: boolean;
-  /** It ended open and a later report settled it, so the row no longer tells how it was charged. */
+  /** No call of its agent has arrived, which may act until it has settled. */
+  readonly silent: boolean;
+  /** It ended open and a later report settled it; the row no longer holds how it was charged. */
   readonly settled: boolean;
 }
 
@@ -201,19 +201,19 @@ function clockBack({ records }: History): number {
 }
 
 function callsOf(history: History, repeated: ReadonlySet<number>): readonly Call[] {
-  const answers = new Map<number, Heard[]>();
-  const calls: (Call & { readonly answers: Heard[] })[] = [];
-  history.records.forEach((record, place) => {
+  const answers = new Map<number, ReceivedAnswer[]>();
+  const calls: (Call & { readonly answers: ReceivedAnswer[] })[] = [];
+  history.records.forEach((record, index) => {
     if (record.kind === "call") {
-      const heard: Heard[] = [];
-      answers.set(record.call, heard);
-      calls.push({ sent: record, request: record.request, place, answers: heard });
+      const received: ReceivedAnswer[] = [];
+      answers.set(record.call, received);
+      calls.push({ sent: record, request: record.request, index, answers: received });
     } else if (record.kind === "answer") {
-      const heard = answers.get(record.call);
-      if (!heard)
-        throw new Error(`call ${record.call} is answered, but no record says it was sent`);
+      const received = answers.get(record.call);
+      if (!received)
+        throw new Error(`call ${record.call} is answered, but no record shows that it was sent`);
       const answer = repeated.has(record.call) ? unlessAsked(record.answer) : record.answer;
-      heard.push({ at: record.at, place, answer, record });
+      received.push({ at: record.at, index, answer, record });
     }
   });
   return calls;
@@ -221,18 +221,18 @@ function callsOf(history: History, repeated: ReadonlySet<number>): readonly Call
 
 function reportsOf(call: Call, isRepeated: boolean): readonly Report[] {
   const { request } = call;
-  const [heard] = call.answers;
+  const [received] = call.answers;
   if (request.rpc === "CompleteDeferred")
     return [{ call, report: request.result, fate: fateOf(call), called: true }];
   if (request.rpc !== "Complete") return [];
-  return request.results.map((report, place) => {
-    const fate = reportFate(heard?.answer, place);
+  return request.results.map((report, index) => {
+    const fate = reportFate(received?.answer, index);
     return { call, report, fate: isRepeated ? unlessFailed(fate) : fate, called: false };
   });
 }
 
-function reportFate(answer: Answer | undefined, place: number): Fate {
-  if (answer?.kind === "completed") return answer.answers[place] ?? { kind: "unknown" };
+function reportFate(answer: Answer | undefined, index: number): Fate {
+  if (answer?.kind === "completed") return answer.answers[index] ?? { kind: "unknown" };
   return answer?.kind === "refused"
     ? { kind: "refused", reason: answer.reason }
     : { kind: "unknown" };
@@ -241,27 +241,27 @@ function reportFate(answer: Answer | undefined, place: number): Fate {
 function seenOf(call: Call): readonly Seen[] {
   const { request } = call;
   if (request.rpc !== "PollTask" && request.rpc !== "Complete") return [];
-  return call.answers.flatMap((heard) =>
-    heard.answer.kind === "polled" || heard.answer.kind === "completed"
-      ? heard.answer.tasks.map((task) => ({ call, heard, session: request.session, task }))
+  return call.answers.flatMap((received) =>
+    received.answer.kind === "polled" || received.answer.kind === "completed"
+      ? received.answer.tasks.map((task) => ({ call, received, session: request.session, task }))
       : [],
   );
 }
 
 /**
- * The place of the strategy is the last part of the key under which its effect is made; of a gate
+ * The index of the strategy is the last part of the key under which its effect is made; of a gate
  * that is the number of items after which it is asked.
  */
 function strategiesSeen(seen: readonly Seen[]): ReadonlyMap<string, number> {
   return new Map(
     seen.map(({ task: { token, attempt, idempotencyKey, effectKey } }) => {
-      const [place] = (effectKey ?? idempotencyKey).split("/").slice(-1);
-      return [tokenKey(token, attempt), Number(place?.replace("after-", ""))];
+      const [last] = (effectKey ?? idempotencyKey).split("/").slice(-1);
+      return [tokenKey(token, attempt), Number(last?.replace("after-", ""))];
     }),
   );
 }
 
-/** An attempt was ended as nobody answered for it; what its agent says later may settle it. */
+/** An attempt was ended as no agent answered for it; what its agent reports later may settle it. */
 const GIVEN_UP: ReadonlySet<string> = new Set(["lease", "attempt", "forgotten"]);
 
 function handOutsOf(
@@ -280,14 +280,14 @@ function handOutsOf(
     if (row.kind !== "perform" && row.kind !== "compensate" && row.kind !== "verify") continue;
     const { step, kind: task, fence, attempt, startedAt, endedAt: at, outcome } = row;
     const key = tokenKey({ runId, step, task, fence }, task === "verify" ? row.n : 0);
-    const told = reports.get(key) ?? [];
-    const kinds = new Set(told.map(({ report }) => report.outcome.kind));
+    const reported = reports.get(key) ?? [];
+    const kinds = new Set(reported.map(({ report }) => report.outcome.kind));
     const settled =
       task !== "verify" &&
       !endedBySupervisor(outcome) &&
       (overtaken.has(`${step}/${fence}`) ||
         kinds.size > 1 ||
-        told.some(({ called }) => called) ||
+        reported.some(({ called }) => called) ||
         kinds.has("unknown") ||
         kinds.has("deferred"));
     const strategy = strategies.get(key) ?? null;
@@ -298,7 +298,7 @@ function handOutsOf(
       strategy,
       startedAt,
       settled,
-      unheard: isUnheard(outcome, overtaken.has(`${step}/${fence}`)),
+      silent: isSilent(outcome, overtaken.has(`${step}/${fence}`)),
       attempt: task === "verify" ? row.n : attempt,
       end: { at, outcome },
       secret: null,
@@ -310,7 +310,7 @@ function handOutsOf(
       const { task, fence, attempt, grantedAt: startedAt, secret } = lease;
       const key = tokenKey({ runId, step: step.no, task, fence }, attempt);
       const strategy = strategies.get(key) ?? null;
-      const open = { end: null, secret, settled: false, unheard: false } as const;
+      const open = { end: null, secret, settled: false, silent: false } as const;
       all.push({ step: step.no, task, fence, attempt, strategy, startedAt, ...open });
     }
   }
@@ -327,13 +327,13 @@ function byStep(handOuts: readonly HandOut[]): ReadonlyMap<number, readonly Hand
   return found;
 }
 
-/** `number`: of the try; it tells apart the verifies of one fence. */
+/** `number`: of the try; it distinguishes the verifies of one fence. */
 export function tokenKey(token: Omit<TokenParts, "secret">, number: number): string {
   const { runId, step, task, fence } = token;
   return `${runId}/${step}/${task}/${fence}${task === "verify" ? `.${number}` : ""}`;
 }
 
-/** Nobody but the supervisor says so. An agent's own codes never start with `drover.`. */
+/** Only the supervisor writes these. An agent's own codes never start with `drover.`. */
 export function endedBySupervisor(outcome: OutcomeFact): boolean {
   if (["undelivered", "unsent", "superseded"].includes(outcome.kind)) return true;
   return outcome.kind === "unknown" && SUPERVISOR_CODES.has(outcome.code);
@@ -346,8 +346,8 @@ const SUPERVISOR_CODES: ReadonlySet<string> = new Set([
   "drover.callback",
 ]);
 
-/** A task that ran past its time may have been stopped by its agent, which says so itself. */
-function isUnheard(outcome: OutcomeFact, overtaken: boolean): boolean {
+/** A task that ran past its time may have been stopped by its agent, which reports so itself. */
+function isSilent(outcome: OutcomeFact, overtaken: boolean): boolean {
   if (outcome.kind !== "unknown" || outcome.code === "drover.callback") return false;
   return outcome.code === "drover.lost" || (SUPERVISOR_CODES.has(outcome.code) && overtaken);
 }
@@ -355,10 +355,10 @@ function isUnheard(outcome: OutcomeFact, overtaken: boolean): boolean {
 /** From when on a hand-out can have no further effect; null: it is still out. */
 export function quietFrom(
   { plan }: RunFacts,
-  { step, task, end, unheard }: HandOut,
+  { step, task, end, silent }: HandOut,
 ): EpochMs | null {
   if (!end) return null;
-  if (!unheard || task === "verify") return end.at;
+  if (!silent || task === "verify") return end.at;
   return end.at + (planStepAt(plan, step)?.timeouts.settleMs ?? 0);
 }
 
@@ -384,24 +384,28 @@ export function callsTo<R extends Request["rpc"]>(
   return rpcs
     .flatMap((rpc) => facts.callsByRpc.get(rpc) ?? [])
     .filter((call): call is Call<Extract<Request, { rpc: R }>> => wanted.has(call.request.rpc))
-    .sort((a, b) => a.place - b.place);
+    .sort((a, b) => a.index - b.index);
 }
 
 /** What the caller knows of a call that does one thing. */
 export function fateOf(call: Call): Fate {
-  const [heard] = call.answers;
-  if (!heard || heard.answer.kind === "unknown") return { kind: "unknown" };
-  if (heard.answer.kind === "refused") return { kind: "refused", reason: heard.answer.reason };
-  const { answer } = heard;
+  const [received] = call.answers;
+  if (!received || received.answer.kind === "unknown") return { kind: "unknown" };
+  if (received.answer.kind === "refused")
+    return { kind: "refused", reason: received.answer.reason };
+  const { answer } = received;
   return { kind: "accepted", repeated: answer.kind === "done" && answer.repeated };
 }
 
-/** The run that made the effect of a step that is kept of it. */
-export function keptOf({ run }: RunFacts, step: number): FinalRun["kept"][number] | undefined {
-  return run.kept.find((one) => one.step === step);
+/** The run that made the effect of a step that is reused of it. */
+export function reusedStep(
+  { run }: RunFacts,
+  step: number,
+): FinalRun["reused"][number] | undefined {
+  return run.reused.find((one) => one.step === step);
 }
 
-/** "flight of run r1" for a sentence. */
+/** `step "flight" of run r1`, for a message. */
 export function stepName({ run, plan }: RunFacts, step: number): string {
   return `step "${planStepAt(plan, step)?.id ?? step}" of run ${run.runId}`;
 }

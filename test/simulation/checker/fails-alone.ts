@@ -6,21 +6,21 @@ import { latestAct, outagesOf } from "./lateness.ts";
 import { dueFrom, isOfLane } from "./supervision.ts";
 import type { Finding } from "./violation.ts";
 
-/** Hand-outs of one step that were never sent, since the store was away for a moment. */
+/** Hand-outs of one step that were never sent, since the store was away for a short time. */
 const UNSENT_MAX = 5;
-/** The shortest rests of a row from one failure to the next, in milliseconds. */
+/** The shortest back-offs of a row from one failure to the next, in milliseconds. */
 const RESTS_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 const FAILED = /^its handling has failed (\d+) times in a row/;
 
 /**
  * G20. While every pass of one run throws, each intervention in another run comes no more than
- * `besideMs` after the latest moment that G8 allows, its rows are tried no sooner than they have
+ * `besideMs` after the latest time that G8 allows, its rows are tried no sooner than they have
  * rested, and no report about another run is refused as a defect. While the tasks of one run cannot
- * be made, those of others are handed out. That all of them end says G10.
+ * be made, those of others are handed out. G10 checks that all of them end.
  */
 export function* failsAlone(facts: Facts): Iterable<Finding> {
   yield* actsInTime(facts);
-  yield* restsMeanwhile(facts);
+  yield* isOpenMeanwhile(facts);
   yield* takesReportsOfOthers(facts);
   yield* handsOutOthers(facts);
 }
@@ -55,7 +55,7 @@ function* actsInTime(facts: Facts): Iterable<Finding> {
 }
 
 /** A row that has failed so many times has rested so many times but one since the first failure. */
-function* restsMeanwhile(facts: Facts): Iterable<Finding> {
+function* isOpenMeanwhile(facts: Facts): Iterable<Finding> {
   const begun = begunOf(facts, "always-fails");
   const run = begun && facts.runs.get(begun.target);
   // The time from one failure to the next is not known where the clock was set.
@@ -67,7 +67,7 @@ function* restsMeanwhile(facts: Facts): Iterable<Finding> {
     const leastMs = RESTS_MS.slice(0, failures - 1).reduce((sum, ms) => sum + ms, 0);
     const tookMs = actedAt - begun.at;
     if (tookMs >= leastMs) continue;
-    const text = `a row of run ${runId} was tried ${failures} times within ${tookMs} ms, and ${leastMs} ms are the least: it did not rest`;
+    const text = `a row of run ${runId} was tried ${failures} times within ${tookMs} ms, and ${leastMs} ms are the least: it did not back off`;
     yield { runId, text };
   }
 }
@@ -77,10 +77,10 @@ function* takesReportsOfOthers(facts: Facts): Iterable<Finding> {
   const begun = begunOf(facts, "always-fails");
   if (!begun) return;
   for (const call of callsTo(facts, "Complete"))
-    for (const [place, { token }] of call.request.results.entries()) {
+    for (const [index, { token }] of call.request.results.entries()) {
       const isRefused = call.answers.some(({ answer }) => {
-        const said = answer.kind === "completed" ? answer.answers[place] : undefined;
-        return said?.kind === "refused" && said.reason === "INTERNAL";
+        const result = answer.kind === "completed" ? answer.answers[index] : undefined;
+        return result?.kind === "refused" && result.reason === "INTERNAL";
       });
       if (!isRefused || facts.failing.has(token.runId)) continue;
       const { runId } = token;

@@ -14,7 +14,7 @@ import { latestAct, outagesOf } from "./lateness.ts";
 import { isOfRun } from "./undos.ts";
 import type { Finding } from "./violation.ts";
 
-/** Whether the run whose step began it may have told it to stop. */
+/** Whether the run whose step began it may have asked it to stop. */
 export function stoppedFromAbove({ runs }: Facts, { run }: RunFacts): boolean {
   const parent = run.parent && runs.get(run.parent.runId);
   if (!run.parent || !parent) return false;
@@ -32,10 +32,10 @@ export function stoppedFromAbove({ runs }: Facts, { run }: RunFacts): boolean {
 export function* childrenStayWithin(facts: Facts): Iterable<Finding> {
   const { transactionMs } = facts.bounds;
   for (const child of facts.runs.values()) {
-    const { runId, parent: said, endedAt, createdAt } = child.run;
-    if (!said) continue;
-    const parent = facts.runs.get(said.runId);
-    const step = parent?.plan.steps.find(({ id }) => id === said.stepId);
+    const { runId, parent: declared, endedAt, createdAt } = child.run;
+    if (!declared) continue;
+    const parent = facts.runs.get(declared.runId);
+    const step = parent?.plan.steps.find(({ id }) => id === declared.stepId);
     if (!parent || step?.work.kind !== "run") {
       yield { runId, text: `run ${runId} is stored as a child of no step that could begin it` };
       continue;
@@ -72,7 +72,7 @@ function siblings({ runs }: Facts, { run }: RunFacts): readonly RunFacts[] {
   );
 }
 
-/** By the content of any version that somebody asked to register under the name. */
+/** By the content of any version that a caller asked to register under the name. */
 function runsWhatIsNamed(
   facts: Facts,
   { run, plan }: RunFacts,
@@ -88,28 +88,29 @@ function runsWhatIsNamed(
 }
 
 /**
- * A part of G16. When an accepted cancel of a run has been told, each child that its steps run is
- * told to stop too: soon after nothing of it goes forward but its `always` steps. One with a pivot
- * may be past it, and then no cancel that undoes stops it.
+ * A part of G16. When an accepted cancel of a run has been passed on, each child that its steps run
+ * is asked to stop too: soon after nothing of it goes forward but its `always` steps. One with a
+ * pivot may be past it, and then no cancel that undoes stops it.
  */
 export function* cancelsReachChildren(facts: Facts): Iterable<Finding> {
   const outages = outagesOf(facts);
-  const heardAt = new Map<string, number>();
+  const cancelledAt = new Map<string, number>();
   for (const cancel of callsTo(facts, "CancelRun")) {
-    const [heard] = cancel.answers;
+    const [received] = cancel.answers;
     const { runId } = cancel.request;
-    if (!heard || fateOf(cancel).kind !== "accepted") continue;
-    heardAt.set(runId, Math.min(heard.at, heardAt.get(runId) ?? heard.at));
+    if (!received || fateOf(cancel).kind !== "accepted") continue;
+    cancelledAt.set(runId, Math.min(received.at, cancelledAt.get(runId) ?? received.at));
   }
   for (const child of facts.runs.values()) {
     const { runId } = child.run;
     if (mayGoOn(facts, child)) continue;
     for (const [depth, above] of child.above.entries()) {
-      const at = heardAt.get(above);
+      const at = cancelledAt.get(above);
       if (at === undefined) continue;
-      // Each generation is told by the one before.
+      // Each generation is notified by the one before.
       let until = at;
-      for (let told = 0; told <= depth; told++) until = latestAct(outages, facts.bounds, until);
+      for (let generation = 0; generation <= depth; generation++)
+        until = latestAct(outages, facts.bounds, until);
       const late = allHandOuts(child).find(
         (handOut) => isForward(child, handOut) && handOut.startedAt > until,
       );

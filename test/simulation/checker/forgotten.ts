@@ -1,13 +1,13 @@
-// What an agent does not list is lost only where it has said that it lists all: a part of G8.
+// What an agent does not list is lost only where it has stated that it lists all: a part of G8.
 import { callsTo, type Facts, type Seen, stepName } from "./facts.ts";
 import type { Finding } from "./violation.ts";
 
 /**
- * A task that arrived is declared forgotten only after a beat of its session had been sent that
- * lists all up to its poll, and not this.
+ * A task that arrived is declared forgotten only after a heartbeat of its session had been sent
+ * that lists all up to its poll, and not this.
  */
 export function* forgottenIsTrue(facts: Facts): Iterable<Finding> {
-  const beats = callsTo(facts, "Heartbeat").filter(({ request }) => request.listsAllTo > 0);
+  const heartbeats = callsTo(facts, "Heartbeat").filter(({ request }) => request.listsAllTo > 0);
   for (const run of facts.runs.values()) {
     const { runId, interventions } = run.run;
     for (const { rule, step, fence, n, actedAt } of interventions) {
@@ -20,7 +20,7 @@ export function* forgottenIsTrue(facts: Facts): Iterable<Finding> {
           numberOf(task) === n,
       );
       const leaves = (seen: Seen): boolean =>
-        beats.some(
+        heartbeats.some(
           ({ request, sent }) =>
             request.session === seen.session &&
             request.listsAllTo >= seen.task.pollSeq &&
@@ -28,13 +28,13 @@ export function* forgottenIsTrue(facts: Facts): Iterable<Finding> {
             !request.tokens.some(({ secret }) => secret === seen.task.token.secret),
         );
       if (tasks.length === 0 || tasks.some(leaves)) continue;
-      const text = `fence ${fence} of ${stepName(run, step)} was declared forgotten at ${actedAt}, and no beat that lists all had left it out`;
+      const text = `fence ${fence} of ${stepName(run, step)} was declared forgotten at ${actedAt}, and no heartbeat that lists all had left it out`;
       yield { runId, text };
     }
   }
 }
 
-/** As interventions about verifies are told apart. */
+/** As interventions about verifies are distinguished. */
 function numberOf({ token, attempt }: Seen["task"]): number {
   return token.task === "verify" ? 2 * attempt + 1 : 1;
 }

@@ -5,7 +5,7 @@ import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 
 /** What is given back as undelivered came to no agent, or to one that has called its poll lost. */
-export function* givenBackThoughKept(facts: Facts): Iterable<Finding> {
+export function* givenBackThoughListed(facts: Facts): Iterable<Finding> {
   const named = namedLost(facts);
   for (const { task, session } of facts.seen) {
     const { token, pollSeq, attempt } = task;

@@ -9,17 +9,17 @@ import {
   callsTo,
   type Facts,
   type HandOut,
-  keptOf,
   type Report,
   type RunFacts,
+  reusedStep,
   stepName,
   tokenKey,
 } from "./facts.ts";
 import { childrenStayWithin } from "./families.ts";
-import { givenBackThoughKept } from "./given-back.ts";
+import { givenBackThoughListed } from "./given-back.ts";
 import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
 import { tooManyOfKey } from "./permits.ts";
-import { childRows, placeIn, placesOf } from "./places.ts";
+import { childRows, planStepsOf, stepKeyIn } from "./step-keys.ts";
 import { undoings } from "./undos.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
@@ -27,15 +27,15 @@ import type { Bounds, Finding } from "./violation.ts";
  * G3. The hand-outs of a step, by their rows and open leases, have fences 1, 2, 3 and so on, the
  * verifies of one fence numbers 1, 2, 3, and none begins before the one before has ended; what
  * agents received are exactly these, and what they have not called lost is not given back; a report
- * or a callback about one of them always finds it; no beat renews a lease that was sent
+ * or a callback about one of them always finds it; no heartbeat renews a lease that was sent
  * after a later hand-out. At no time are more runs of one concurrency key under way than the
  * highest limit that any of them allows, nor more items of a map than its concurrency.
  */
 export function* oneAttemptAtATime(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values())
-    for (const { no } of placesOf(run)) yield* overlaps(facts, run, no);
-  yield* strayTasks(facts);
-  yield* givenBackThoughKept(facts);
+    for (const { no } of planStepsOf(run)) yield* overlaps(facts, run, no);
+  yield* orphanTasks(facts);
+  yield* givenBackThoughListed(facts);
   yield* tokensAreGivenOnce(facts);
   yield* unknownTasks(facts);
   yield* renewedBesideAnother(facts);
@@ -61,11 +61,11 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   let before: HandOut | null = null;
   for (const handOut of tasksOf(run, no)) {
     const where = taskName(run, handOut);
-    const last = before?.fence ?? fenceKept(facts, run, no);
+    const last = before?.fence ?? fenceOfReused(facts, run, no);
     const expected = expectedAfter(before, handOut, behindChildren(run, no, last));
     if (expected !== null)
       yield { runId, text: `${where} was handed out where ${expected} should have been` };
-    // Its row says when it was settled: a verify may have been out by then.
+    // Its row tells when it was settled: a verify may have been out by then.
     const isSettled = before?.task === "perform" && before.settled && handOut.task === "verify";
     if (
       before &&
@@ -82,7 +82,7 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
 
 /** The fence of the last child run of the step that began after this fence, without a gap. */
 function behindChildren(run: RunFacts, no: number, last: number): number {
-  if (keptOf(run, no)) return last;
+  if (reusedStep(run, no)) return last;
   const tasks = new Set(run.handOuts.get(no)?.map(({ fence }) => fence));
   const children = new Set(childRows(run, no).map(({ fence }) => fence)).difference(tasks);
   let fence = last;
@@ -90,11 +90,11 @@ function behindChildren(run: RunFacts, no: number, last: number): number {
   return fence;
 }
 
-/** The fences of a step that is kept continue those of the run that is done again. */
-function fenceKept({ runs }: Facts, run: RunFacts, no: number): number {
-  if (!keptOf(run, no)) return 0;
+/** The fences of a reused step continue those of the run that is done again. */
+function fenceOfReused({ runs }: Facts, run: RunFacts, no: number): number {
+  if (!reusedStep(run, no)) return 0;
   const old = runs.get(run.run.rerunOf?.runId ?? "");
-  const was = old ? placeIn(old, run, no) : -1;
+  const was = old ? stepKeyIn(old, run, no) : -1;
   return old?.run.steps.find((row) => row.no === was)?.fence ?? 0;
 }
 
@@ -122,7 +122,7 @@ export function* tokensAreGivenOnce(facts: Facts): Iterable<Finding> {
   }
 }
 
-function* strayTasks(facts: Facts): Iterable<Finding> {
+function* orphanTasks(facts: Facts): Iterable<Finding> {
   const first = new Map<string, { readonly secret: string; readonly session: string }>();
   for (const { task, session } of facts.seen) {
     const { token, attempt } = task;
@@ -156,7 +156,7 @@ function* unknownTasks(facts: Facts): Iterable<Finding> {
       if (call.request.namespace !== poll.request.namespace) continue;
       const run = facts.runs.get(token.runId);
       const where = run ? stepName(run, token.step) : token.runId;
-      const text = `the ${call.request.rpc} sent at ${call.sent.at} about fence ${token.fence} of ${where} was told that there is no such task`;
+      const text = `the ${call.request.rpc} sent at ${call.sent.at} about fence ${token.fence} of ${where} was answered that there is no such task`;
       yield { runId: token.runId, text };
     }
   }
@@ -165,14 +165,14 @@ function* unknownTasks(facts: Facts): Iterable<Finding> {
 function* renewedBesideAnother(facts: Facts): Iterable<Finding> {
   for (const call of callsTo(facts, "Heartbeat")) {
     for (const { answer } of call.answers) {
-      if (answer.kind !== "beaten") continue;
-      for (const [place, token] of call.request.tokens.entries()) {
-        if (answer.answers[place]?.kind !== "carry-on") continue;
+      if (answer.kind !== "heartbeat-answered") continue;
+      for (const [index, token] of call.request.tokens.entries()) {
+        if (answer.answers[index]?.kind !== "carry-on") continue;
         const run = facts.runs.get(token.runId);
         const later = run && laterThan(run, token.step, token.fence);
         const handedOutAt = (later?.startedAt ?? 0) + facts.bounds.transactionMs;
         if (!run || !later || handedOutAt >= call.sent.at) continue;
-        const text = `fence ${token.fence} of ${stepName(run, token.step)} was told to carry on at ${call.sent.at}, after fence ${later.fence} had been handed out at ${later.startedAt}`;
+        const text = `fence ${token.fence} of ${stepName(run, token.step)} was allowed to carry on at ${call.sent.at}, after fence ${later.fence} had been handed out at ${later.startedAt}`;
         yield { runId: token.runId, text };
       }
     }
@@ -229,15 +229,15 @@ function* evidenceLost(run: RunFacts, { report, fate }: Report): Iterable<Findin
   if (fate.kind !== "refused" || fate.reason !== "LEASE_LOST") return;
   if (outcome.kind !== "success" && outcome.kind !== "failure") return;
   const success = outcome.kind === "success";
-  const kept = run.run.attempts.some(
+  const stored = run.run.attempts.some(
     (row) =>
       row.kind === "late" &&
       row.step === token.step &&
       row.fence === token.fence &&
       (row.outcome.kind === "success") === success,
   );
-  if (kept) return;
-  const text = `the late ${outcome.kind} of fence ${token.fence} of ${stepName(run, token.step)} was not kept as evidence`;
+  if (stored) return;
+  const text = `the late ${outcome.kind} of fence ${token.fence} of ${stepName(run, token.step)} was not stored as evidence`;
   yield { runId: token.runId, text };
 }
 
@@ -250,7 +250,7 @@ export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     const { runId } = run.run;
     const findings: string[] = [];
-    for (const step of placesOf(run)) {
+    for (const step of planStepsOf(run)) {
       const name = stepName(run, step.no);
       findings.push(...completions(run, step.no, name));
       findings.push(...activation(run, step.no, name, facts.bounds));
@@ -330,7 +330,7 @@ function activation(
   const first = plan?.work.kind === "map" ? stepKeyOf(no, 1) : no;
   const takenAt = run.handOuts.get(first)?.[0]?.startedAt ?? null;
   const begunAt = run.run.steps.find((row) => row.no === first)?.firstReadyAt ?? null;
-  if (!plan || keptOf(run, no)) return [];
+  if (!plan || reusedStep(run, no)) return [];
   const ends = plan.needs.map((need) => needEnd(run, need));
   const allEnded = ends.every((end) => end !== null);
   const state = step?.forward.kind ?? "BLOCKED";
@@ -342,8 +342,8 @@ function activation(
       : [];
   }
   if (state === "SKIPPED") return skipped(run, plan, ends, name);
-  // Standing still, a person's answer and a retry move the begin of the step.
-  const moved = stoodStill(run);
+  // A pause, a person's answer and a retry move the begin of the step.
+  const moved = wasSuspended(run);
   const { createdAt } = run.run;
   if (takenAt !== null && takenAt + transactionMs < createdAt)
     return [`${name} was handed out at ${takenAt}, before its run, which was made at ${createdAt}`];
@@ -351,10 +351,10 @@ function activation(
     return [`${name} was handed out at ${takenAt}, but it was made ready at ${begunAt}`];
   if (begunAt === null && takenAt === null) return [];
   const since = Math.min(begunAt ?? Number.POSITIVE_INFINITY, takenAt ?? Number.POSITIVE_INFINITY);
-  return plan.needs.flatMap((need, place) => {
+  return plan.needs.flatMap((need, index) => {
     const endedAt = successOf(run, need)?.endedAt ?? null;
     const id = run.plan.steps[need]?.id ?? "";
-    const ended = ends[place] !== null;
+    const ended = ends[index] !== null;
     if (ended && (endedAt === null || endedAt <= since + transactionMs)) return [];
     const when = ended ? `which succeeded at ${endedAt}` : "which never ended well";
     return [`${name} was ready at ${since}, but needs "${id}", ${when}`];
@@ -369,8 +369,8 @@ function successOf({ run, plan }: RunFacts, no: number): FinalAttempt | undefine
   );
 }
 
-/** Whether a run, or a step of it, may have stood still for a person. */
-export function stoodStill({ run, pauses, pausedFromAbove }: RunFacts): boolean {
+/** Whether a run, or a step of it, may have been suspended for a person. */
+export function wasSuspended({ run, pauses, pausedFromAbove }: RunFacts): boolean {
   return run.escalations.length > 0 || pauses.length > 0 || pausedFromAbove;
 }
 

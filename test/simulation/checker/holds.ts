@@ -2,7 +2,7 @@
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
-import type { Held } from "../history-words.ts";
+import type { Held } from "../history-facts.ts";
 import {
   allHandOuts,
   type Call,
@@ -35,26 +35,26 @@ function holdsOf(facts: Facts) {
 /**
  * From the answer to an accepted pause to the next call that may end it, nothing of what was paused
  * is handed out, once the servers know. Where such a call was still on its way, it may have come
- * after the pause: no word then.
+ * after the pause: no finding then.
  */
 export function* whatIsHeldStays(facts: Facts): Iterable<Finding> {
   const laneOf = lanesSeen(facts);
   for (const hold of holdsOf(facts)) {
-    const [heard] = hold.answers;
-    if (!heard || fateOf(hold).kind !== "accepted") continue;
+    const [received] = hold.answers;
+    if (!received || fateOf(hold).kind !== "accepted") continue;
     const ends = letGos(facts, hold).filter((call) => !isOver(facts, call, hold));
-    if (ends.some(({ place }) => place < heard.place)) continue;
+    if (ends.some(({ index }) => index < received.index)) continue;
     const untilAt = ends[0]?.sent.at ?? Number.POSITIVE_INFINITY;
-    const sinceAt = heard.at + (isToldLate(hold) ? KNOWN_MS : 0);
+    const sinceAt = received.at + (isAppliedLate(hold) ? KNOWN_MS : 0);
     for (const run of facts.runs.values()) {
       if (run.run.namespace !== hold.request.namespace) continue;
       for (const task of [...allHandOuts(run), ...[...run.verifies.values()].flat()]) {
         if (!isOf(hold, run, task, laneOf)) continue;
         if (task.startedAt <= sinceAt + facts.clockBackMs) continue;
         if (task.startedAt + facts.clockBackMs >= untilAt) continue;
-        if (isToldLate(hold) && mayNotKnow(facts, heard.at, task.startedAt)) continue;
+        if (isAppliedLate(hold) && mayNotKnow(facts, received.at, task.startedAt)) continue;
         const { what, name } = hold.request.held;
-        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the ${HOW[what]} of ${what} "${name}" was acknowledged at ${heard.at}`;
+        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the ${HOW[what]} of ${what} "${name}" was acknowledged at ${received.at}`;
         yield { runId: run.run.runId, text };
       }
     }
@@ -72,8 +72,8 @@ function letGos(facts: Facts, { request: { namespace, held } }: Hold): readonly 
 
 /** It had been answered before the other one was sent, and no copy of it comes later. */
 export function isOver(facts: Facts, call: Call, other: Call): boolean {
-  const [heard] = call.answers;
-  if (!heard || heard.place > other.place) return false;
+  const [received] = call.answers;
+  if (!received || received.index > other.index) return false;
   return fateOf(call).kind !== "unknown" && !wasRepeated(facts, call);
 }
 
@@ -90,12 +90,12 @@ function isOf({ request: { held } }: Hold, run: RunFacts, task: HandOut, laneOf:
 /** Cordons and circuits are learned by the other servers once a second; a claim may be slow. */
 const KNOWN_MS = 1_300 + SLOW_MS_MAX;
 
-function isToldLate({ request: { held } }: Hold): boolean {
+function isAppliedLate({ request: { held } }: Hold): boolean {
   return held.what === "agent" || held.what === "circuit";
 }
 
-/** What a look at circuits and cordons is made of. */
-const LOOKS: ReadonlySet<string> = new Set([
+/** The reads that load circuits and cordons. */
+const READS: ReadonlySet<string> = new Set([
   "countEnds",
   "pollQuery",
   "circuitLook",
@@ -103,12 +103,12 @@ const LOOKS: ReadonlySet<string> = new Set([
   "changeCircuits",
 ]);
 
-/** A server that could not ask meanwhile, or stood still. */
+/** A server that could not ask meanwhile, or was suspended. */
 function mayNotKnow({ faults }: Facts, from: EpochMs, until: EpochMs): boolean {
   const isNear = ({ at }: FaultRecord): boolean => at >= from - KNOWN_MS && at <= until;
   return faults.filter(isNear).some(({ fault, server }) => {
     if (fault.kind === "store" && fault.did === "slow") return false;
-    if (fault.kind === "store") return fault.of === undefined || LOOKS.has(fault.of);
+    if (fault.kind === "store") return fault.of === undefined || READS.has(fault.of);
     return fault.kind === "clock" || (server && (fault.kind === "process" || isCut(fault)));
   });
 }
@@ -120,7 +120,7 @@ function isCut(fault: FaultRecord["fault"]): boolean {
 interface HeldSpan {
   readonly from: EpochMs;
   readonly until: EpochMs;
-  /** Of which nobody else is concerned; null: all may be. */
+  /** The agents that it concerns; null: all may be concerned. */
   readonly agent: string | null;
 }
 
@@ -131,14 +131,14 @@ export function heldSpans(facts: Facts, namespace: string): readonly HeldSpan[] 
 
 /**
  * While a circuit that the rules have opened is not closed, the tasks of its lane wait. No record
- * says which lane it is, so it may be any.
+ * tells which lane it is, so it may be any.
  */
 function behindCircuits({ history, bounds, clockBackMs }: Facts): readonly HeldSpan[] {
   const moves = history.records.filter((record) => record.kind === "circuit");
-  return moves.flatMap(({ at, lane, agentId, state }, place): HeldSpan[] => {
+  return moves.flatMap(({ at, lane, agentId, state }, index): HeldSpan[] => {
     if (state === "closed") return [];
     const next = moves
-      .slice(place + 1)
+      .slice(index + 1)
       .find((one) => one.lane === lane && one.agentId === agentId && one.state === "closed");
     const until = (next?.at ?? Number.POSITIVE_INFINITY) + bounds.frozenMs;
     return [{ from: at - clockBackMs, until, agent: agentId === "" ? null : agentId }];
@@ -151,7 +151,7 @@ function heldByPeople(facts: Facts, namespace: string): readonly HeldSpan[] {
     if (hold.request.namespace !== namespace) return [];
     // One without a definite answer may not have been carried out.
     const ends = letGos(facts, hold).flatMap((call) =>
-      call.place > hold.place && fateOf(call).kind === "accepted"
+      call.index > hold.index && fateOf(call).kind === "accepted"
         ? call.answers.map(({ at }) => at)
         : [],
     );

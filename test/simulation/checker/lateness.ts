@@ -1,4 +1,4 @@
-// How late somebody may act on what is due, by the faults before.
+// How late a server may act on what is due, by the faults before.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { FaultRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
@@ -15,7 +15,7 @@ export interface Outage {
 }
 
 /**
- * Supervisors see the store and not the messages of clients and agents. One that ended, or stands
+ * Supervisors see the store and not the messages of clients and agents. One that ended, or is
  * still, is an outage until a server is at work for each region: another one has to take over what
  * it watched.
  */
@@ -28,18 +28,18 @@ export function outagesOf({ calls, faults, bounds, history }: Facts): readonly O
   ]);
   const isWatched = watching.map(({ fault, target }) => {
     if (fault.kind === "process" && GONE.has(fault.did)) atWork.delete(target);
-    // One that is told to stop may stand still, and stands still then.
+    // One that is asked to stop may be suspended, and stays suspended then.
     else if (fault.kind === "process" && fault.did !== "stop") atWork.add(target);
     if (!watchers) return atWork.size > 0;
     return regionsOf(watchers).every((region) => isAtWork(watchers, region, atWork));
   });
-  return watching.map((record, place): Outage => {
+  return watching.map((record, index): Outage => {
     const { at, fault } = record;
     const byMs = fault.kind === "clock" ? fault.byMs : 0;
     const end =
       fault.kind === "process"
-        ? watching.find((_, later) => later >= place && isWatched[later])
-        : watching.slice(place).find((later) => ends(later, record));
+        ? watching.find((_, later) => later >= index && isWatched[later])
+        : watching.slice(index).find((later) => ends(later, record));
     const isLong = fault.kind !== "heal" && LONG_FAULTS.has(fault.did);
     return {
       from: Math.min(at, at - byMs),
@@ -54,8 +54,8 @@ export function outagesOf({ calls, faults, bounds, history }: Facts): readonly O
 const WRITTEN_AHEAD_MS = 30_000;
 
 /**
- * An outage counts if it began before somebody had to act: one after another, they may put it off
- * for long. A moment that was written before the clock went back lies later by so much than one
+ * An outage counts if it began before a server had to act: one after another, they may put it off
+ * for long. A time that was written before the clock went back lies later by so much than one
  * that is reckoned after it.
  */
 export function latestAct(

@@ -4,7 +4,7 @@ import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { Items } from "../../../server/core/model/items.ts";
 import { itemOf, numberOf, stepKeyOf } from "../../../server/core/model/step-key.ts";
 import type { PlanWork } from "../../../server/core/plan/plan.ts";
-import { type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
+import { type Facts, type RunFacts, reusedStep, stepName } from "./facts.ts";
 import { tasksOf } from "./hand-outs.ts";
 import { isOfRun } from "./undos.ts";
 import type { Finding } from "./violation.ts";
@@ -58,18 +58,19 @@ export function* tooManyItems(facts: Facts): Iterable<Finding> {
 
 /**
  * A part of G5. No item begins before every item of the waves before its own has ended, nor, where
- * there is a gate, before one gate for each of these waves has succeeded, or a person has said so.
+ * there is a gate, before one gate for each of these waves has succeeded, or a person has approved
+ * it.
  */
 export function* wavesFollowEachOther(facts: Facts): Iterable<Finding> {
   for (const { run, no, work, items, spans } of mapsOf(facts)) {
     const size = sizeOf(work, items);
-    const looked = (run.handOuts.get(no) ?? []).flatMap(({ end }) =>
+    const outcomes = (run.handOuts.get(no) ?? []).flatMap(({ end }) =>
       end?.outcome.kind === "success" ? [end.at] : [],
     );
-    const said = run.run.escalations.flatMap(({ step, answer, closedAt }) =>
+    const decided = run.run.escalations.flatMap(({ step, answer, closedAt }) =>
       step === no && answer?.answer === "succeed" ? [closedAt ?? Number.POSITIVE_INFINITY] : [],
     );
-    const gates = [...looked, ...said];
+    const gates = [...outcomes, ...decided];
     const { runId } = run.run;
     for (const { item, from } of spans) {
       const before = Math.floor((item - 1) / size);
@@ -89,29 +90,29 @@ function* mapsOf(facts: Facts): Iterable<MapFacts> {
   for (const run of facts.runs.values())
     for (const { no, work } of run.plan.steps) {
       const items = run.run.steps.find((row) => row.no === no)?.items;
-      if (work.kind !== "map" || !items || keptOf(run, no)) continue;
+      if (work.kind !== "map" || !items || reusedStep(run, no)) continue;
       yield { run, no, work, items, spans: spansOf(run, no, "forward") };
     }
 }
 
 function spansOf(run: RunFacts, no: number, side: "forward" | "undo"): readonly Span[] {
-  const places = [...run.handOuts.keys()].filter(
-    (place) => numberOf(place) === no && itemOf(place) > 0,
+  const itemKeys = [...run.handOuts.keys()].filter(
+    (key) => numberOf(key) === no && itemOf(key) > 0,
   );
-  return places.flatMap((place) => {
+  return itemKeys.flatMap((key) => {
     // A strategy that an item leaves is undone by the item, in its turn to be performed.
-    const tasks = tasksOf(run, place).filter((task) =>
+    const tasks = tasksOf(run, key).filter((task) =>
       side === "undo"
         ? task.task === "compensate" && isOfRun(run, task)
         : task.task !== "compensate",
     );
     const [first] = tasks;
     if (!first) return [];
-    // The row of one that was settled says when that was, and the item may have ended before.
+    // The row of one that was settled tells when that was, and the item may have ended before.
     const ends = tasks.map(({ settled, startedAt, end }) =>
       settled ? startedAt : (end?.at ?? Number.POSITIVE_INFINITY),
     );
-    return [{ item: itemOf(place), from: first.startedAt, until: Math.max(...ends) }];
+    return [{ item: itemOf(key), from: first.startedAt, until: Math.max(...ends) }];
   });
 }
 

@@ -5,20 +5,20 @@ import { AVOID_SESSION_MS, plannedTask } from "../../../server/core/plan/plan.ts
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
-import { stoodStill } from "./hand-outs.ts";
+import { wasSuspended } from "./hand-outs.ts";
 import { heldSpans } from "./holds.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { freeSlotsLeft } from "./permits.ts";
-import { placesOf } from "./places.ts";
 import { overlapsAreTrue } from "./schedules.ts";
+import { planStepsOf } from "./step-keys.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
  * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready
  * occurrence the rows do not tell (a first undo, a try that was settled late) is left out; so are
- * those of a run whose passes fail: what is due of it rests, and past its deadline nothing is
- * handed out.
+ * those of a run whose passes fail: what is due of it is backed off, and past its deadline nothing
+ * is handed out.
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
@@ -73,12 +73,12 @@ interface Wait extends Span {
 function waitsOf(facts: Facts): readonly Wait[] {
   const { networkMs } = facts.bounds;
   return callsTo(facts, "PollTask").flatMap((call) => {
-    const [heard] = call.answers;
-    if (heard?.answer.kind !== "polled") return [];
+    const [received] = call.answers;
+    if (received?.answer.kind !== "polled") return [];
     const { namespace, poll } = call.request;
     const { queues, tasks } = poll;
     const from = call.sent.at + networkMs;
-    return [{ call, namespace, queues, tasks, from, until: heard.at - networkMs }];
+    return [{ call, namespace, queues, tasks, from, until: received.at - networkMs }];
   });
 }
 
@@ -92,14 +92,14 @@ function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boole
   );
 }
 
-/** A run that stood still for a person does not tell when its steps were ready. */
+/** A run that was suspended for a person does not tell when its steps were ready. */
 function* readySpans(run: RunFacts, endAt: EpochMs, laneOf: LaneOf): Iterable<ReadySpan> {
-  if (stoodStill(run)) return;
-  for (const step of placesOf(run)) {
+  if (wasSuspended(run)) return;
+  for (const step of planStepsOf(run)) {
     const handOuts = run.handOuts.get(step.no) ?? [];
     const row = run.run.steps.find(({ no }) => no === step.no);
-    for (const [place, handOut] of handOuts.entries()) {
-      const from = readyFrom(run, handOuts[place - 1], handOut, row?.firstReadyAt ?? null);
+    for (const [index, handOut] of handOuts.entries()) {
+      const from = readyFrom(run, handOuts[index - 1], handOut, row?.firstReadyAt ?? null);
       const lane = laneOf(run, handOut);
       if (from === null || !lane) continue;
       yield { step: step.no, ...lane, from, until: handOut.startedAt };
@@ -143,7 +143,7 @@ function readyFrom(
       : [],
   );
   if (occurrences.length > 0) return Math.max(...occurrences);
-  // Of the session that gave it back or lost it, it is kept away for a while.
+  // Of the session that gave it back or lost it, it is withheld for a while.
   const back =
     kind === "released" ||
     kind === "undelivered" ||

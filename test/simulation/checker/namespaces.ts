@@ -1,14 +1,14 @@
 // Namespaces do not leak: G14.
 import type { Request } from "../history.ts";
-import type { Call, Facts, Heard } from "./facts.ts";
+import type { Call, Facts, ReceivedAnswer } from "./facts.ts";
 import { runsIn } from "./states.ts";
 import type { Finding } from "./violation.ts";
 import { webhooksDoNotLeak } from "./webhooks.ts";
 
 /**
  * G14. No answer to a call in one namespace, errors included, holds the canary word of another or
- * names a run of another; no token of another namespace is beaten or accepted, and no webhook tells
- * of another.
+ * names a run of another; no token of another namespace is renewed or accepted, and no webhook
+ * reports of another.
  */
 export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
   yield* webhooksDoNotLeak(facts);
@@ -17,14 +17,14 @@ export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
   );
   for (const call of facts.calls) {
     const { namespace, rpc } = call.request;
-    for (const heard of call.answers) {
+    for (const received of call.answers) {
       const where = `the answer to ${rpc} of ${call.sent.process} in namespace ${namespace}`;
-      for (const word of heard.record.canaries) {
+      for (const word of received.record.canaries) {
         const owner = words.get(word);
         if (owner === undefined || owner === namespace) continue;
         yield { runId: null, text: `${where} holds the canary "${word}" of namespace ${owner}` };
       }
-      for (const runId of new Set(runsTouched(call.request, heard))) {
+      for (const runId of new Set(runsTouched(call.request, received))) {
         const owner = facts.runs.get(runId)?.run.namespace;
         if (owner === undefined || owner === namespace) continue;
         yield { runId, text: `${where} is about run ${runId}, which is of namespace ${owner}` };
@@ -34,7 +34,7 @@ export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
 }
 
 /** Runs that the caller learned something about, other than that it may not. */
-function runsTouched(request: Call["request"], { answer }: Heard): readonly string[] {
+function runsTouched(request: Call["request"], { answer }: ReceivedAnswer): readonly string[] {
   switch (answer.kind) {
     case "scheduled":
       return [answer.runId];
@@ -45,10 +45,10 @@ function runsTouched(request: Call["request"], { answer }: Heard): readonly stri
     case "completed":
       return [
         ...answer.tasks.map(({ token }) => token.runId),
-        ...tokensOf(request).filter((_, place) => !isNotFound(answer.answers[place])),
+        ...tokensOf(request).filter((_, index) => !isNotFound(answer.answers[index])),
       ];
-    case "beaten":
-      return tokensOf(request).filter((_, place) => !isNotFound(answer.answers[place]));
+    case "heartbeat-answered":
+      return tokensOf(request).filter((_, index) => !isNotFound(answer.answers[index]));
     default:
       return runsIn(answer).map(({ runId }) => runId);
   }

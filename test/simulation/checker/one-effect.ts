@@ -3,35 +3,35 @@
 import { itemOf } from "../../../server/core/model/step-key.ts";
 import type { PlanStep } from "../../../server/core/plan/plan.ts";
 import type { EffectRecord } from "../history.ts";
-import { answered, type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
-import { placesOf } from "./places.ts";
+import { answered, type Facts, type RunFacts, reusedStep, stepName } from "./facts.ts";
+import { planStepsOf } from "./step-keys.ts";
 import { madeTooLate } from "./undoing.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G19. In a COMPLETED run a succeeded step with a `compensate` or a `verify` has one effect at the
  * remote service, that of the strategy which succeeded; one that failed and was passed over, and
- * can be undone, has none. Nothing is said of a step about which a person has decided, and of an
+ * can be undone, has none. A step is not checked about which a person has decided, and of an
  * effect that an agent made after its lease and settle had ended.
  */
 export function* oneEffectOfEachStep(facts: Facts): Iterable<Finding> {
   const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
-  const standing = Map.groupBy(
+  const remaining = Map.groupBy(
     facts.effects.filter(({ did, key }) => did === "made" && !undone.has(key)),
     ({ runId, step }) => `${runId}/${step}`,
   );
   for (const run of facts.runs.values()) {
     if (run.run.state !== "COMPLETED") continue;
-    for (const planned of placesOf(run)) {
+    for (const planned of planStepsOf(run)) {
       if (!mustBeOne(run, planned)) continue;
-      const found = standing.get(`${run.run.runId}/${planned.no}`) ?? [];
+      const found = remaining.get(`${run.run.runId}/${planned.no}`) ?? [];
       yield* brokenOf(facts, run, planned, found);
     }
   }
 }
 
 function mustBeOne(run: RunFacts, { no, work, compensate, verify }: PlanStep): boolean {
-  if (work.kind !== "task" || (!compensate && !verify) || keptOf(run, no)) return false;
+  if (work.kind !== "task" || (!compensate && !verify) || reusedStep(run, no)) return false;
   return answered(run, no, "succeed", "fail", "skip", "retry-changed").length === 0;
 }
 
@@ -39,11 +39,11 @@ function* brokenOf(
   facts: Facts,
   run: RunFacts,
   { no, compensate }: PlanStep,
-  standing: readonly EffectRecord[],
+  remaining: readonly EffectRecord[],
 ): Iterable<Finding> {
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
-  const left = standing.filter((effect) => !madeTooLate(facts, run, effect));
+  const left = remaining.filter((effect) => !madeTooLate(facts, run, effect));
   const name = stepName(run, no);
   if (row?.forward.kind === "SUCCEEDED") {
     const last = row.strategies.length - 1;
@@ -53,7 +53,7 @@ function* brokenOf(
           runId,
           text: `${name} has succeeded by strategy ${last}, and the remote service still has the effect "${key}" of another one, made at ${at}`,
         };
-    // Whoever calls back may say so of what was never made.
+    // A callback may report so of what was never made.
     const undone = facts.effects.find(
       ({ did, key, ...of }) =>
         did === "undone" && of.runId === runId && of.step === no && strategyOf(key) === last,
@@ -70,7 +70,7 @@ function* brokenOf(
   }
 }
 
-/** Its place in the list of the step: the last part of the key. */
+/** Its index in the list of the step: the last part of the key. */
 function strategyOf(key: string): number {
   return Number(key.slice(key.lastIndexOf("/") + 1));
 }

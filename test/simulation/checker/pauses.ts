@@ -8,26 +8,26 @@ import type { Finding } from "./violation.ts";
 /**
  * From the answer to an accepted PauseRun to the next call that may let the run move, or to a newer
  * run of its key that has it cancelled, no task of it is handed out. Where such a call was sent
- * before, it may have come after the pause: no word then.
+ * before, it may have come after the pause: no finding then.
  */
 export function* pausesHold(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
     if (run.pauses.length === 0) continue;
     const moves = facts.calls.filter((call) => letsMove(call, run));
     for (const pause of run.pauses) {
-      const [heard] = pause.answers;
-      if (!heard || fateOf(pause).kind !== "accepted") continue;
-      if (moves.some(({ place }) => place < heard.place)) continue;
+      const [received] = pause.answers;
+      if (!received || fateOf(pause).kind !== "accepted") continue;
+      if (moves.some(({ index }) => index < received.index)) continue;
       const movedAt = moves[0]?.sent.at ?? Number.POSITIVE_INFINITY;
       const untilAt = Math.min(movedAt, makesRoomFrom(facts, run));
       const tasks = [...allHandOuts(run), ...[...run.verifies.values()].flat()];
       for (const task of tasks) {
         // A run above it may have stopped it.
         if (run.above.length > 0 && !isForward(run, task)) continue;
-        if (task.startedAt <= heard.at + facts.clockBackMs) continue;
+        if (task.startedAt <= received.at + facts.clockBackMs) continue;
         if (task.startedAt + facts.clockBackMs >= untilAt) continue;
         const { runId } = run.run;
-        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the pause of run ${runId} was acknowledged at ${heard.at}`;
+        const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the pause of run ${runId} was acknowledged at ${received.at}`;
         yield { runId, text };
       }
     }

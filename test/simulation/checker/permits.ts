@@ -1,5 +1,5 @@
 // Concurrency keys: no more runs of a key are under way than its limit allows, a slot that came
-// free goes to who waits for it, and nothing of a run that has ended keeps one.
+// free goes to who waits for it, and nothing of a run that has ended holds one.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { isEndState } from "../history-rows.ts";
 import { allHandOuts, type Facts, type RunFacts } from "./facts.ts";

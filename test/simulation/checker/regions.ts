@@ -1,5 +1,5 @@
 // Who watches what: a region is watched by those who are there for it, and by a standby only where
-// nobody else is: a part of G9.
+// no other server is: a part of G9.
 import { regionOf } from "../../../server/store/partition.ts";
 import type { FaultRecord, OwnerRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
@@ -9,7 +9,7 @@ import type { Finding } from "./violation.ts";
 /** After so long without a fault everything is where it belongs: sessions end, and hand-overs. */
 const CALM_MS = 10_000;
 
-export function* regionsAreKept(facts: Facts): Iterable<Finding> {
+export function* regionsAreRespected(facts: Facts): Iterable<Finding> {
   const { watchers = [] } = facts.history.meta;
   const of = (process: string) => watchers.find(({ server }) => server === process);
   for (const record of facts.owners) {
@@ -23,11 +23,11 @@ export function* regionsAreKept(facts: Facts): Iterable<Finding> {
     const before = actives(watchers, region).find(({ server }) => isCalm(facts, server, record));
     if (before) yield { runId: null, text: `${took} as a standby, and ${before.server} was there` };
   }
-  yield* strayOwners(facts, watchers);
+  yield* unexpectedOwners(facts, watchers);
 }
 
 /** At the end each partition is owned by one who is there for its region. */
-function* strayOwners(facts: Facts, watchers: readonly Watcher[]): Iterable<Finding> {
+function* unexpectedOwners(facts: Facts, watchers: readonly Watcher[]): Iterable<Finding> {
   const { owners, at, drained } = facts.history.final;
   const last = facts.faults.findLast(isOfServers);
   if (!drained || !last || at - last.at < CALM_MS) return;

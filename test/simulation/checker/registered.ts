@@ -12,8 +12,8 @@ interface Version {
   readonly version: number;
   readonly definition: Definition;
   readonly created: boolean;
-  /** Place of the answer in the record. */
-  readonly place: number;
+  /** Index of the answer in the record. */
+  readonly index: number;
 }
 
 /**
@@ -35,14 +35,14 @@ export function* lostVersions(facts: Facts): Iterable<Finding> {
     );
     for (const { answer, at } of answers) {
       if (answer.kind === "refused" && answer.reason === "WORKFLOW_NOT_FOUND")
-        if (versions.some(({ place }) => place < call.place))
+        if (versions.some(({ index }) => index < call.index))
           yield { runId: null, text: `${which} was registered, and not found at ${at}` };
       const run = answer.kind === "scheduled" ? facts.runs.get(answer.runId) : undefined;
-      // The default may be a version whose registration nobody heard of. So may one whose number
+      // The default may be a version whose registration was never answered. So may one whose number
       // was given out again, after a fail-over that lost the version that had it.
       if (!run || versions.length === 0) continue;
-      const isUnheard = workflow.version === 0 || (lost?.tables.includes("workflow") ?? false);
-      const asked = isUnheard ? askedFor(facts, workflow.name) : versions;
+      const isSilent = workflow.version === 0 || (lost?.tables.includes("workflow") ?? false);
+      const asked = isSilent ? askedFor(facts, workflow.name) : versions;
       if (asked.some(({ definition }) => isDeepStrictEqual(planOf(definition), run.plan))) continue;
       const { runId } = run.run;
       yield { runId, text: `run ${runId} was asked for as ${which}, and runs something else` };
@@ -53,19 +53,19 @@ export function* lostVersions(facts: Facts): Iterable<Finding> {
 function acknowledged(facts: Facts): ReadonlyMap<string, readonly Version[]> {
   const known = new Map<string, Version[]>();
   for (const { request, answers } of callsTo(facts, "RegisterWorkflow"))
-    for (const { answer, place } of answers) {
+    for (const { answer, index } of answers) {
       if (answer.kind !== "registered") continue;
       const name = `"${answer.name}" of ${request.namespace}`;
       const { version, created } = answer;
-      const one = { version, created, place, definition: request.definition };
+      const one = { version, created, index, definition: request.definition };
       known.set(name, [...(known.get(name) ?? []), one]);
     }
   return known;
 }
 
 function* confused(name: string, versions: readonly Version[]): Iterable<Finding> {
-  for (const [place, one] of versions.entries())
-    for (const other of versions.slice(place + 1)) {
+  for (const [index, one] of versions.entries())
+    for (const other of versions.slice(index + 1)) {
       const isSame = isDeepStrictEqual(planOf(one.definition), planOf(other.definition));
       if (isSame !== (one.version === other.version))
         yield {

@@ -1,7 +1,7 @@
 // Runs that do another one again: parts of G1, G2 and G13.
 import type { Step } from "../../../server/core/model/model.ts";
 import { isEndState } from "../history-rows.ts";
-import { callsTo, type Facts, fateOf, keptOf, type RunFacts } from "./facts.ts";
+import { callsTo, type Facts, fateOf, type RunFacts, reusedStep } from "./facts.ts";
 import { wasRepeated } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
@@ -13,8 +13,8 @@ function rerunsAsked(facts: Facts) {
 
 /**
  * An acknowledged re-run is stored as what was asked for, and what is stored was asked for. What it
- * keeps ended well in a run that had ended, and was not undone; it performs nothing of that again;
- * and one from what did not succeed keeps all that it can.
+ * reuses ended well in a run that had ended, and was not undone; it performs nothing of that again;
+ * and one from what did not succeed reuses all that it can.
  */
 export function* lostReruns(facts: Facts): Iterable<Finding> {
   const asked = rerunsAsked(facts);
@@ -32,8 +32,8 @@ export function* lostReruns(facts: Facts): Iterable<Finding> {
     if (!rerunOf) continue;
     const old = facts.runs.get(rerunOf.runId);
     if (!old || !asked.some(({ request }) => request.runId === rerunOf.runId))
-      yield { runId, text: `run ${runId} does run ${rerunOf.runId} again; nobody asked for it` };
-    else yield* wronglyKept(run, old, facts.bounds.transactionMs);
+      yield { runId, text: `run ${runId} does run ${rerunOf.runId} again; no call asked for it` };
+    else yield* wronglyReused(run, old, facts.bounds.transactionMs);
   }
 }
 
@@ -42,35 +42,35 @@ function fromName({ from }: Asked["request"]): string {
   return from === "" ? "the start" : `"${from}"`;
 }
 
-function* wronglyKept(run: RunFacts, old: RunFacts, transactionMs: number): Iterable<Finding> {
-  const { runId, kept, createdAt } = run.run;
+function* wronglyReused(run: RunFacts, old: RunFacts, transactionMs: number): Iterable<Finding> {
+  const { runId, reused, createdAt } = run.run;
   const about = `run ${runId}, which does run ${old.run.runId} again,`;
   if (!isEndState(old.run.state) || (old.run.endedAt ?? 0) > createdAt + transactionMs)
     yield { runId, text: `${about} was made before that had ended` };
-  for (const { step, of } of kept) {
+  for (const { step, of } of reused) {
     const id = run.plan.steps[step]?.id ?? "";
     const was = rowOf(old, id);
-    const maker = (was && keptOf(old, was.no)?.of) ?? old.run.runId;
-    if (!was || !mayKeep(was))
-      yield { runId, text: `${about} keeps "${id}", which did not end well` };
+    const maker = (was && reusedStep(old, was.no)?.of) ?? old.run.runId;
+    if (!was || !mayReuse(was))
+      yield { runId, text: `${about} reuses "${id}", which did not end well` };
     else if (of !== maker)
-      yield { runId, text: `${about} keeps "${id}" of run ${of}; its effect is of run ${maker}` };
+      yield { runId, text: `${about} reuses "${id}" of run ${of}; its effect is of run ${maker}` };
     if (run.handOuts.get(step)?.some(({ task }) => task === "perform"))
-      yield { runId, text: `${about} keeps "${id}", and performed it again` };
+      yield { runId, text: `${about} reuses "${id}", and performed it again` };
   }
   for (const id of forgotten(run, old))
     yield { runId, text: `${about} does "${id}" again, which had ended well` };
 }
 
-/** What could have been kept by one that begins at what did not succeed, and was not. */
+/** What could have been reused by one that begins at what did not succeed, and was not. */
 function forgotten({ run, plan }: RunFacts, old: RunFacts): readonly string[] {
   if (run.rerunOf?.from !== null) return [];
-  const isKept = new Set(run.kept.map(({ step }) => step));
+  const isReused = new Set(run.reused.map(({ step }) => step));
   return plan.steps.flatMap(({ no, id, always, needs, work }) => {
     const was = rowOf(old, id);
     const sameWork = old.plan.steps.find((one) => one.id === id)?.work.kind === work.kind;
-    if (isKept.has(no) || always || !sameWork || !was || !mayKeep(was)) return [];
-    return needs.every((need) => isKept.has(need)) ? [id] : [];
+    if (isReused.has(no) || always || !sameWork || !was || !mayReuse(was)) return [];
+    return needs.every((need) => isReused.has(need)) ? [id] : [];
   });
 }
 
@@ -79,7 +79,7 @@ function rowOf({ run, plan }: RunFacts, id: string): Step | undefined {
   return run.steps.find((step) => step.no === no);
 }
 
-function mayKeep({ forward, undo, strategies }: Step): boolean {
+function mayReuse({ forward, undo, strategies }: Step): boolean {
   if (undo.kind !== "NONE") return false;
   if (forward.kind === "SKIPPED") return true;
   const mark = strategies.at(-1)?.effectStatus;
@@ -89,8 +89,8 @@ function mayKeep({ forward, undo, strategies }: Step): boolean {
 /** A part of G2: one request names one new run, made once, and is one request. */
 export function* oneRequestOneRerun(facts: Facts): Iterable<Finding> {
   for (const [name, calls] of byRequest(facts)) {
-    const heard = calls.flatMap(({ answers }) => answers.map(({ answer }) => answer));
-    const made = heard.filter((answer) => answer.kind === "scheduled");
+    const received = calls.flatMap(({ answers }) => answers.map(({ answer }) => answer));
+    const made = received.filter((answer) => answer.kind === "scheduled");
     const runIds = new Set(made.map(({ runId }) => runId));
     const digests = new Set(calls.map(({ request }) => request.digest));
     const [runId = null] = runIds;
@@ -98,7 +98,7 @@ export function* oneRequestOneRerun(facts: Facts): Iterable<Finding> {
       yield { runId, text: `${name} was answered with several runs: ${[...runIds].join(", ")}` };
     if (made.filter(({ created }) => created).length > 1)
       yield { runId, text: `${name} was answered twice with a run that it had just created` };
-    if (heard.some((one) => one.kind === "refused" && one.reason === "KEY_REUSED"))
+    if (received.some((one) => one.kind === "refused" && one.reason === "KEY_REUSED"))
       if (digests.size === 1)
         yield { runId, text: `${name} was refused as reused, but only one request was ever sent` };
   }

@@ -19,9 +19,9 @@ import type { Finding } from "./violation.ts";
 /**
  * G12. Along the fences of a step, within each strategy: each hand-out has the number of counted
  * tries plus one; nothing follows a permanent failure, a code without a policy, the last try of a
- * policy, or three losses in a row, unless a person says so; no try begins before the least backoff
- * and `retry_after` have passed. An attempt that was settled after its end charges nothing here:
- * its row does not tell which policy paid. And what is unknown is not repeated blindly
+ * policy, or three losses in a row, unless a person approves it; no try begins before the least
+ * backoff and `retry_after` have passed. An attempt that was settled after its end charges nothing
+ * here: its row does not tell which policy paid. And what is unknown is not repeated blindly
  * (unknowns.ts).
  */
 export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
@@ -48,15 +48,15 @@ export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
 
 /**
  * The tries of each strategy. One that no agent has seen belongs to the strategy of those around
- * it; where they differ, nothing is said of it, nor of the later one.
+ * it; where they differ, it is not checked, nor of the later one.
  */
 function byStrategy(handOuts: readonly HandOut[], many: boolean): readonly (readonly HandOut[])[] {
   if (!many) return [handOuts];
   const groups = new Map<number, HandOut[]>();
   const unsure = new Set<number>();
   let current: number | null = handOuts[0]?.task === "perform" ? 0 : null;
-  for (const [place, handOut] of handOuts.entries()) {
-    const next = handOuts.slice(place).find(({ strategy }) => strategy !== null)?.strategy ?? null;
+  for (const [index, handOut] of handOuts.entries()) {
+    const next = handOuts.slice(index).find(({ strategy }) => strategy !== null)?.strategy ?? null;
     if (handOut.strategy === null && next !== current) {
       if (next !== null) unsure.add(next);
       continue;
@@ -100,32 +100,32 @@ function* brokenTries(
   const at = handOuts[0]?.step ?? 0;
   const isGate = itemOf(at) === 0 && planStepAt(run.plan, at)?.work.kind === "map";
   const tally: Tally = { counted: 0, lostInARow: 0, charged: new Map() };
-  for (const [place, handOut] of handOuts.entries()) {
+  for (const [index, handOut] of handOuts.entries()) {
     const { task, step, fence } = handOut;
     const where = `${task} fence ${fence} of ${stepName(run, step)}`;
     if (handOut.attempt !== tally.counted + 1) {
       const text = `${where} is attempt ${handOut.attempt}, but ${tally.counted} tries counted before it`;
       yield { runId, text };
     }
-    const next: HandOut | undefined = handOuts[place + 1];
+    const next: HandOut | undefined = handOuts[index + 1];
     const nextAt = next && next.startedAt + transactionMs;
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
-    const said = saidBetween(run, handOut, next, transactionMs);
+    const answers = answersBetween(run, handOut, next, transactionMs);
     // The run restarts the undo, maybe before a lost try was settled: that counts there. Or the
     // strategy was undone, a person made the effect by hand, and the run undoes that.
     const first = handOut.settled ? 2 : 1;
     const isAnew =
       task === "compensate" &&
       next.attempt <= first &&
-      (mayBeReplanned(run, handOut) || said.includes("succeed"));
-    // Where the clock went back, a word may be about the gate before: the number tells.
-    const saidSo = said.includes("succeed") && next.attempt === 1;
-    const isPassed = isGate && (handOut.end?.outcome.kind === "success" || saidSo);
+      (mayBeReplanned(run, handOut) || answers.includes("succeed"));
+    // Where the clock went back, an answer may be about the gate before: the number tells.
+    const isResolved = answers.includes("succeed") && next.attempt === 1;
+    const isPassed = isGate && (handOut.end?.outcome.kind === "success" || isResolved);
     // The next one is the gate behind the next wave.
     if (isPassed) tally.counted = 0;
     if (isAnew) tally.counted = next.attempt - 1;
-    if (isPassed || isAnew || said.length > 0) {
+    if (isPassed || isAnew || answers.length > 0) {
       // Fresh tries: numbers go on, unless it is another gate.
       tally.lostInARow = 0;
       tally.charged = new Map();
@@ -136,7 +136,7 @@ function* brokenTries(
 }
 
 /** How a person let it be tried anew between the two. */
-function saidBetween(
+function answersBetween(
   run: RunFacts,
   { step, end }: HandOut,
   next: HandOut,
@@ -156,7 +156,7 @@ function verified(run: RunFacts, { step, fence, task }: HandOut): boolean {
   );
 }
 
-/** Counts a hand-out; says why the next one should not have been, or null. */
+/** Counts a hand-out; returns why the next one should not have been, or null. */
 function takeIn(
   tally: Tally,
   handOut: HandOut,

@@ -1,19 +1,20 @@
 // Schedules: each occurrence has one run, at its time, whatever becomes of servers and clocks; what
-// has none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
+// has none states the true reason; and nothing begins while a schedule is paused or after it was
+// deleted.
 
 import { type NominalTime, placed } from "../../../server/core/definition/calendar.ts";
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { calendarTimesOf } from "../../../server/scheduler/cron/calendar-times.ts";
-import type { FinalFire, FinalSchedule } from "../history-rows.ts";
+import type { FinalOccurrence, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";
 import { isOver } from "./holds.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
 import type { Finding } from "./violation.ts";
 
-type Word = ReturnType<typeof wordsOf>[number];
+type Command = ReturnType<typeof commandsOf>[number];
 
-function wordsOf(facts: Facts) {
-  return callsTo(facts, "TellSchedule");
+function commandsOf(facts: Facts) {
+  return callsTo(facts, "ChangeSchedule");
 }
 
 /** In UTC: an occurrence's own time zone is that of its calendar. */
@@ -21,47 +22,51 @@ function nameOf({ name, namespace }: FinalSchedule, nominalTime: number): string
   return `occurrence ${new Date(nominalTime).toISOString()} of schedule "${name}" of ${namespace}`;
 }
 
-function about(facts: Facts, { name, namespace }: FinalSchedule, ...did: Word["request"]["did"][]) {
-  return wordsOf(facts).filter(
+function about(
+  facts: Facts,
+  { name, namespace }: FinalSchedule,
+  ...did: Command["request"]["did"][]
+) {
+  return commandsOf(facts).filter(
     ({ request }) =>
       request.schedule === name && request.namespace === namespace && did.includes(request.did),
   );
 }
 
-function firesOf(facts: Facts, { id }: FinalSchedule): readonly FinalFire[] {
+function occurrencesOf(facts: Facts, { id }: FinalSchedule): readonly FinalOccurrence[] {
   return facts.history.final.occurrences.filter(({ scheduleId }) => scheduleId === id);
 }
 
 /** Those since it was made, up to the one that is still to come. */
-function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<NominalTime> {
-  if (!stands) return;
+function* passed({ spec, createdAt, current }: FinalSchedule): Iterable<NominalTime> {
+  if (!current) return;
   const times = calendarTimesOf(spec.calendar);
-  const until = stands.next?.nominalTime ?? Number.POSITIVE_INFINITY;
+  const until = current.next?.nominalTime ?? Number.POSITIVE_INFINITY;
   let one = times.firstAfter(createdAt);
   for (; one && one.nominalTime < until; one = times.after(one.nominalTime)) yield one;
 }
 
 /**
  * A part of G1. A schedule that was acknowledged is there, and one that is there was asked for;
- * each of its occurrences has a fire, by itself or with others that passed unmet; a fire has the
- * run that it names, and a run of a schedule its fire; occurrences that were backfilled have runs.
+ * each of its occurrences has a row, by itself or with others that were missed; a row has the
+ * run that it names, and a run of a schedule its row; occurrences that were backfilled have runs.
  */
-export function* occurrencesAreKept(facts: Facts): Iterable<Finding> {
+export function* occurrencesAreStored(facts: Facts): Iterable<Finding> {
   const { schedules, occurrences } = facts.history.final;
-  for (const { request, answers } of wordsOf(facts)) {
+  for (const { request, answers } of commandsOf(facts)) {
     const { did, schedule: name, namespace } = request;
     const isKnown = schedules.some((one) => one.name === name && one.namespace === namespace);
-    const heard = answers.find(
+    const received = answers.find(
       ({ answer }) => answer.kind !== "unknown" && answer.kind !== "refused",
     );
-    if (did !== "create" || !heard || isKnown) continue;
-    const text = `schedule "${name}" of ${namespace} was acknowledged at ${heard.at}; it is not stored`;
+    if (did !== "create" || !received || isKnown) continue;
+    const text = `schedule "${name}" of ${namespace} was acknowledged at ${received.at}; it is not stored`;
     yield { runId: null, text };
   }
   for (const schedule of schedules) {
     if (about(facts, schedule, "create").length === 0)
-      yield { runId: null, text: `schedule "${schedule.name}" is stored; nobody asked for it` };
-    yield* lostMoments(facts, schedule);
+      yield { runId: null, text: `schedule "${schedule.name}" is stored; no call asked for it` };
+    yield* lostOccurrences(facts, schedule);
     yield* lostBackfills(facts, schedule);
   }
   const fired = new Set(occurrences.flatMap(({ runId }) => runId ?? []));
@@ -75,8 +80,8 @@ export function* occurrencesAreKept(facts: Facts): Iterable<Finding> {
   }
 }
 
-function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
-  const occurrences = firesOf(facts, schedule);
+function* lostOccurrences(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
+  const occurrences = occurrencesOf(facts, schedule);
   const has = new Set(
     occurrences.flatMap(({ series, nominalTime }) => (series > 0 ? [nominalTime] : [])),
   );
@@ -90,7 +95,7 @@ function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> 
 }
 
 function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
-  const occurrences = firesOf(facts, schedule);
+  const occurrences = occurrencesOf(facts, schedule);
   const times = calendarTimesOf(schedule.spec.calendar);
   for (const call of about(facts, schedule, "backfill")) {
     const { request } = call;
@@ -138,10 +143,10 @@ export function* oneOccurrenceOneRun(facts: Facts): Iterable<Finding> {
     occurrenceOf.set(runId, key);
   }
   const runOfRequest = new Map<string, string>();
-  for (const { request, answers } of wordsOf(facts)) {
+  for (const { request, answers } of commandsOf(facts)) {
     if (request.did !== "run") continue;
     // A schedule of the name that was made anew is another one.
-    const isAnew = wordsOf(facts).some(
+    const isAnew = commandsOf(facts).some(
       (other) => other.request.did === "delete" && other.request.schedule === request.schedule,
     );
     const key = `request "${request.requestId}" of schedule "${request.schedule}"`;
@@ -156,16 +161,20 @@ export function* oneOccurrenceOneRun(facts: Facts): Iterable<Finding> {
 }
 
 /**
- * A part of G8. The occurrences of a calendar fire when they have come, not before and not late,
- * and those that are given up are older than the catch-up window; the next one is not overdue.
+ * A part of G8. The occurrences of a calendar are handled when they have come, not before and not
+ * late, and those that are given up are older than the catch-up window; the next one is not
+ * overdue.
  */
 export function* occurrencesAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
   const outages = outagesOf(facts);
   for (const schedule of history.final.schedules) {
-    const { id, spec, stands } = schedule;
+    const { id, spec, current } = schedule;
     const times = calendarTimesOf(spec.calendar);
-    for (const { nominalTime, at, cause, outcome, handledAt, missed } of firesOf(facts, schedule)) {
+    for (const { nominalTime, at, cause, outcome, handledAt, missed } of occurrencesOf(
+      facts,
+      schedule,
+    )) {
       if (cause !== "calendar" || outcome === "paused") continue;
       const name = nameOf(schedule, nominalTime);
       const { wakeAt } = placed({ times, jitterMs: spec.jitterMs, seed: id }, { nominalTime, at });
@@ -182,7 +191,7 @@ export function* occurrencesAreMet(facts: Facts): Iterable<Finding> {
           text: `${name} and others up to ${missed.until} were given up at ${handledAt}, within the ${spec.catchUpMs} ms of their catch-up`,
         };
     }
-    const due = stands?.pause ? null : stands?.next;
+    const due = current?.pause ? null : current?.next;
     if (!due || history.final.at <= latestAct(outages, bounds, due.wakeAt)) continue;
     const text = `${nameOf(schedule, due.nominalTime)} was due at ${due.wakeAt}, and at ${history.final.at} it had not fired`;
     yield { runId: null, text };
@@ -195,7 +204,7 @@ export function* ownersFire(facts: Facts): Iterable<Finding> {
     const taken = facts.owners.filter(
       ({ did, partition }) => did === "took" && partition === schedule.partition,
     );
-    for (const { actor, nominalTime, handledAt } of firesOf(facts, schedule)) {
+    for (const { actor, nominalTime, handledAt } of occurrencesOf(facts, schedule)) {
       if (!actor) continue;
       const name = nameOf(schedule, nominalTime);
       const owner = taken.find(({ epoch }) => epoch === actor.epoch);
@@ -222,7 +231,7 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
   const { transactionMs } = facts.bounds;
   for (const schedule of facts.history.final.schedules) {
     const { name, namespace, spec } = schedule;
-    for (const { nominalTime, outcome, handledAt } of firesOf(facts, schedule)) {
+    for (const { nominalTime, outcome, handledAt } of occurrencesOf(facts, schedule)) {
       if (outcome === "refused")
         yield { runId: null, text: `${nameOf(schedule, nominalTime)} was refused, and has no run` };
       if (outcome !== "overlapped") continue;
@@ -243,7 +252,8 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
 
 /**
  * A part of G16. From the answer to an accepted pause to the next call that may end it, and after
- * that to an accepted deletion, no occurrence fires. Where such a call was on its way: no word.
+ * that to an accepted deletion, no occurrence starts a run. Where such a call was on its way: no
+ * finding.
  */
 export function* pausedSchedulesRest(facts: Facts): Iterable<Finding> {
   for (const schedule of facts.history.final.schedules) {
@@ -260,20 +270,20 @@ export function* pausedSchedulesRest(facts: Facts): Iterable<Finding> {
 function* firedMeanwhile(
   facts: Facts,
   schedule: FinalSchedule,
-  stop: Word,
-  starts: readonly Word[],
+  stop: Command,
+  starts: readonly Command[],
 ): Iterable<Finding> {
-  const [heard] = stop.answers;
-  if (!heard || fateOf(stop).kind !== "accepted") return;
+  const [received] = stop.answers;
+  if (!received || fateOf(stop).kind !== "accepted") return;
   const open = starts.filter((call) => !isOver(facts, call, stop));
-  if (open.some(({ place }) => place < heard.place)) return;
+  if (open.some(({ index }) => index < received.index)) return;
   const untilAt: EpochMs = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
-  for (const { nominalTime, cause, handledAt, outcome } of firesOf(facts, schedule)) {
+  for (const { nominalTime, cause, handledAt, outcome } of occurrencesOf(facts, schedule)) {
     if (cause !== "calendar" || outcome === "paused") continue;
-    if (handledAt <= heard.at + facts.clockBackMs || handledAt + facts.clockBackMs >= untilAt)
+    if (handledAt <= received.at + facts.clockBackMs || handledAt + facts.clockBackMs >= untilAt)
       continue;
     const did = stop.request.did === "delete" ? "deletion" : "pause";
-    const text = `${nameOf(schedule, nominalTime)} fired at ${handledAt}, though the ${did} was acknowledged at ${heard.at}`;
+    const text = `${nameOf(schedule, nominalTime)} fired at ${handledAt}, though the ${did} was acknowledged at ${received.at}`;
     yield { runId: null, text };
   }
 }

@@ -1,4 +1,4 @@
-// Every run that somebody asked for, by a call of its own or in a batch, and what was heard of it.
+// Every run that a caller asked for, by a call of its own or in a batch, and what was answered.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { Answer, ScheduleAsk } from "../history.ts";
 import { type Call, callsTo, type Facts, type Fate, fateOf } from "./facts.ts";
@@ -7,7 +7,7 @@ export interface Scheduling {
   readonly call: Call;
   readonly namespace: string;
   readonly ask: ScheduleAsk;
-  readonly answers: readonly { readonly at: EpochMs; readonly place: number; answer: Answer }[];
+  readonly answers: readonly { readonly at: EpochMs; readonly index: number; answer: Answer }[];
   readonly fate: Fate;
 }
 
@@ -26,10 +26,10 @@ function alone(facts: Facts): readonly Scheduling[] {
 /** What is wrong with one run of a batch concerns no other. */
 function batched(facts: Facts): readonly Scheduling[] {
   return callsTo(facts, "ScheduleBatch").flatMap((call) =>
-    call.request.runs.map((ask, index): Scheduling => {
-      const answers = call.answers.map(({ at, place, answer }) => {
-        const own = answer.kind === "batch" ? answer.results[index] : answer;
-        return { at, place, answer: own ?? ({ kind: "unknown", code: "NOTHING" } as const) };
+    call.request.runs.map((ask, nth): Scheduling => {
+      const answers = call.answers.map(({ at, index, answer }) => {
+        const own = answer.kind === "batch" ? answer.results[nth] : answer;
+        return { at, index, answer: own ?? ({ kind: "unknown", code: "NOTHING" } as const) };
       });
       const fate = surely(facts, call, fateOfAnswer(answers[0]?.answer));
       return { call, namespace: call.request.namespace, ask, answers, fate };
@@ -38,8 +38,8 @@ function batched(facts: Facts): readonly Scheduling[] {
 }
 
 /**
- * What a copy of the call may have done although the caller heard that nothing was: the two came
- * at different times, and what was refused at first may be right later.
+ * What a copy of the call may have done although the caller was answered that nothing was: the two
+ * came at different times, and what was refused at first may be right later.
  */
 export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
   return faults.some(

@@ -1,5 +1,5 @@
-// States move along the published machine, are seen forwards only, and never stand still without
-// somebody who will move them: G6, G7, G10 and G17.
+// States move along the published machine, are seen forwards only, and never stay without a
+// server or person that will move them: G6, G7, G10 and G17.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { Step } from "../../../server/core/model/model.ts";
 import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/model/state-table.ts";
@@ -12,14 +12,15 @@ import type { Finding } from "./violation.ts";
 
 type Ways = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** An ESCALATED run with a verdict never goes forward again; the table has one name for both. */
-const WITH_VERDICT = "ESCALATED with a verdict";
+/** An ESCALATED run with a stop reason goes no further forward; the table has one name for both. */
+const WITH_STOP_REASON = "ESCALATED with a stop reason";
 const RUN_WAYS = oneEscalated(
   closure(
     RUN_EDGES.map(({ from, to }) => {
       const others = [from, to].filter((state) => state !== "ESCALATED");
       const undecided = others.some((state) => state === "RUNNING" || state === "PAUSED");
-      const named = (state: string) => (state === "ESCALATED" && !undecided ? WITH_VERDICT : state);
+      const named = (state: string) =>
+        state === "ESCALATED" && !undecided ? WITH_STOP_REASON : state;
       return { from: named(from), to: named(to) };
     }),
   ),
@@ -28,7 +29,7 @@ const RUN_WAYS = oneEscalated(
  * What people see: HELD as READY, MAPPING and UNDOING as WAITING, and a step that is verified as
  * VERIFYING in whatever state it is.
  */
-const SHOWN: Readonly<Record<string, readonly string[]>> = {
+const PUBLIC_STATES: Readonly<Record<string, readonly string[]>> = {
   HELD: ["READY"],
   MAPPING: ["WAITING"],
   UNDOING: ["WAITING"],
@@ -36,18 +37,18 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
     ["READY", "LEASED", "BACKOFF"].map((state) => [state, [state, "VERIFYING"]]),
   ),
 };
-/** People see BLOCKED steps of a run with a verdict as CANCELLED. */
+/** People see BLOCKED steps of a run with a stop reason as CANCELLED. */
 const STEP_WAYS = closure(
   [...FORWARD_EDGES, { from: "BLOCKED", to: "CANCELLED" }].flatMap(({ from, to }) =>
-    shownAs(from).flatMap((was) => shownAs(to).map((is) => ({ from: was, to: is }))),
+    publicStatesOf(from).flatMap((was) => publicStatesOf(to).map((is) => ({ from: was, to: is }))),
   ),
 );
 
-function shownAs(state: string): readonly string[] {
-  return SHOWN[state] ?? [state];
+function publicStatesOf(state: string): readonly string[] {
+  return PUBLIC_STATES[state] ?? [state];
 }
 
-/** Where one can come to from each state, with any number of transitions between two looks. */
+/** Where one can come to from each state, with any number of transitions between two reads. */
 function closure(edges: readonly { readonly from: string; readonly to: string }[]): Ways {
   const ways = new Map<string, Set<string>>();
   for (const { from, to } of edges) ways.set(from, new Set([...(ways.get(from) ?? []), to]));
@@ -61,8 +62,8 @@ function closure(edges: readonly { readonly from: string; readonly to: string }[
 function oneEscalated(ways: Ways): Ways {
   const seen = new Map<string, ReadonlySet<string>>();
   for (const [from, reached] of ways) {
-    const name = from === WITH_VERDICT ? "ESCALATED" : from;
-    const to = [...reached].map((state) => (state === WITH_VERDICT ? "ESCALATED" : state));
+    const name = from === WITH_STOP_REASON ? "ESCALATED" : from;
+    const to = [...reached].map((state) => (state === WITH_STOP_REASON ? "ESCALATED" : state));
     seen.set(name, new Set([...(seen.get(name) ?? []), ...to]));
   }
   return seen;
@@ -73,32 +74,32 @@ function oneEscalated(ways: Ways): Ways {
  * next a way through the published tables, down to the final row; the same for every step.
  */
 export function* statesFollowTheMachine(facts: Facts): Iterable<Finding> {
-  const looks = looksByRun(facts);
+  const observations = observationsByRun(facts);
   const later = beginLater(facts);
   for (const run of facts.runs.values()) {
     const { runId, state, version, endedAt } = run.run;
     if (isEndState(state) !== (endedAt !== null))
       yield { runId, text: `run ${runId} is ${state}, and ended at ${endedAt}` };
-    const seen = looks.get(runId) ?? [];
-    const ahead = seen.find((look) => look.version > version);
+    const seen = observations.get(runId) ?? [];
+    const ahead = seen.find((observation) => observation.version > version);
     if (ahead)
       yield {
         runId,
         text: `run ${runId} was seen in version ${ahead.version}, stored is ${version}`,
       };
     const first = { version: 0, state: later.has(run) ? "PENDING" : "RUNNING" };
-    const runLooks = [first, ...seen, { version, state }];
-    yield* strayWays(runId, `run ${runId}`, byVersion(runLooks), RUN_WAYS);
+    const runStates = [first, ...seen, { version, state }];
+    yield* illegalTransitions(runId, `run ${runId}`, byVersion(runStates), RUN_WAYS);
     for (const step of run.plan.steps) {
-      const shown = shownFinal(run, step.no);
-      const stepLooks = seen.flatMap((look) =>
-        look.steps.flatMap(({ stepId, state: was }) =>
-          stepId === step.id ? [{ version: look.version, state: was }] : [],
+      const publicState = finalPublicState(run, step.no);
+      const stepStates = seen.flatMap((observation) =>
+        observation.steps.flatMap(({ stepId, state: was }) =>
+          stepId === step.id ? [{ version: observation.version, state: was }] : [],
         ),
       );
-      const last = shown === null ? [] : [{ version, state: shown }];
-      const path = byVersion([...stepLooks, ...last]);
-      yield* strayWays(runId, stepName(run, step.no), path, STEP_WAYS);
+      const last = publicState === null ? [] : [{ version, state: publicState }];
+      const path = byVersion([...stepStates, ...last]);
+      yield* illegalTransitions(runId, stepName(run, step.no), path, STEP_WAYS);
     }
   }
 }
@@ -119,33 +120,33 @@ function beginLater(facts: Facts): ReadonlySet<RunFacts> {
 }
 
 /** null: the rows do not tell whether it is still to come. */
-function shownFinal({ run }: RunFacts, no: number): string | null {
+function finalPublicState({ run }: RunFacts, no: number): string | null {
   const forward = run.steps.find((row) => row.no === no)?.forward;
   if (!forward || forward.kind === "BLOCKED") return run.endedAt === null ? null : "CANCELLED";
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
-  return SHOWN[forward.kind]?.[0] ?? forward.kind;
+  return PUBLIC_STATES[forward.kind]?.[0] ?? forward.kind;
 }
 
-interface Look {
+interface Observation {
   readonly version: number;
   readonly state: string;
 }
 
-type RunLook = Look & Pick<RunSeen, "steps">;
+type RunObservation = Observation & Pick<RunSeen, "steps">;
 
-function looksByRun(facts: Facts): ReadonlyMap<string, readonly RunLook[]> {
-  const looks = new Map<string, RunLook[]>();
+function observationsByRun(facts: Facts): ReadonlyMap<string, readonly RunObservation[]> {
+  const observations = new Map<string, RunObservation[]>();
   for (const call of facts.calls) {
     for (const { answer } of call.answers) {
       for (const { runId, version, state, steps } of runsIn(answer)) {
         if (version === null) continue;
-        const known = looks.get(runId) ?? [];
+        const known = observations.get(runId) ?? [];
         known.push({ version, state, steps });
-        looks.set(runId, known);
+        observations.set(runId, known);
       }
     }
   }
-  return looks;
+  return observations;
 }
 
 export function runsIn(answer: Call["answers"][number]["answer"]): readonly RunSeen[] {
@@ -154,14 +155,16 @@ export function runsIn(answer: Call["answers"][number]["answer"]): readonly RunS
   return answer.kind === "listed" ? answer.runs : [];
 }
 
-function byVersion(looks: readonly Look[]): readonly (readonly [number, ReadonlySet<string>])[] {
+function byVersion(
+  observations: readonly Observation[],
+): readonly (readonly [number, ReadonlySet<string>])[] {
   const states = new Map<number, Set<string>>();
-  for (const { version, state } of looks)
+  for (const { version, state } of observations)
     states.set(version, new Set([...(states.get(version) ?? []), state]));
   return [...states].sort(([a], [b]) => a - b);
 }
 
-function* strayWays(
+function* illegalTransitions(
   runId: string,
   name: string,
   path: ReturnType<typeof byVersion>,
@@ -196,7 +199,7 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
     const { runId, partition, state } = run.run;
     if (isEndState(state)) {
       for (const step of run.run.steps)
-        if (momentsOf(step).length > 0)
+        if (dueTimesOf(step).length > 0)
           yield {
             runId,
             text: `run ${runId} is ${state}, but ${stepName(run, step.no)} still moves`,
@@ -204,7 +207,7 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
       continue;
     }
     if (owners.length > 0 && !watched.has(partition))
-      yield { runId, text: `nobody watches partition ${partition} of run ${runId}` };
+      yield { runId, text: `no server watches partition ${partition} of run ${runId}` };
     for (const text of unwatched(run)) yield { runId, text };
   }
   yield* slotsOfTheEnded(facts);
@@ -213,18 +216,19 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
 function unwatched(run: RunFacts): readonly string[] {
   const { runId, state, wakeAt, steps, pivoted } = run.run;
   const open = openEscalations(run);
-  const occurrences = steps.flatMap(momentsOf);
+  const occurrences = steps.flatMap(dueTimesOf);
   const found: string[] = [];
   for (const step of steps) {
     const name = stepName(run, step.no);
-    if (momentsOf(step).some((occurrence) => occurrence === null || !Number.isFinite(occurrence)))
+    if (dueTimesOf(step).some((occurrence) => occurrence === null || !Number.isFinite(occurrence)))
       found.push(`${name} moves, but no occurrence will wake it`);
     const asks = step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED";
-    if (asks && !open.has(step.no)) found.push(`${name} waits for a person whom nobody has asked`);
+    if (asks && !open.has(step.no))
+      found.push(`${name} waits for a person, and no escalation is open`);
   }
   if (state === "ESCALATED" && open.size === 0)
     found.push(`run ${runId} is ESCALATED without an open escalation`);
-  // A paused run waits for whoever paused it.
+  // A paused run waits for the person who paused it.
   const person = state === "PAUSED" || (state === "ESCALATED" && open.size > 0);
   const moved = person || (state !== "ESCALATED" && occurrences.length > 0);
   const isTimed = state === "STOPPING" || state === "PENDING";
@@ -232,12 +236,12 @@ function unwatched(run: RunFacts): readonly string[] {
     found.push(`run ${runId} is ${state}, and nothing will ever move it`);
   // After the pivot the deadline is past, or will be, and stops nothing.
   if (state === "RUNNING" && wakeAt === null && !pivoted)
-    found.push(`run ${runId} is RUNNING, and nobody will look at its deadline`);
+    found.push(`run ${runId} is RUNNING, and no timer watches its deadline`);
   return found;
 }
 
 /** `null` where a row that must have an occurrence has none. */
-export function momentsOf(step: Step): readonly (EpochMs | null)[] {
+export function dueTimesOf(step: Step): readonly (EpochMs | null)[] {
   return [step.forward, step.undo].flatMap((side) => {
     return "wakeAt" in side || ["READY", "LEASED", "BACKOFF", "WAITING"].includes(side.kind)
       ? ["wakeAt" in side ? (side.wakeAt ?? null) : null]
@@ -263,16 +267,16 @@ export function* everyRunEnds(facts: Facts): Iterable<Finding> {
 }
 
 /**
- * G17. A reader that sends a call after it has heard an answer never hears an older version of that
- * run, nor that there is none; a stream never goes back. Calls side by side may overtake each
- * other.
+ * G17. A reader that sends a call after it has received an answer never receives an older version
+ * of that run, nor that there is none; a stream never goes back. Calls side by side may overtake
+ * each other.
  */
-export function* nobodyReadsBackwards(facts: Facts): Iterable<Finding> {
+export function* readsNeverGoBackwards(facts: Facts): Iterable<Finding> {
   for (const readings of readingsByReader(facts).values()) {
     for (const late of readings) {
       const before = readings.find((early) => {
-        const bound = early.call === late.call ? late.place : late.call.place;
-        return early.place < bound && early.version > late.version;
+        const bound = early.call === late.call ? late.index : late.call.index;
+        return early.index < bound && early.version > late.version;
       });
       if (!before) continue;
       const { runId } = late;
@@ -287,8 +291,8 @@ interface Reading {
   readonly reader: string;
   readonly runId: string;
   readonly call: Call;
-  /** Place of the answer in the record. */
-  readonly place: number;
+  /** Index of the answer in the record. */
+  readonly index: number;
   readonly at: EpochMs;
   /** -1: there is no such run; 0: there is one. */
   readonly version: number;
@@ -297,11 +301,11 @@ interface Reading {
 function readingsByReader(facts: Facts): ReadonlyMap<string, readonly Reading[]> {
   const byReader = new Map<string, Reading[]>();
   for (const call of facts.calls) {
-    for (const { at, place, answer } of call.answers) {
+    for (const { at, index, answer } of call.answers) {
       for (const { runId, version } of readingsIn(call, answer)) {
         const reader = call.sent.process;
         const known = byReader.get(`${reader}/${runId}`) ?? [];
-        known.push({ reader, runId, call, place, at, version });
+        known.push({ reader, runId, call, index, at, version });
         byReader.set(`${reader}/${runId}`, known);
       }
     }

@@ -5,20 +5,20 @@ import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
 import { forgottenIsTrue } from "./forgotten.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
-import { regionsAreKept } from "./regions.ts";
+import { regionsAreRespected } from "./regions.ts";
 import { occurrencesAreMet, ownersFire } from "./schedules.ts";
 import { schedulings } from "./schedulings.ts";
-import { momentsOf } from "./states.ts";
+import { dueTimesOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G8. Each intervention came within `detectMs` of its due occurrence, or, where a server or the
  * store was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered beat still kept it, and no run begun before its time. The same of
- * the occurrences of schedules.
+ * declared lost while an answered heartbeat still held it, and no run begun before its time. The
+ * same of the occurrences of schedules.
  */
-export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
+export function* dueTimesAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
   const outages = outagesOf(facts);
   const late: Finding[] = [];
@@ -46,9 +46,9 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   yield* begunTooEarly(facts);
   yield* occurrencesAreMet(facts);
   for (const run of facts.runs.values()) {
-    for (const { name, wakeAt } of rowsWithMoment(run)) {
+    for (const { name, wakeAt } of rowsWithDueTime(run)) {
       if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
-      const text = `${name} was due at ${wakeAt}, and at ${history.final.at} nobody had looked`;
+      const text = `${name} was due at ${wakeAt}, and at ${history.final.at} no server had acted`;
       yield { runId: run.run.runId, text };
     }
   }
@@ -72,13 +72,13 @@ function* begunTooEarly(facts: Facts): Iterable<Finding> {
   }
 }
 
-/** A beat that was answered *carry on for so long* kept its lease for so long from its sending. */
+/** A heartbeat answered *carry on for so long* held its lease for so long from its sending. */
 function* lostTooEarly(facts: Facts): Iterable<Finding> {
   for (const { sent, answers, request } of callsTo(facts, "Heartbeat"))
     for (const { answer } of answers) {
-      if (answer.kind !== "beaten") continue;
-      for (const [place, token] of request.tokens.entries()) {
-        const stopReason = answer.answers[place];
+      if (answer.kind !== "heartbeat-answered") continue;
+      for (const [index, token] of request.tokens.entries()) {
+        const stopReason = answer.answers[index];
         const run = facts.runs.get(token.runId);
         if (stopReason?.kind !== "carry-on" || !run) continue;
         const early = run.run.interventions.find(
@@ -91,18 +91,18 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
             actedAt + facts.clockBackMs < sent.at + stopReason.leaseMs,
         );
         if (!early) continue;
-        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its beat of ${sent.at} was answered to carry on for ${stopReason.leaseMs} ms`;
+        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its heartbeat of ${sent.at} was answered to carry on for ${stopReason.leaseMs} ms`;
         yield { runId: token.runId, text };
       }
     }
 }
 
-/** Interventions about verifies share a fence and are told apart by a number. */
+/** Interventions about verifies share a fence and are distinguished by a number. */
 function numberOf({ task, secret }: TokenParts, { numbers }: Facts): number {
   return task === "verify" ? 2 * (numbers.get(secret) ?? 0) + 1 : 1;
 }
 
-/** The end of `total` is looked at while a step is ready: it may come while an agent has it. */
+/** The end of `total` is checked while a step is ready: it may come while an agent has it. */
 export function dueFrom(
   run: RunFacts,
   { rule, step, fence, dueAt }: FinalRun["interventions"][number],
@@ -115,13 +115,13 @@ export function dueFrom(
   return Math.max(dueAt, before?.end?.at ?? 0, ...woken);
 }
 
-function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: EpochMs }[] {
+function rowsWithDueTime(run: RunFacts): readonly { name: string; wakeAt: EpochMs }[] {
   const { runId, wakeAt, steps } = run.run;
   const own = wakeAt === null ? [] : [{ name: `run ${runId}`, wakeAt }];
   return [
     ...own,
     ...steps.flatMap((step) =>
-      momentsOf(step).flatMap((occurrence) =>
+      dueTimesOf(step).flatMap((occurrence) =>
         occurrence === null ? [] : [{ name: stepName(run, step.no), wakeAt: occurrence }],
       ),
     ),
@@ -136,8 +136,8 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: EpochMs
 export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   const takes = takesByPartition(facts.owners);
   for (const [partition, taken] of takes) {
-    for (const [place, { node, epoch, at }] of taken.entries()) {
-      const before = taken[place - 1];
+    for (const [index, { node, epoch, at }] of taken.entries()) {
+      const before = taken[index - 1];
       if (!before || before.epoch < epoch) continue;
       const text = `${node} took partition ${partition} at ${at} with epoch ${epoch}, after epoch ${before.epoch}`;
       yield { runId: null, text };
@@ -145,10 +145,10 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
   }
   for (const run of facts.runs.values()) yield* rivals(run, takes, facts.clockBackMs);
   yield* ownersFire(facts);
-  yield* regionsAreKept(facts);
+  yield* regionsAreRespected(facts);
 }
 
-/** Told of a run, and done by the owner of the lane, whose epoch is of another partition. */
+/** Reported of a run, and done by the owner of the lane, whose epoch is of another partition. */
 export function isOfLane({ rule }: { readonly rule: string }): boolean {
   return rule === "queue-circuit" || rule === "agent-circuit";
 }

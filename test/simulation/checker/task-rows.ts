@@ -2,7 +2,7 @@
 import type { FinalAttempt } from "../history-rows.ts";
 import type { HandOut, RunFacts } from "./facts.ts";
 
-/** `number`: of the try; it tells apart the verifies of one fence. undefined: it has not ended. */
+/** `number`: of the try; it distinguishes the verifies of one fence. undefined: not ended. */
 export function rowOf(
   { run }: RunFacts,
   { step, task, fence }: Pick<HandOut, "step" | "task" | "fence">,

@@ -11,9 +11,9 @@ import {
   type Facts,
   fateOf,
   type HandOut,
-  keptOf,
   quietFrom,
   type RunFacts,
+  reusedStep,
   stepName,
   tokenKey,
 } from "./facts.ts";
@@ -21,8 +21,8 @@ import { cancelsReachChildren, isForward } from "./families.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
 import { whatIsHeldStays } from "./holds.ts";
 import { pausesHold } from "./pauses.ts";
-import { childRows, placeIn, placesOf } from "./places.ts";
 import { pausedSchedulesRest } from "./schedules.ts";
+import { childRows, planStepsOf, stepKeyIn } from "./step-keys.ts";
 import { isOfRun } from "./undos.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
@@ -30,7 +30,7 @@ import type { Bounds, Finding } from "./violation.ts";
  * G11. By the rows: a COMPENSATED run has undone each step that can be undone and has left an
  * effect; an undo began after every forward attempt had reported, or its lease plus settle had
  * ended, and after the undos of all steps downstream had succeeded. By the remote service: each
- * effect that was made before that moment is undone at the end.
+ * effect that was made before that time is undone at the end.
  */
 export function* undoneInReverse(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
@@ -40,7 +40,7 @@ export function* undoneInReverse(facts: Facts): Iterable<Finding> {
     yield* leftBehind(facts, run);
   }
   yield* leftAtRemote(facts);
-  yield* keptAtRemote(facts);
+  yield* effectsLeftAtRemote(facts);
 }
 
 function* undoneTooEarly(
@@ -100,18 +100,18 @@ function* undoneOutOfOrder(
   }
 }
 
-/** When the last of its effects was undone, by an agent or by a person's word; null: it was not. */
+/** When the last of its effects was undone, by an agent or a person's answer; null: it was not. */
 function undoneAt(run: RunFacts, undos: readonly HandOut[], no: number): number | null {
   const ends = undos.flatMap(({ step, end }) =>
     numberOf(step) === no && end?.outcome.kind === "success" ? [end.at] : [],
   );
-  const places = run.run.steps.flatMap((row) => (numberOf(row.no) === no ? [row.no] : []));
-  const said = places
-    .flatMap((place) => answered(run, place, "succeed"))
+  const stepKeys = run.run.steps.flatMap((row) => (numberOf(row.no) === no ? [row.no] : []));
+  const resolved = stepKeys
+    .flatMap((key) => answered(run, key, "succeed"))
     .flatMap(({ reason, at }) => (reason === "undo-failed" ? [at] : []));
   // No item of the map had left anything.
-  if (isMap(run, no) && ends.length + said.length === 0) return 0;
-  return ends.length + said.length === 0 ? null : Math.max(...ends, ...said);
+  if (isMap(run, no) && ends.length + resolved.length === 0) return 0;
+  return ends.length + resolved.length === 0 ? null : Math.max(...ends, ...resolved);
 }
 
 function isMap({ plan }: RunFacts, no: number): boolean {
@@ -127,7 +127,7 @@ function downstream({ plan }: RunFacts, from: number): ReadonlySet<number> {
 
 function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   const { runId, state, steps } = run.run;
-  const effects = placesOf(run).filter(
+  const effects = planStepsOf(run).filter(
     ({ no, compensate }) => compensate !== null && hasEffect(facts, run, no),
   );
   const undone = steps.filter(({ undo }) => undo.kind === "DONE");
@@ -139,18 +139,18 @@ function* leftBehind(facts: Facts, run: RunFacts): Iterable<Finding> {
   if (state === "COMPENSATED" && undone.length === 0)
     yield { runId, text: `run ${runId} is COMPENSATED, but nothing was undone` };
   for (const { no } of undone) {
-    if (isMap(run, no) || keptOf(run, no) || childRows(run, no).length > 0) continue;
+    if (isMap(run, no) || reusedStep(run, no) || childRows(run, no).length > 0) continue;
     if (run.handOuts.get(no)?.some(({ task }) => task === "perform")) continue;
     if (answered(run, no, "succeed").length > 0) continue;
-    yield { runId, text: `${stepName(run, no)} was undone, but nobody had ever performed it` };
+    yield { runId, text: `${stepName(run, no)} was undone, but no attempt had performed it` };
   }
 }
 
 /** Ended without undoing, though nothing but undoing was ever asked for. */
 function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
-  // What never began leaves alone what it has kept.
+  // What never began leaves alone what it has reused.
   const began = run.steps.some(({ no, forward }) => {
-    return forward.kind !== "BLOCKED" && !run.kept.some(({ step }) => step === no);
+    return forward.kind !== "BLOCKED" && !run.reused.some(({ step }) => step === no);
   });
   if (!began) return false;
   // A person may leave things as they are, whatever was asked for.
@@ -162,7 +162,7 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
     );
   }
   if (run.state !== "CANCELLED") return false;
-  // What it was told from above the rows do not tell.
+  // The rows do not tell what it was sent from above.
   if (run.parent !== null) return false;
   const cancels = callsTo(facts, "CancelRun").filter(({ request }) => request.runId === run.runId);
   return cancels.every(({ request }) => request.undo);
@@ -170,22 +170,23 @@ function mustUndo(facts: Facts, { run, plan }: RunFacts): boolean {
 
 /**
  * A success, or something unsettled that no later `no_effect` of the same strategy, verify or
- * person has settled. A row that a second report has settled no longer shows what the first one
- * claimed, so the reports are asked too. Where the strategy of a try is not told, nothing is said.
+ * person has settled. A row that a second report has settled no longer records what the first one
+ * claimed, so the reports are asked too. Where the strategy of a try is not known, nothing is
+ * checked.
  */
 function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   const { runId } = run.run;
-  const kept = keptOf(run, no);
-  const maker = kept && facts.runs.get(kept.of);
-  const made = maker ? placeIn(maker, run, no) : -1;
-  if (kept) return maker && made >= 0 ? hasEffect(facts, maker, made) : false;
+  const reused = reusedStep(run, no);
+  const maker = reused && facts.runs.get(reused.of);
+  const made = maker ? stepKeyIn(maker, run, no) : -1;
+  if (reused) return maker && made >= 0 ? hasEffect(facts, maker, made) : false;
   if (childRows(run, no).some(byChild)) return true;
   const tasks = tasksOf(run, no).filter((one) => one.task !== "compensate" || !isOfRun(run, one));
-  // A person may have said that a strategy is undone.
+  // A person may have answered that a strategy is undone.
   if (tasks.some(({ task }) => task === "compensate") && answered(run, no, "succeed").length > 0)
     return false;
-  const said = answered(run, no, "succeed", "fail");
-  if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
+  const resolved = answered(run, no, "succeed", "fail");
+  if (resolved.length > 0) return resolved.some(({ by }) => by === "succeed") && tasks.length > 0;
   const many = (run.run.steps.find((row) => row.no === no)?.strategies.length ?? 1) > 1;
   if (many && tasks.some(({ strategy, task }) => strategy === null && task === "perform"))
     return false;
@@ -208,7 +209,7 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   return [...marks.values()].some((marked) => marked);
 }
 
-/** The name of a child stands where an agent's would. */
+/** The name of a child is stored where an agent's would be. */
 function byChild({ outcome, agentId }: FinalAttempt): boolean {
   return outcome.kind === "success" && (agentId?.startsWith("run ") ?? false);
 }
@@ -234,7 +235,7 @@ function* leftAtRemote(facts: Facts): Iterable<Finding> {
     const run = facts.runs.get(runId);
     if (!run || did !== "made" || undone.has(key) || run.run.state !== "COMPENSATED") continue;
     if (!planStepAt(run.plan, step)?.compensate) continue;
-    // Whoever is asked may say that nothing is there, or that it is undone.
+    // The person who is asked may answer that nothing is there, or that it is undone.
     if (answered(run, step, "succeed", "fail").length > 0) continue;
     if (madeTooLate(facts, run, effect)) continue;
     const text = `the remote service still has the effect "${key}" of ${stepName(run, step)}, made at ${at}, in a COMPENSATED run`;
@@ -242,22 +243,22 @@ function* leftAtRemote(facts: Facts): Iterable<Finding> {
   }
 }
 
-/** The same of effects that a run has kept of another one. */
-function* keptAtRemote(facts: Facts): Iterable<Finding> {
+/** The same of effects that a run has reused of another one. */
+function* effectsLeftAtRemote(facts: Facts): Iterable<Finding> {
   const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
   for (const run of facts.runs.values()) {
     if (run.run.state !== "COMPENSATED") continue;
-    for (const { step, of } of run.run.kept) {
+    for (const { step, of } of run.run.reused) {
       const plan = planStepAt(run.plan, step);
       if (!plan?.compensate || answered(run, step, "succeed", "fail").length > 0) continue;
       const maker = facts.runs.get(of);
       if (!maker || !hasEffect(facts, run, step)) continue;
-      const no = placeIn(maker, run, step);
+      const no = stepKeyIn(maker, run, step);
       const left = facts.effects.find(
         (one) => one.did === "made" && one.runId === of && one.step === no && !undone.has(one.key),
       );
       if (!left || madeTooLate(facts, maker, left)) continue;
-      const text = `the remote service still has the effect "${left.key}", which ${stepName(run, step)} kept of run ${of}, in a COMPENSATED run`;
+      const text = `the remote service still has the effect "${left.key}", which ${stepName(run, step)} reused of run ${of}, in a COMPENSATED run`;
       yield { runId: run.run.runId, text };
     }
   }
@@ -277,32 +278,32 @@ export function madeTooLate(
 }
 
 /**
- * G16. After the answer to an accepted CancelRun was heard, no perform task of the run is handed
- * out but of its `always` steps, by its row or to a poll sent later, and no beat sent later lets
- * one carry on. And from an acknowledged PauseRun to the next call that lets the run move, nothing
- * of it is handed out; nor of a queue, a workflow or a namespace that is paused; nor does a paused
- * schedule begin runs.
+ * G16. After the answer to an accepted CancelRun was received, no perform task of the run is handed
+ * out but of its `always` steps, by its row or to a poll sent later, and no heartbeat sent later
+ * lets one carry on. And from an acknowledged PauseRun to the next call that lets the run move,
+ * nothing of it is handed out; nor of a queue, a workflow or a namespace that is paused; nor does a
+ * paused schedule begin runs.
  */
 export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   for (const cancel of callsTo(facts, "CancelRun")) {
-    const [heard] = cancel.answers;
+    const [received] = cancel.answers;
     const { runId } = cancel.request;
     const run = facts.runs.get(runId);
-    if (!heard || !run || fateOf(cancel).kind !== "accepted") continue;
-    const since = `after the cancel of run ${runId} was acknowledged at ${heard.at}`;
+    if (!received || !run || fateOf(cancel).kind !== "accepted") continue;
+    const since = `after the cancel of run ${runId} was acknowledged at ${received.at}`;
     for (const handOut of allHandOuts(run)) {
       if (!isForward(run, handOut)) continue;
-      if (handOut.startedAt <= heard.at + facts.clockBackMs) continue;
+      if (handOut.startedAt <= received.at + facts.clockBackMs) continue;
       const text = `fence ${handOut.fence} of ${stepName(run, handOut.step)} was handed out at ${handOut.startedAt}, ${since}`;
       yield { runId, text };
     }
     for (const { task, call } of facts.seen) {
       const { token } = task;
-      if (token.runId !== runId || !isForward(run, token) || call.place < heard.place) continue;
+      if (token.runId !== runId || !isForward(run, token) || call.index < received.index) continue;
       const text = `a poll sent at ${call.sent.at} got fence ${token.fence} of ${stepName(run, token.step)}, ${since}`;
       yield { runId, text };
     }
-    yield* carriedOn(facts, run, heard.place, since);
+    yield* carriedOn(facts, run, received.index, since);
   }
   yield* cancelsReachChildren(facts);
   yield* pausesHold(facts);
@@ -310,16 +311,16 @@ export function* cancelStopsForward(facts: Facts): Iterable<Finding> {
   yield* pausedSchedulesRest(facts);
 }
 
-function* carriedOn(facts: Facts, run: RunFacts, place: number, since: string): Iterable<Finding> {
+function* carriedOn(facts: Facts, run: RunFacts, from: number, since: string): Iterable<Finding> {
   const { runId } = run.run;
-  for (const beat of callsTo(facts, "Heartbeat")) {
-    if (beat.place < place) continue;
-    for (const { answer } of beat.answers) {
-      if (answer.kind !== "beaten") continue;
-      for (const [index, token] of beat.request.tokens.entries()) {
+  for (const heartbeat of callsTo(facts, "Heartbeat")) {
+    if (heartbeat.index < from) continue;
+    for (const { answer } of heartbeat.answers) {
+      if (answer.kind !== "heartbeat-answered") continue;
+      for (const [index, token] of heartbeat.request.tokens.entries()) {
         if (token.runId !== runId || !isForward(run, token)) continue;
         if (answer.answers[index]?.kind !== "carry-on") continue;
-        const text = `a beat sent at ${beat.sent.at} let fence ${token.fence} of ${stepName(run, token.step)} carry on, ${since}`;
+        const text = `a heartbeat sent at ${heartbeat.sent.at} let fence ${token.fence} of ${stepName(run, token.step)} carry on, ${since}`;
         yield { runId, text };
       }
     }

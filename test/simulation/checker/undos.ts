@@ -3,11 +3,11 @@ import { isFinal } from "../../../server/core/model/model.ts";
 import { itemOf } from "../../../server/core/model/step-key.ts";
 import { planStepAt } from "../../../server/core/plan/plan.ts";
 import { answered, type HandOut, type RunFacts } from "./facts.ts";
-import { childRows } from "./places.ts";
+import { childRows } from "./step-keys.ts";
 
 /**
  * Whether an undo is surely of the run, which has stopped: false also where the rows do not tell,
- * since a step that undid a strategy when its run got the verdict is undone again by the run.
+ * since a step that undid a strategy when its run got its stop reason is undone again by the run.
  */
 export function isOfRun(run: RunFacts, undo: HandOut): boolean {
   const row = run.run.steps.find(({ no }) => no === undo.step);
@@ -18,9 +18,11 @@ export function isOfRun(run: RunFacts, undo: HandOut): boolean {
     ...childRows(run, undo.step),
   ];
   if (forward.some(({ fence }) => fence > undo.fence)) return false;
-  // Of a strategy that was undone before, a person said that the step has succeeded.
-  const said = answered(run, undo.step, "succeed").filter(({ reason }) => reason !== "undo-failed");
-  if (said.some(({ at }) => at > undo.startedAt)) return false;
+  // Of a strategy that was undone before, a person answered that the step has succeeded.
+  const resolved = answered(run, undo.step, "succeed").filter(
+    ({ reason }) => reason !== "undo-failed",
+  );
+  if (resolved.some(({ at }) => at > undo.startedAt)) return false;
   return !mayBeReplanned(run, undo);
 }
 
@@ -39,7 +41,7 @@ export function mayBeReplanned(run: RunFacts, { step }: HandOut): boolean {
   return canLeave && isStopped;
 }
 
-/** One undo undoes the effect of one strategy; a person may say instead that it is done. */
+/** One undo undoes the effect of one strategy; a person may answer instead that it is done. */
 export function undoings(
   run: RunFacts,
   no: number,
@@ -50,15 +52,15 @@ export function undoings(
   // A map is undone by its items.
   const done = step?.undo.kind === "DONE" && step.items === null;
   const succeeded = answered(run, no, "succeed");
-  const said = succeeded.filter(({ reason }) => reason === "undo-failed").length;
-  // Whose strategy was undone, and who has done it by hand since: its mark says that it is made.
-  const again = succeeded.length - said;
+  const resolved = succeeded.filter(({ reason }) => reason === "undo-failed").length;
+  // Whose strategy was undone, and who has done it by hand since: its status is that it is made.
+  const again = succeeded.length - resolved;
   const marked =
     step?.strategies.filter(({ effectStatus }) => effectStatus === "UNDONE").length ?? 0;
   const undone = marked + again;
   const found: string[] = [];
   if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);
-  if (done && successes + said < 1) found.push(`${name} is undone, but no attempt did it`);
+  if (done && successes + resolved < 1) found.push(`${name} is undone, but no attempt did it`);
   if (!done && successes > undone) found.push(`${name} has an undo, but is not undone`);
   return found;
 }

@@ -4,27 +4,27 @@ import {
   answered,
   type Facts,
   type HandOut,
-  keptOf,
   quietFrom,
   type RunFacts,
+  reusedStep,
   stepName,
 } from "./facts.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
-import { placesOf } from "./places.ts";
+import { planStepsOf } from "./step-keys.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
- * After an attempt of which nobody knows whether it took effect, a `once` step is performed again
- * only on a person's word, a `verifiable` one also after a verify that says that nothing happened;
- * and nothing of either is handed out before a lost lease has ended and settled.
+ * After an attempt whose outcome is unknown, a `once` step is performed again
+ * only on a person's answer, a `verifiable` one also after a verify that finds that nothing
+ * happened; and nothing of either is handed out before a lost lease has ended and settled.
  */
 export function* blindRepeats(run: RunFacts, { transactionMs }: Bounds): Iterable<Finding> {
   const { runId } = run.run;
-  for (const { no, effects } of placesOf(run)) {
+  for (const { no, effects } of planStepsOf(run)) {
     if (effects === "idempotent") continue;
     const tasks = tasksOf(run, no);
-    for (const [place, handOut] of tasks.entries()) {
-      const next = tasks[place + 1];
+    for (const [index, handOut] of tasks.entries()) {
+      const next = tasks[index + 1];
       if (!next || handOut.task !== "perform" || !handOut.end) continue;
       const quietAt = quietFrom(run, handOut) ?? 0;
       if (!handOut.settled && quietAt > next.startedAt + transactionMs)
@@ -32,11 +32,11 @@ export function* blindRepeats(run: RunFacts, { transactionMs }: Bounds): Iterabl
           runId,
           text: `${taskName(run, next)} was handed out at ${next.startedAt}, but fence ${handOut.fence} of it may act until ${quietAt}`,
         };
-      const again = tasks.slice(place + 1).find(({ task }) => task !== "verify");
+      const again = tasks.slice(index + 1).find(({ task }) => task !== "verify");
       if (again?.task !== "perform" || !isUnknown(handOut.end.outcome)) continue;
       if (allowed(run, handOut, again, transactionMs)) continue;
       const missing =
-        effects === "once" ? "no person said so" : "no verify had said that nothing happened";
+        effects === "once" ? "no person approved it" : "no verify had found that nothing happened";
       const text = `fence ${again.fence} of ${stepName(run, no)}, whose effects are ${effects}, followed an unknown outcome of fence ${handOut.fence}, and ${missing}`;
       yield { runId, text };
     }
@@ -54,19 +54,19 @@ function allowed(
   transactionMs: number,
 ): boolean {
   const since = (end?.at ?? 0) - transactionMs;
-  const said = answered(run, step, "retry", "retry-changed").some(
+  const isApproved = answered(run, step, "retry", "retry-changed").some(
     ({ at }) => at >= since && at <= next.startedAt + transactionMs,
   );
   const found = run.verifies.get(step)?.some(({ fence: about, end: verified }) => {
     const outcome = verified?.outcome;
     return about === fence && outcome?.kind === "failure" && outcome.noEffect;
   });
-  return said || (found ?? false);
+  return isApproved || (found ?? false);
 }
 
 /**
  * The key under which an effect is made names its run, its step and its strategy: tries of one
- * strategy have one, two strategies never share it, and a verify and an undo are told the key of
+ * strategy have one, two strategies never share it, and a verify and an undo receive the key of
  * the effect that they are about.
  */
 export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
@@ -75,7 +75,7 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
     const { runId, step, task: kind, fence } = task.token;
     const run = facts.runs.get(runId);
     const own = run ? stepName(run, step) : `step ${step} of run ${runId}`;
-    const of = run && keptOf(run, step)?.of;
+    const of = run && reusedStep(run, step)?.of;
     const where = of ? own.replace(runId, of) : own;
     const key = task.effectKey ?? task.idempotencyKey;
     const owner = owners.get(key) ?? where;
@@ -85,10 +85,10 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
       yield { runId, text: `the ${kind} of fence ${fence} of ${where} has the key of its effect` };
   }
   for (const run of facts.runs.values())
-    for (const { no } of placesOf(run)) yield* mixedKeys(facts, run, no);
+    for (const { no } of planStepsOf(run)) yield* mixedKeys(facts, run, no);
 }
 
-/** By fence, keys of performs change only where the row of the step says that a strategy began. */
+/** By fence, keys of performs change only where the row of the step shows that a strategy began. */
 function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
@@ -108,8 +108,8 @@ function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> 
       runId,
       text: `${stepName(run, no)} was performed under ${keys.size} keys in ${strategies} strategies`,
     };
-  for (const [place, task] of seen.entries()) {
-    const before = seen[place - 1];
+  for (const [index, task] of seen.entries()) {
+    const before = seen[index - 1];
     if (!before) continue;
     const same = before.idempotencyKey === task.idempotencyKey;
     const lane = `${before.queue}/${before.taskName}/${before.inputDigest}`;

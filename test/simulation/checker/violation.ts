@@ -1,10 +1,10 @@
-// What a check finds, and what it may be told beforehand.
+// What a check finds, and what it may be given beforehand.
 
 export const PROMISES = Object.freeze({
   G1: "nothing acknowledged is lost, and nothing is stored unasked",
   G2: "one idempotency key, one run; one occurrence of a schedule, one run",
   G3: "one valid attempt of a step at a time, fences grow; no more runs of a key than its limit",
-  G4: "once another task of its step was handed out, an attempt changes no state and is told so",
+  G4: "once another task of its step was handed out, an attempt changes no state and is answered so",
   G5: "a step's completion is recorded once, and wakes each successor once",
   G6: "states move only along the published machine",
   G7: "everything open has a due occurrence that someone watches, or a person",
@@ -29,7 +29,7 @@ export const PROMISE_NAMES = Object.freeze(Object.keys(PROMISES) as readonly Pro
 /** A broken promise, about one run or about none. */
 export interface Finding {
   readonly runId: string | null;
-  /** One sentence that says what was promised, what is there instead, and where. */
+  /** One sentence that states what was promised, what is there instead, and where. */
   readonly text: string;
 }
 
@@ -41,12 +41,12 @@ export interface Violation extends Finding {
 export interface Bounds {
   /**
    * How far a transaction's occurrence, which is its start, may lie before its commit: two that
-   * follow each other may say the opposite by so much. Fences order them all the same.
+   * follow each other may show the opposite by so much. Fences order them all the same.
    */
   readonly transactionMs: number;
-  /** G8: from a due occurrence until somebody acts, without faults. */
+  /** G8: from a due occurrence until a server acts, without faults. */
   readonly detectMs: number;
-  /** G8: the share of the due occurrences that must keep `detectMs`, 0 to 1. */
+  /** G8: the share of the due occurrences that must meet `detectMs`, 0 to 1. */
   readonly detectShare: number;
   /** G8: until the partitions of a killed supervisor are watched again. */
   readonly killedMs: number;
@@ -62,8 +62,9 @@ export interface Bounds {
 
 /**
  * Processes: as promised, the p99 by its share. Simulation: one seed has too few due occurrences
- * for a share, so every one must keep the look of a second and its batch; and a crash closes no
- * connection there, so the session of the dead ends 3 s after its last call and is then looked for.
+ * for a share, so every one must meet the scan of each second and its batch; and a crash closes no
+ * connection there, so the session of the dead ends 3 s after its last call and is then scanned
+ * for.
  */
 export function boundsFor(source: "simulation" | "processes"): Bounds {
   const alike = { frozenMs: 5_000, besideMs: 1_000, meetMs: 1_000, networkMs: 200 };

@@ -49,7 +49,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   const isFresh = read && Math.abs(now - read.at) < 1_000;
   const row = isFresh ? read.stored : stored;
   if (!isFresh) all.get(tables).set(pageKey(runId, pageNoOf(stepKey)), { at: now, stored });`,
-    why: "a step that was done is with its agent again, since another one beats",
+    why: "a step that was done is with its agent again, since another one sends heartbeats",
   },
   {
     name: "ready row of a task that is given back forgotten",
@@ -63,20 +63,20 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     file: "core/page/derived-rows.ts",
     find: 'return state?.kind === "LEASED"',
     replace: 'return state?.kind === "LEASED" && state.task !== "compensate"',
-    why: "nobody notices that an agent which undoes a step has fallen silent",
+    why: "no server notices that an agent which undoes a step has fallen silent",
   },
   {
-    name: "cancel not told to the lease row",
+    name: "cancel not written to the lease row",
     file: "core/page/derived-rows.ts",
     find: "changes.leasesCancelled.push(leaseIs);",
     replace: "void leaseIs;",
-    why: "an agent that says nothing new of its task never hears that it should stop",
+    why: "an agent that reports nothing new of its task never learns that it should stop",
   },
   {
-    name: "sessions watched by nobody",
+    name: "sessions not watched",
     file: "supervisor/silent-sessions.ts",
     find: "listeningSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),",
     replace: "listeningSince: () => new Map<number, EpochMs>(),",
-    why: "an agent that has fallen silent keeps its task until its attempt has no time left",
+    why: "an agent that has fallen silent holds its task until its attempt has no time left",
   },
 ];

@@ -4,7 +4,7 @@ import type { Mutant } from "./catalogue.ts";
 
 export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
-    name: "caches kept over a change of incarnation",
+    name: "caches retained over a change of incarnation",
     file: "control-plane.ts",
     find: "for (const kept of all) kept.forget();",
     replace: "void all;",
@@ -44,7 +44,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "scheduler/advance.ts",
     find: "batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),",
     replace: "batcher.submit({ run, event, actor, draw: random.fraction(), caller: null }),",
-    why: "what is due waits for another look each time that callers have filled the queue",
+    why: "what is due waits for another scan each time that callers have filled the queue",
   },
   {
     name: "occurrence begun twice at take-over",
@@ -67,21 +67,21 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "core/definition/calendar.ts",
     find: "const until = now - catchUpMs - jitterMs;",
     replace: "const until = now - Math.min(catchUpMs, 3_000);",
-    why: "what came while nobody was there to act is given up, and not caught up with",
+    why: "what came while no server was there to act is given up, and not caught up with",
   },
   {
     name: "schedule handled by a fenced owner",
     file: "scheduler/cron/occurrences.ts",
     find: "const fenced = await fencedOf(tx, items, WRITER_NUMBER, ({ schedule }) => schedule.partition);",
     replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_NUMBER];",
-    why: "a supervisor that was fenced fires a schedule in its old epoch",
+    why: "a supervisor that was fenced starts runs of a schedule in its old epoch",
   },
   {
     name: "time without an occurrence",
     file: "scheduler/cron/occurrences.ts",
     find: "if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);",
     replace: "if (missed.length > 0) await tx.writeOccurrences(missed);",
-    why: "a backfill begins a second run of a moment that has one",
+    why: "a backfill begins a second run of an occurrence that has one",
   },
   {
     name: "end settled before what it sets off",
@@ -93,7 +93,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a server that dies in between has forgotten the end of the run",
   },
   {
-    name: "end given up where nobody knows",
+    name: "end given up where the outcome is unknown",
     file: "integrations/triggers/run-ends.ts",
     find: 'again: came.kind === "again", began',
     replace: "again: false, began",
@@ -118,7 +118,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     startAt: null,
     concurrency: null,
     // Of`,
-    why: "an end that is looked at twice begins two runs",
+    why: "an end that is read twice begins two runs",
   },
   {
     name: "a part of a list taken for all of it",
@@ -132,7 +132,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "store/memory/heartbeats.ts",
     find: "const isForgotten = pollSeq <= upTo && !listed.has(secret);",
     replace: "const isForgotten = upTo > 0 && pollSeq > 0 && !listed.has(secret);",
-    why: "a task that is on its way to its agent is taken from it by a beat",
+    why: "a task that is on its way to its agent is taken from it by a heartbeat",
   },
   {
     name: "region ignored",
@@ -146,7 +146,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "supervisor/assignment.ts",
     find: "const active = watching.filter(({ standby }) => !standby);",
     replace: "const active = watching;",
-    why: "a standby shares the work of whom it stands behind, and is no reserve",
+    why: "a standby shares the work of the server that it backs up, and is no reserve",
   },
   {
     name: "cordon ignored",
@@ -163,7 +163,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a service that is down gets the whole backlog at once, each time that one task may try it",
   },
   {
-    name: "a probe that says nothing ends nothing",
+    name: "a probe without a result ends nothing",
     file: "supervisor/circuits.ts",
     find: 'if (state.kind !== "trying" || !probeEnd || override) return [];',
     replace: 'if (state.kind !== "trying" || probeEnd?.end !== "good" || override) return [];',
@@ -195,14 +195,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "dispatch/handed-task.ts",
     find: '    return { kind: "failed", error };',
     replace: "    throw error;",
-    why: "one task that cannot be made keeps all tasks that are claimed with it from their agents",
+    why: "one task that cannot be made withholds all tasks that are claimed with it from their agents",
   },
   {
     name: "a failed row is tried at once",
     file: "supervisor/failed-rows.ts",
     find: "untilMs: nowMs + backoffMs,",
     replace: "untilMs: nowMs,",
-    why: "what always fails is tried by each scan, and takes the place of others",
+    why: "what always fails is tried by each scan, and takes the capacity of others",
   },
   {
     name: "a failed row is never tried again",
@@ -216,7 +216,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "supervisor/failed-rows.ts",
     find: "if (known && known.untilMs > nowMs) {",
     replace: "if (known && known.untilMs === Number.NaN) {",
-    why: "a row rests longer than its failures say, and its history tells of failures that were not",
+    why: "a row backs off longer than its failures demand, and its history records failures that were not",
     test: "test/unit/timers.test.ts",
   },
 ];

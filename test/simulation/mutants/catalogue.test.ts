@@ -1,4 +1,4 @@
-// A mutant whose place is gone would be caught for the wrong reason, or never be made.
+// A mutant whose source text is gone would be caught for the wrong reason, or never be made.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./catalogue.ts";
@@ -6,7 +6,7 @@ import { KNOWN_SEEDS } from "./known-seeds.ts";
 import { serverFile } from "./mutate.ts";
 
 describe("each mutant", () => {
-  test.each(MUTANTS.map(({ name }) => name))("%s: has one place in its file", (name) => {
+  test.each(MUTANTS.map(({ name }) => name))("%s: matches once in its file", (name) => {
     const { file = "", find = "" } = MUTANTS.find((one) => one.name === name) ?? {};
     expect(readFileSync(serverFile(file), "utf8").split(find)).toHaveLength(2);
   });

@@ -2,7 +2,7 @@
 // one of them through would let the real mistake through too. What shows too rarely in a world by
 // chance has a test of its own that must fail.
 //
-// A mutant is a piece of a source file and what stands there instead. The piece must be in the file
+// A mutant is a piece of a source file and what replaces it. The piece must be in the file
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
 import { LEAVING_MUTANTS } from "./catalogue-leaving.ts";
 import { PAGE_MUTANTS } from "./catalogue-pages.ts";
@@ -64,7 +64,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const secret = Buffer.from(random.bytes(16)).toString("hex");',
     replace:
       'const secret = [row.step, row.task.length, row.fence, row.attempt].join("0").padStart(32, "0");',
-    why: "a report of a hand-out that the store has forgotten ends the one in its place",
+    why: "a report of a hand-out that the store has forgotten ends the one that replaced it",
   },
   {
     name: "successor activated twice",
@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "scheduler/load.ts",
     find: "const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);",
     replace: "const lastHeartbeatAt = heartbeats.size < 0 ? 0 : null;",
-    why: "an agent that beats is declared lost, since its supervisor does not know its beats",
+    why: "an agent that sends heartbeats is declared lost, since its supervisor does not know them",
   },
   {
     name: "a lease ended because a heartbeat did not list it",
@@ -121,28 +121,28 @@ export const MUTANTS: readonly Mutant[] = [
     file: "core/recovery/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "verifiable") {',
-    why: "a step that may run once only is run again when nobody knows whether it did",
+    why: "a step that may run once only is run again when its outcome is unknown",
   },
   {
     name: "verify skipped",
     file: "core/recovery/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "once") {',
-    why: "an unknown is retried although a verify could have told whether it took effect",
+    why: "an unknown is retried although a verify could have found whether it took effect",
   },
   {
     name: "verify without settle",
     file: "core/recovery/unknown-outcome.ts",
     find: 'const waits = task === "compensate" || effects !== "idempotent";',
     replace: 'const waits = task === "compensate" || effects === "idempotent";',
-    why: "a verify looks while a lost agent may still be in its last call",
+    why: "a verify runs while a lost agent may still be in its last call",
   },
   {
     name: "callback before its agent has answered not found",
     file: "scheduler/load.ts",
     find: "withSecrets(await withRowsBeside(tx, await withFacts(tx, views), attempts))",
     replace: "await withRowsBeside(tx, await withFacts(tx, views), attempts)",
-    why: "the remote service is told that the task which it was given does not exist",
+    why: "the remote service is answered that the task which it was given does not exist",
   },
   {
     name: "pause ignored",
@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "scheduler/permits.ts",
     find: 'if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];',
     replace: "void endsIn;",
-    why: "a run that has ended keeps its slot, and who waits for it never begins",
+    why: "a run that has ended holds its slot, and a run that waits for it never begins",
   },
   {
     name: "limit counted without its lock",
@@ -199,25 +199,25 @@ export const MUTANTS: readonly Mutant[] = [
     why: "a run that is to start soon begins at once",
   },
   {
-    name: "kept steps done again",
+    name: "reused steps done again",
     file: "scheduler/rerun.ts",
     find: 'if (from.kind === "start" || steps.size === 0) return [];',
     replace: 'if (from.kind !== "step" || steps.size === 0) return [];',
     why: "a retry does again what had succeeded",
   },
   {
-    name: "kept effect undone under another key",
+    name: "reused effect undone under another key",
     file: "dispatch/handed-task.ts",
     find: "facts.effectOf ?? ready.runId",
     replace: "ready.runId",
-    why: "the remote service keeps what an earlier run had made",
+    why: "the remote service still has what an earlier run had made",
   },
   {
     name: "webhook settled without an answer",
     file: "supervisor/deliveries.ts",
     find: 'if (result.kind === "delivered")',
     replace: 'if (result.kind === "delivered" || result.why === "no answer")',
-    why: "nobody is told of what got lost on its way",
+    why: "no message reports what got lost on its way",
   },
   {
     name: "unwatched while webhooks are answered",
@@ -227,7 +227,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: `await watches.stop();
       await deliveries?.stop();
       for (const one of loops) await one.stop();`,
-    why: "a server that stops holds its partitions for long and does not look at them",
+    why: "a server that stops holds its partitions for long and does not scan them",
   },
   {
     name: "cancel not inherited by a child",
@@ -241,7 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "core/map.ts",
     find: 'if (work.kind === "map" && work.gate) askGate(pass, no);\n  else beginWave(pass, no);',
     replace: "void work;\n  beginWave(pass, no);",
-    why: "a roll-out goes on although nobody has looked at its last wave",
+    why: "a roll-out goes on although no gate has checked its last wave",
   },
   {
     name: "items above the concurrency",
@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "store/memory/transaction.ts",
     find: "lanePause(world, lane) === null",
     replace: "lanePause(world, lane) !== undefined",
-    why: "agents are sent to a service that somebody has taken down",
+    why: "agents are sent to a service that an operator has taken down",
   },
   {
     name: "low-water mark on a plain sequence",

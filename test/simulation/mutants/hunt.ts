@@ -8,7 +8,7 @@ const [name = "", first = "1", many = "1000", known = ""] = process.argv.slice(2
 if (name !== "") mutate(name);
 const { simulate } = await import("../simulate.ts");
 
-const searched = Array.from({ length: Number(many) }, (_, place) => Number(first) + place);
+const searched = Array.from({ length: Number(many) }, (_, index) => Number(first) + index);
 const wanted = known === "" ? searched : [Number(known), ...searched];
 
 // The stack of an error costs more than the rest of a call.

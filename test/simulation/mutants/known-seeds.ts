@@ -1,7 +1,7 @@
 // By mutant, a seed that catches it and that the right server passes; those that a test catches
 // have none. A hint and no promise: where
 // it catches nothing any more, as the simulator draws otherwise, the hunt searches from the first
-// seed and says at its end what is new.
+// seed and prints at its end what is new.
 export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "fence unchecked": 6,
   "writer row not locked": 110,
@@ -14,8 +14,8 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "heartbeat writes back an old page": 1,
   "ready row of a task that is given back forgotten": 1,
   "lease row of an undo forgotten": 14,
-  "cancel not told to the lease row": 1,
-  "sessions watched by nobody": 7,
+  "cancel not written to the lease row": 1,
+  "sessions not watched": 7,
   "task id reused after failover": 32,
   "successor activated twice": 1,
   "compensation before a cancelled attempt has settled": 1,
@@ -36,9 +36,9 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "free permit announced to no run": 4,
   "limit counted without its lock": 4,
   "begun before its time": 3,
-  "kept steps done again": 1,
+  "reused steps done again": 1,
   "webhook settled without an answer": 1,
-  "kept effect undone under another key": 12,
+  "reused effect undone under another key": 12,
   "unwatched while webhooks are answered": 16,
   "next wave without its gate": 1,
   "items above the concurrency": 3,
@@ -50,7 +50,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "undone strategy tried again under its key": 30,
   "next strategy begun beside the undo": 3,
   "strategy undone before its attempt has settled": 16,
-  "caches kept over a change of incarnation": 75,
+  "caches retained over a change of incarnation": 75,
   "run begun after an end that was lost": 9601723,
   "failure recorded by a former owner": 33,
   "a bad event takes its batch with it": 7,
@@ -62,7 +62,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "schedule handled by a fenced owner": 30,
   "time without an occurrence": 1,
   "end settled before what it sets off": 11,
-  "end given up where nobody knows": 11,
+  "end given up where the outcome is unknown": 11,
   "end sets off without a key": 1,
   "a part of a list taken for all of it": 7,
   "list of all taken for polls to come": 5,
@@ -73,6 +73,6 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "results taken one by one": 140,
   "open circuit ignored": 7,
   "signature unchecked": 1,
-  "a probe that says nothing ends nothing": 39,
+  "a probe without a result ends nothing": 39,
   "a task that cannot be made takes its claim with it": 49,
 };

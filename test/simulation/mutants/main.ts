@@ -3,7 +3,7 @@
 // only when all are.
 //
 // First comes the seed that has caught the mutant before (known-seeds.ts), then seed after seed
-// from the first; whoever says which is the first wants the search alone.
+// from the first; with a first seed given, only the search runs.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -34,10 +34,10 @@ function hunt(by: "hunt.ts" | "hunt-test.ts", ...asked: readonly Catcher[]): Pro
   const child = spawn(process.execPath, [program, ...asked.map(String)], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
+  let output = "";
   let complained = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
+    output += text;
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complained += text;
@@ -45,7 +45,7 @@ function hunt(by: "hunt.ts" | "hunt-test.ts", ...asked: readonly Catcher[]): Pro
   return new Promise((resolve) => {
     child.once("close", (code) => {
       // A mutant that ends the process, or its start, is noticed too; but not by the simulator.
-      if (code === 0) resolve(JSON.parse(said));
+      if (code === 0) resolve(JSON.parse(output));
       else resolve({ caught: null, tried: 0, violation: `the hunt failed: ${complained}` });
     });
   });

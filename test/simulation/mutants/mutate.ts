@@ -28,7 +28,7 @@ export function mutantNamed(name: string): Mutant {
 
 /** The source of its file, with its mistake in it. */
 export function mutated({ file, find, replace }: Mutant, source: string): string {
-  if (!source.includes(find)) throw new Error(`${file} has no place for it`);
+  if (!source.includes(find)) throw new Error(`${file} does not contain what it replaces`);
   return source.replace(find, () => replace);
 }
 

@@ -6,15 +6,15 @@ import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 const ONE = flow({ a: {} });
 const TWO = flow({ a: {}, b: {} });
 
-test("2: a task whose delivery is late is not given back by a beat that does not list it", () =>
-  play(async ({ agent, other, watching, schedule, look, pass }) => {
+test("2: a task whose delivery is late is not given back by a heartbeat that does not list it", () =>
+  play(async ({ agent, other, watching, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
     const late = one.poll({ answer: 2_000 });
     await pass(500);
     for (const at of [other(), watching()]) {
-      expect(await one.beat([first], { at })).toEqual(["carry-on"]);
+      expect(await one.heartbeat([first], { at })).toEqual(["carry-on"]);
       expect((await agent("two").poll({ at })).tasks).toEqual([]);
     }
     const { tasks } = await late;
@@ -22,64 +22,67 @@ test("2: a task whose delivery is late is not given back by a beat that does not
     expect((await one.report([first, ...tasks], success())).answers).toEqual(
       Array(2).fill("accepted"),
     );
-    expect((await look(run)).attempts).toEqual(["a perform 1/1 success", "b perform 1/1 success"]);
+    expect((await inspect(run)).attempts).toEqual([
+      "a perform 1/1 success",
+      "b perform 1/1 success",
+    ]);
   }));
 
 test("2: a task that is done and no longer listed is not given back while its report is on its way", () =>
-  play(async ({ agent, other, schedule, look, pass }) => {
+  play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
     const second = await one.take();
     const report = one.report(first, success(), { request: 2_000 });
     await pass(100);
-    expect(await one.beat([second], { at: other() })).toEqual(["carry-on"]);
+    expect(await one.heartbeat([second], { at: other() })).toEqual(["carry-on"]);
     expect((await agent("two").poll()).tasks).toEqual([]);
     expect((await report).answers).toEqual(["accepted"]);
     await one.end(second, success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("2: two processes with one agent id do not give back each other's tasks", () =>
-  play(async ({ agent, schedule, look }) => {
+  play(async ({ agent, schedule, inspect }) => {
     const run = await schedule(TWO);
     const [one, two] = [agent("one", { id: "same" }), agent("two", { id: "same" })];
     const first = await one.take();
     const second = await two.take();
-    expect(await one.beat([first], { lost: [7, 8] })).toEqual(["carry-on"]);
-    expect(await two.beat([second], { lost: [7, 8] })).toEqual(["carry-on"]);
+    expect(await one.heartbeat([first], { lost: [7, 8] })).toEqual(["carry-on"]);
+    expect(await two.heartbeat([second], { lost: [7, 8] })).toEqual(["carry-on"]);
     // The number of a poll means nothing beside its session.
-    expect(await two.beat([second], { lost: [2] })).toEqual(["carry-on"]);
+    expect(await two.heartbeat([second], { lost: [2] })).toEqual(["carry-on"]);
     await one.end(first, success());
     await two.end(second, success());
-    expect((await look(run)).interventions).toEqual([]);
+    expect((await inspect(run)).interventions).toEqual([]);
   }));
 
-test("2: beats that are split over several calls keep all their tasks", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+test("2: heartbeats that are split over several calls keep all their tasks", () =>
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const { tasks } = await one.poll({ max: 2 });
-    for (let beat = 0; beat < 6; beat++) {
+    for (let heartbeat = 0; heartbeat < 6; heartbeat++) {
       await pass(HEARTBEAT_MS / 3);
-      for (const task of tasks) expect(await one.beat([task])).toEqual(["carry-on"]);
+      for (const task of tasks) expect(await one.heartbeat([task])).toEqual(["carry-on"]);
     }
     await one.end(tasks, success());
-    expect((await look(run)).attempts).toHaveLength(2);
+    expect((await inspect(run)).attempts).toHaveLength(2);
   }));
 
 test("2: a task that a session leaves out of a list of all it holds is lost, on another server too", () =>
-  play(async ({ agent, other, schedule, look }) => {
+  play(async ({ agent, other, schedule, inspect }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
     const second = await one.take();
-    expect(await one.beat([first], { at: other(), listsAllTo: 2 })).toEqual(["carry-on"]);
+    expect(await one.heartbeat([first], { at: other(), listsAllTo: 2 })).toEqual(["carry-on"]);
     const again = await agent("two").take();
     expect([again.token.step, again.token.fence]).toEqual([second.token.step, 2]);
     await one.end(first, success());
     await agent("three").end(again, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "COMPLETED DONE",
       attempts: ["b perform 1/1 drover.lost", "a perform 1/1 success", "b perform 2/1 success"],
       interventions: ["forgotten b"],
@@ -87,109 +90,118 @@ test("2: a task that a session leaves out of a list of all it holds is lost, on 
   }));
 
 test("2: lists that are late, repeated and out of order forget nothing that a poll has brought since", () =>
-  play(async ({ agent, other, watching, schedule, look, pass }) => {
+  play(async ({ agent, other, watching, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
     const late = [2_400, 1_500, 2_000].map((request) =>
-      one.beat([first], { request, listsAllTo: 1, at: request > 1_800 ? other() : watching() }),
+      one.heartbeat([first], {
+        request,
+        listsAllTo: 1,
+        at: request > 1_800 ? other() : watching(),
+      }),
     );
     const second = await one.take();
     await pass(2_300);
-    for (const beat of late) expect(await beat).toEqual(["carry-on"]);
-    expect(await one.beat([first, second], { listsAllTo: 2 })).toEqual(["carry-on", "carry-on"]);
+    for (const heartbeat of late) expect(await heartbeat).toEqual(["carry-on"]);
+    expect(await one.heartbeat([first, second], { listsAllTo: 2 })).toEqual([
+      "carry-on",
+      "carry-on",
+    ]);
     await one.end([first, second], success());
-    expect((await look(run)).interventions).toEqual([]);
+    expect((await inspect(run)).interventions).toEqual([]);
   }));
 
 test("2: a task granted while a list is under way is not forgotten, nor once its poll is called lost", () =>
-  play(async ({ agent, other, schedule, look, pass }) => {
+  play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
     const polled = one.poll({ answer: 1_500 });
     await pass(200);
     for (const at of [other(), undefined, other()])
-      expect(await one.beat([first], { listsAllTo: 1, ...(at && { at }) })).toEqual(["carry-on"]);
-    // It gives up; what it says of the poll before it is in the same beat.
-    const said = { listsAllTo: 2, lost: [2], at: other() };
-    expect(await one.beat([first], said)).toEqual(["carry-on"]);
+      expect(await one.heartbeat([first], { listsAllTo: 1, ...(at && { at }) })).toEqual([
+        "carry-on",
+      ]);
+    // It gives up; what it reports of the poll before it is in the same heartbeat.
+    const listing = { listsAllTo: 2, lost: [2], at: other() };
+    expect(await one.heartbeat([first], listing)).toEqual(["carry-on"]);
     await polled;
     const again = await agent("two").take();
     expect([again.token.step, again.token.fence]).toEqual([1, 2]);
     await agent("two").end(again, success());
     await one.end(first, success());
-    expect((await look(run)).attempts).toContain("b perform 1/1 undelivered");
-    expect((await look(run)).interventions).toEqual(["delivery b"]);
+    expect((await inspect(run)).attempts).toContain("b perform 1/1 undelivered");
+    expect((await inspect(run)).interventions).toEqual(["delivery b"]);
   }));
 
 test("2: a poll that an idle agent calls lost is given back by its next poll, on another server", () =>
-  play(async ({ agent, watching, other, schedule, look }) => {
+  play(async ({ agent, watching, other, schedule, inspect }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const here = watching();
     const there = other();
     const gone = await one.poll({ at: here, answer: "lost", deadlineMs: 1_500 });
-    expect(gone.said).toBe("DEADLINE_EXCEEDED");
+    expect(gone.code).toBe("DEADLINE_EXCEEDED");
     const task = await one.take({ at: there, lost: [gone.poll] });
     expect(task.token.fence).toBe(2);
     await one.end(task, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       attempts: ["a perform 1/1 undelivered", "a perform 2/1 success"],
       interventions: ["delivery a"],
     });
   }));
 
-test("2: a beat that was sent before the poll says nothing of what the poll was granted", () =>
-  play(async ({ agent, schedule, look }) => {
+test("2: a heartbeat that was sent before the poll does not cover what the poll was granted", () =>
+  play(async ({ agent, schedule, inspect }) => {
     const run = await schedule(TWO);
     const one = agent("one");
     const first = await one.take();
-    const beat = one.beat([first], { request: 1_000 });
+    const heartbeat = one.heartbeat([first], { request: 1_000 });
     const second = await one.take();
-    expect(await beat).toEqual(["carry-on"]);
-    expect(await one.beat([first, second])).toEqual(["carry-on", "carry-on"]);
+    expect(await heartbeat).toEqual(["carry-on"]);
+    expect(await one.heartbeat([first, second])).toEqual(["carry-on", "carry-on"]);
     await one.end([first, second], success());
-    expect((await look(run)).interventions).toEqual([]);
+    expect((await inspect(run)).interventions).toEqual([]);
   }));
 
 test("3: a poll whose caller goes while its claim is under way gives its task back at once", () =>
-  play(async ({ agent, watching, other, faults, schedule, look, pass, at }) => {
+  play(async ({ agent, watching, other, faults, schedule, inspect, pass, at }) => {
     const run = await schedule(ONE, { at: other() });
     faults.scriptStore({ name: "claim", at: watching(), times: 1, backMs: 2_000 });
     await at(1_000);
     const gone = await agent("one").poll({ at: watching(), waitMs: 500, deadlineMs: 1_600 });
-    expect(gone.said).toBe("DEADLINE_EXCEEDED");
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
-    // Its claim is known now, and nobody has named it as lost.
+    expect(gone.code).toBe("DEADLINE_EXCEEDED");
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
+    // Its claim is known now, and no call has named it as lost.
     await pass(500);
-    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await inspect(run)).steps).toEqual({ a: "READY" });
     const two = agent("two");
     await two.end(await two.take(), success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 undelivered",
       "a perform 2/1 success",
     ]);
   }));
 
 test("3: an answer that is on its way when its caller gives up gives nothing back by itself", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const gone = await one.poll({ waitMs: 500, answer: 2_000, deadlineMs: 1_600 });
-    expect(gone.said).toBe("DEADLINE_EXCEEDED");
+    expect(gone.code).toBe("DEADLINE_EXCEEDED");
     await pass(1_000);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     const task = await one.take({ lost: [gone.poll] });
     await one.end(task, success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 undelivered",
       "a perform 2/1 success",
     ]);
   }));
 
 test("3: a server that dies between the commit of a claim and its answer costs a poll and no try", () =>
-  play(async ({ agent, watching, other, faults, crash, schedule, look, pass }) => {
+  play(async ({ agent, watching, other, faults, crash, schedule, inspect, pass }) => {
     const here = watching();
     const there = other();
     const run = await schedule(ONE, { at: there });
@@ -198,30 +210,30 @@ test("3: a server that dies between the commit of a claim and its answer costs a
     const gone = one.poll({ at: here, deadlineMs: 2_000 });
     await pass(100);
     crash(here);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     const { poll } = await gone;
     const task = await one.take({ at: there, lost: [poll] });
     await one.end(task, success(), { at: there });
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 undelivered",
       "a perform 2/1 success",
     ]);
   }));
 
 test("22: a repeated report repeats its outcomes alone; what rode on the lost answer is named as lost", () =>
-  play(async ({ agent, other, schedule, look }) => {
+  play(async ({ agent, other, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }));
     const one = agent("one");
     const task = await one.take();
     const lost = await one.report(task, success(), { next: 1, answer: "lost" });
-    expect(lost.said).toBe("DEADLINE_EXCEEDED");
+    expect(lost.code).toBe("DEADLINE_EXCEEDED");
     const again = await one.report(task, success(), { next: 1, at: other() });
     expect(again).toMatchObject({ answers: ["repeated"], tasks: [] });
     const next = await one.take({ lost: [lost.poll] });
     expect(next.token).toMatchObject({ step: 1, fence: 2 });
     expect((await one.report(task, failure("busy"))).answers).toEqual(["TASK_OVER"]);
     await one.end(next, success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 success",
       "b perform 1/1 undelivered",
       "b perform 2/1 success",
@@ -229,23 +241,23 @@ test("22: a repeated report repeats its outcomes alone; what rode on the lost an
   }));
 
 test("24: a claim whose facts cannot be read afterwards gives its task back at once", () =>
-  play(async ({ agent, faults, schedule, look }) => {
+  play(async ({ agent, faults, schedule, inspect }) => {
     const run = await schedule(ONE);
     const [one, two] = [agent("one"), agent("two")];
     // The first task of a run that the server knows needs no facts.
     await one.end(await one.take(), released);
     faults.scriptStore({ name: "taskFacts", fate: "before-commit" });
-    expect((await two.poll()).said).toBe("UNAVAILABLE");
+    expect((await two.poll()).code).toBe("UNAVAILABLE");
     await two.end(await two.take(), success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 released",
       "a perform 2/1 unsent",
       "a perform 3/1 success",
     ]);
   }));
 
-test("26: an agent gets what it performs and nothing else, whoever waits for the rest", () =>
-  play(async ({ agent, schedule, look }) => {
+test("26: an agent gets what it performs and nothing else, whichever agent waits for the rest", () =>
+  play(async ({ agent, schedule, inspect }) => {
     const run = await schedule(flow({ fly: {}, sleep: {} }));
     const sleeper = agent("sleeper", { tasks: ["sleep"] });
     const flier = agent("flier", { tasks: ["fly"] });
@@ -255,29 +267,29 @@ test("26: an agent gets what it performs and nothing else, whoever waits for the
     expect(seat.tasks.map(({ task }) => task.task)).toEqual(["fly"]);
     await sleeper.end(bed.tasks, success());
     await flier.end(seat.tasks, success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("26: a lost task is kept for another session for 2 s, and then anyone may have it", () =>
-  play(async ({ agent, schedule, look, at }) => {
+test("26: a lost task is reserved for another session for 2 s, and then anyone may have it", () =>
+  play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     await at(1_000);
     await one.take({ waitMs: 0 });
     await at(1_000 + HEARTBEAT_MS + 500);
-    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await inspect(run)).steps).toEqual({ a: "READY" });
     expect((await one.poll({ waitMs: 1_000 })).tasks).toEqual([]);
     const again = await one.take({ waitMs: 2_500 });
     expect(again.token.fence).toBe(2);
     await one.end(again, success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 drover.lost",
       "a perform 2/1 success",
     ]);
   }));
 
-test("40: a waiter with one place gets one task, however many batches find one for it", () =>
-  play(async ({ agent, client, schedule, look, pass, faults }) => {
+test("40: a waiter with capacity for one gets one task, however many batches find one for it", () =>
+  play(async ({ agent, client, schedule, inspect, pass, faults }) => {
     const one = agent("one", { tasks: ["x"] });
     const chain = await schedule(flow({ w: {}, x: { needs: ["w"] } }));
     const first = await agent("two", { tasks: ["w"] }).take();
@@ -293,12 +305,12 @@ test("40: a waiter with one place gets one task, however many batches find one f
     expect(tasks).toHaveLength(1);
     const other = await one.take();
     await one.end([...tasks, other], success());
-    expect((await look(chain)).attempts).toContain("x perform 1/1 success");
+    expect((await inspect(chain)).attempts).toContain("x perform 1/1 success");
     expect(scheduled.kind).toBe("scheduled");
   }));
 
-test("40: a waiter that a failed batch had reserved is looked for again, before the next beat", () =>
-  play(async ({ agent, watching, other, client, faults, schedule, look, at, now }) => {
+test("40: a waiter that a failed batch had reserved is queried again, before the next heartbeat", () =>
+  play(async ({ agent, watching, other, client, faults, schedule, inspect, at, now }) => {
     const here = watching();
     const there = other();
     const one = agent("one", { tasks: ["x"] });
@@ -318,5 +330,5 @@ test("40: a waiter that a failed batch had reserved is looked for again, before 
     expect(now()).toBeLessThan(2_600);
     expect((await failed).kind).toBe("unknown");
     await one.end(tasks, success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));

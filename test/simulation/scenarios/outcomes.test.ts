@@ -1,4 +1,4 @@
-/** What became of an attempt, whoever says so and however late: races 6 to 8, 19, 22, 24 and 32. */
+/** What became of an attempt, by any caller and however late: races 6 to 8, 19, 22, 24 and 32. */
 import { expect, test } from "vitest";
 import {
   deferred,
@@ -16,7 +16,7 @@ const undo = { compensate: { task: "undo" } };
 const UNREADABLE = json(`{"first":"\${input.list[0]}"}`);
 
 test("6: a lost attempt has settled before a verify is handed out, and is repeated only after its no", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { effects: "verifiable", verify: { task: "find" } } }));
     await agent("one").take();
     await pass(HEARTBEAT_MS + 100);
@@ -29,28 +29,28 @@ test("6: a lost attempt has settled before a verify is handed out, and is repeat
     const again = await two.take();
     expect(again.token).toMatchObject({ task: "perform", fence: 2 });
     await two.end(again, success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("7: a late success of a step that may run once asks a person whether its effect is doubled", () =>
-  play(async ({ agent, people, schedule, look, pass }) => {
+  play(async ({ agent, people, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { effects: "once" }, b: { needs: ["a"] } }));
     const one = agent("one");
     const lost = await one.take();
     await pass(HEARTBEAT_MS + 2_000);
-    expect((await look(run)).questions).toEqual(["unknown a"]);
+    expect((await inspect(run)).questions).toEqual(["unknown a"]);
     expect(await people.answer(run, 1, "retry")).toBe("done");
     const two = agent("two");
     await two.end(await two.take(), success());
     expect((await one.report(lost, success())).answers).toEqual(["LEASE_LOST"]);
-    expect((await look(run)).questions).toEqual(["doubled a"]);
+    expect((await inspect(run)).questions).toEqual(["doubled a"]);
     expect(await people.answer(run, 2, "acknowledge")).toBe("done");
     await two.end(await two.take(), success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("8: each strategy has a key of its own, and what each has left is undone under it", () =>
-  play(async ({ agent, schedule, look }) => {
+  play(async ({ agent, schedule, inspect }) => {
     const vague = { fallback: [{ task: "other" }], retry: [{ attempts: 1 }], ...undo };
     const run = await schedule(flow({ a: vague, b: { needs: ["a"] } }));
     const one = agent("one");
@@ -67,13 +67,13 @@ test("8: each strategy has a key of its own, and what each has left is undone un
     await one.end(secondUndo, success());
     const undone = [firstUndo, secondUndo].map(({ task }) => task.effectKey);
     expect(undone).toEqual(keys);
-    expect((await look(run)).run).toBe("COMPENSATED STEP_FAILED");
+    expect((await inspect(run)).run).toBe("COMPENSATED STEP_FAILED");
   }));
 
-test("8: what a person said had succeeded, and never had an input, is undone without one", () =>
-  play(async ({ agent, people, client, schedule, look }) => {
+test("8: what a person resolved as succeeded, and never had an input, is undone without one", () =>
+  play(async ({ agent, people, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: { input: UNREADABLE, ...undo }, b: { needs: ["a"] } }));
-    expect((await look(run)).questions).toEqual(["expression a"]);
+    expect((await inspect(run)).questions).toEqual(["expression a"]);
     expect(await people.answer(run, 1, "succeed")).toBe("done");
     await client.cancel(run, "undo");
     const one = agent("one");
@@ -82,41 +82,41 @@ test("8: what a person said had succeeded, and never had an input, is undone wit
     expect(task.task.input).toBeUndefined();
     expect(task.task.effectKey).toBe(`${run}/a/0`);
     await one.end(task, success());
-    expect((await look(run)).run).toBe("COMPENSATED CANCELLED_BY_USER");
+    expect((await inspect(run)).run).toBe("COMPENSATED CANCELLED_BY_USER");
   }));
 
-test("19: a callback that comes before its agent's answer settles the step, and the agent is told so", () =>
-  play(async ({ agent, people, schedule, look }) => {
+test("19: a callback that comes before its agent's answer settles the step, and the agent is answered so", () =>
+  play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: {} }));
     const one = agent("one");
     const task = await one.take();
     expect(await people.callBack(task, success())).toBe("done");
-    expect((await look(run)).steps).toMatchObject({ a: "SUCCEEDED" });
+    expect((await inspect(run)).steps).toMatchObject({ a: "SUCCEEDED" });
     expect((await one.report(task, deferred)).answers).toEqual(["repeated"]);
     expect(await people.callBack(task, success())).toBe("repeated");
     await one.end(await one.take(), success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("19: a callback that comes after its deadline ends the verify which that began", () =>
-  play(async ({ agent, people, schedule, look, pass }) => {
+  play(async ({ agent, people, schedule, inspect, pass }) => {
     const timeouts = { callbackMs: 1_000 };
     const steps = { a: { effects: "verifiable", verify: { task: "find" }, timeouts } } as const;
     const run = await schedule(flow(steps));
     const one = agent("one");
     const task = await one.take();
     await one.end(task, deferred);
-    expect((await look(run)).steps).toEqual({ a: "WAITING" });
+    expect((await inspect(run)).steps).toEqual({ a: "WAITING" });
     await pass(1_200);
     const verify = await one.take({ waitMs: 2_000 });
     expect(verify.token.task).toBe("verify");
     expect(await people.callBack(task, success())).toBe("done");
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
     expect((await one.report(verify, nothingThere)).answers).toEqual(["LEASE_LOST"]);
   }));
 
 test("22: a poll that is carried by a report, and fails before that has landed, costs a repetition", () =>
-  play(async ({ agent, schedule, faults, look, watching, pass }) => {
+  play(async ({ agent, schedule, faults, inspect, watching, pass }) => {
     const at = watching();
     const run = await schedule(flow({ a: {} }), { at });
     const [one, two] = [agent("one"), agent("two")];
@@ -124,39 +124,39 @@ test("22: a poll that is carried by a report, and fails before that has landed, 
     const other = await schedule(flow({ a: {} }), { at });
     const begun = await two.take({ at });
     faults.scriptStore({ name: "advance", at, toMs: 400 });
-    const told = one.report(task, success(), { at, next: 1 });
+    const reporting = one.report(task, success(), { at, next: 1 });
     await pass(20);
-    // What the carried poll is granted meanwhile cannot be handed out: what it says cannot be read.
+    // What the carried poll is granted meanwhile cannot be handed out: its rows cannot be read.
     faults.scriptStore({ name: "taskFacts", at, fate: "before-commit" });
     await two.end(begun, released, { at });
     await pass(100);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
-    const { answers, poll } = await told;
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
+    const { answers, poll } = await reporting;
     expect(answers).toEqual(["UNAVAILABLE"]);
     expect((await one.report(task, success(), { at })).answers).toEqual(["repeated"]);
     await one.end(await one.take({ at, lost: [poll] }), success(), { at });
-    expect((await look(other)).run).toBe("COMPLETED DONE");
+    expect((await inspect(other)).run).toBe("COMPLETED DONE");
   }));
 
 test("24: an input that cannot be made reaches no agent: a person is asked", () =>
-  play(async ({ agent, people, schedule, look }) => {
+  play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"], input: UNREADABLE } }));
     const one = agent("one");
     await one.end(await one.take(), success());
-    expect(await look(run)).toMatchObject({ run: "ESCALATED", questions: ["expression b"] });
+    expect(await inspect(run)).toMatchObject({ run: "ESCALATED", questions: ["expression b"] });
     expect((await one.poll()).tasks).toEqual([]);
     expect(await people.answer(run, 1, "skip")).toBe("done");
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("32: an answer to what a late report has closed is refused, and changes nothing", () =>
-  play(async ({ agent, people, schedule, look, pass }) => {
+  play(async ({ agent, people, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { effects: "once" } }));
     const one = agent("one");
     const task = await one.take();
     await pass(HEARTBEAT_MS + 2_000);
-    expect((await look(run)).questions).toEqual(["unknown a"]);
+    expect((await inspect(run)).questions).toEqual(["unknown a"]);
     await one.end(task, success());
     expect(await people.answer(run, 1, "retry")).toMatch(/ESCALATION/);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));

@@ -3,7 +3,7 @@ import type { Race } from "./races.ts";
 
 export const LATER: Readonly<Record<number, Race>> = {
   23: {
-    trap: "A commit of which nobody knows whether it counted",
+    trap: "A commit whose outcome is unknown",
     scenarios: 6,
     tests: {
       "integration/control-plane/outage.test.ts": [
@@ -67,7 +67,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 1,
   },
   29: {
-    trap: "Watchers that nobody can wake",
+    trap: "Watchers that no notification can wake",
     scenarios: 1,
     tests: {
       "integration/control-plane/waking.test.ts": [
@@ -109,7 +109,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     },
   },
   34: {
-    trap: "Moments of schedules that come twice or never",
+    trap: "Occurrences of schedules that come twice or never",
     tests: {
       "integration/control-plane/schedules.test.ts": [
         "fires once when a take-over comes in the middle: it waits for the batch",
@@ -187,7 +187,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     },
   },
   42: {
-    trap: "Tables that the text needs and nobody made",
+    trap: "Tables that the text needs and no migration made",
     tests: {
       "integration/control-plane/concurrency.test.ts": [
         "stores nothing, not even the key of the call, and reports who holds the slot",
@@ -211,7 +211,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     },
   },
   44: {
-    trap: "Inline definitions that nobody removes",
+    trap: "Inline definitions that are never removed",
     waitsFor: ["retention of definitions"],
   },
   45: {

@@ -21,11 +21,11 @@ function titlesHere(): readonly string[] {
 
 test("every race has its row", () => {
   expect(races.map(([number]) => Number(number))).toEqual(
-    Array.from({ length: RACES_MAX }, (_, place) => place + 1),
+    Array.from({ length: RACES_MAX }, (_, index) => index + 1),
   );
 });
 
-test("every race is played, or says what it waits for", () => {
+test("every race is played, or states what it waits for", () => {
   const idle = races.filter(
     ([, { scenarios = 0, tests = {}, waitsFor = [] }]) =>
       scenarios + Object.values(tests).flat().length + waitsFor.length === 0,

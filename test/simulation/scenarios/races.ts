@@ -18,7 +18,7 @@ export interface Race {
 export const RACES: Readonly<Record<number, Race>> = {
   ...LATER,
   1: {
-    trap: "Beats, cancels and details seen by one server alone",
+    trap: "Heartbeats, cancels and details seen by one server alone",
     scenarios: 3,
     tests: {
       "integration/control-plane/heartbeats.test.ts": [
@@ -28,7 +28,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     },
   },
   2: {
-    trap: "Running work given back because a beat did not list it",
+    trap: "Running work given back because a heartbeat did not list it",
     scenarios: 9,
     tests: {
       "integration/control-plane/lost-polls.test.ts": [
@@ -61,7 +61,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     },
   },
   5: {
-    trap: "Rows left of a low-water mark that nobody sees again",
+    trap: "Rows left of a low-water mark that no claim sees again",
     scenarios: 1,
     tests: {
       "integration/control-plane/waking.test.ts": [
@@ -142,7 +142,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     },
   },
   13: {
-    trap: "Moments without a row, or rows without a moment",
+    trap: "Timers without a row, or rows without a timer",
     scenarios: 2,
     tests: {
       "integration/control-plane/cost.test.ts": [

@@ -1,4 +1,4 @@
-/** Calls that are repeated because nobody knows what became of them: races 23 and 35. */
+/** Calls that are repeated because their outcome is unknown: races 23 and 35. */
 import { expect, test } from "vitest";
 import { success } from "../../support/core-outcomes.ts";
 import { flow, play } from "./stage.ts";
@@ -6,7 +6,7 @@ import { flow, play } from "./stage.ts";
 const ONE = flow({ a: {} });
 
 test("23: a Schedule whose commit counted and whose answer was lost is the same run when repeated", () =>
-  play(async ({ client, watching, other, faults, schedule, worker, pass, look }) => {
+  play(async ({ client, watching, other, faults, schedule, worker, pass, inspect }) => {
     faults.scriptStore({ name: "schedule", fate: "after-commit" });
     const order = { key: "k", mark: "run-k" };
     const first = await client.schedule(ONE, { ...order, at: watching() });
@@ -17,7 +17,7 @@ test("23: a Schedule whose commit counted and whose answer was lost is the same 
     expect(second).toMatchObject({ runId: run });
     worker("worker");
     await pass(2_000);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("23: a Schedule whose commit did not count is stored when it is repeated", () =>
@@ -31,53 +31,53 @@ test("23: a Schedule whose commit did not count is stored when it is repeated", 
   }));
 
 test("23: a report whose commit counted and whose answer was lost is answered as repeated", () =>
-  play(async ({ agent, watching, other, faults, schedule, look }) => {
+  play(async ({ agent, watching, other, faults, schedule, inspect }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
     faults.scriptStore({ name: "advance", fate: "after-commit" });
     expect((await one.report(task, success(), { at: other() })).answers).toEqual(["UNAVAILABLE"]);
     expect((await one.report(task, success(), { at: watching() })).answers).toEqual(["repeated"]);
-    expect((await look(run)).attempts).toEqual(["a perform 1/1 success"]);
+    expect((await inspect(run)).attempts).toEqual(["a perform 1/1 success"]);
   }));
 
 test("23: a server that can ask what became of its commit answers with the truth", () =>
-  play(async ({ agent, faults, schedule, look, client, worker, pass }) => {
+  play(async ({ agent, faults, schedule, inspect, client, worker, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
     faults.scriptStore({ name: "advance", fate: "after-commit, found-out" });
     expect((await one.report(task, success())).answers).toEqual(["accepted"]);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
     faults.scriptStore({ name: "schedule", fate: "before-commit, known" });
     expect(await client.schedule(ONE)).toMatchObject({ kind: "scheduled", created: true });
     worker("worker");
     await pass(2_000);
   }));
 
-test("23: a claim of which nobody knows whether it counted costs a poll and no try", () =>
-  play(async ({ agent, watching, other, faults, schedule, look }) => {
+test("23: a claim whose outcome is unknown costs a poll and no try", () =>
+  play(async ({ agent, watching, other, faults, schedule, inspect }) => {
     const run = await schedule(ONE, { at: other() });
     faults.scriptStore({ name: "claim", at: watching(), fate: "after-commit" });
     const one = agent("one");
     const failed = await one.poll({ at: watching(), waitMs: 3_000 });
-    expect(failed.said).toBe("UNAVAILABLE");
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect(failed.code).toBe("UNAVAILABLE");
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     const task = await one.take({ at: other(), lost: [failed.poll] });
     await one.end(task, success());
-    expect((await look(run)).attempts).toEqual([
+    expect((await inspect(run)).attempts).toEqual([
       "a perform 1/1 undelivered",
       "a perform 2/1 success",
     ]);
   }));
 
 test("23: a cancel whose answer was lost is accepted again, and done once", () =>
-  play(async ({ client, watching, other, faults, schedule, look }) => {
+  play(async ({ client, watching, other, faults, schedule, inspect }) => {
     const run = await schedule(ONE);
     faults.scriptStore({ name: "advance", fate: "after-commit" });
     expect((await client.cancel(run, "undo", { at: watching() })).kind).toBe("unknown");
     expect((await client.cancel(run, "undo", { at: other() })).kind).toBe("cancelled");
-    expect((await look(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
+    expect((await inspect(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
   }));
 
 test("35: the same request with its labels in another order is the same run", () =>
@@ -96,7 +96,7 @@ test("35: the same request with its labels in another order is the same run", ()
   }));
 
 test("35: a default version that moved between two calls makes no other request of the same one", () =>
-  play(async ({ client, schedule, look, worker, pass }) => {
+  play(async ({ client, schedule, inspect, worker, pass }) => {
     const order = { key: "k", mark: "run-k" };
     const latest = { name: "test", version: 0 };
     expect(await client.register(ONE)).toMatchObject({ version: 1, created: true });
@@ -106,8 +106,8 @@ test("35: a default version that moved between two calls makes no other request 
     const next = await schedule(latest);
     worker("worker");
     await pass(2_000);
-    expect((await look(run)).steps).toEqual({ a: "SUCCEEDED" });
-    expect((await look(next)).steps).toEqual({ a: "SUCCEEDED", b: "SUCCEEDED" });
+    expect((await inspect(run)).steps).toEqual({ a: "SUCCEEDED" });
+    expect((await inspect(next)).steps).toEqual({ a: "SUCCEEDED", b: "SUCCEEDED" });
   }));
 
 test("35: a version that is named is another request than the default that it is", () =>

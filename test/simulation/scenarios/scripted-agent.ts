@@ -1,9 +1,15 @@
-// An agent by script: it sends what it is told to, when it is told to, to the server that is named,
-// and nothing by itself but the beats that it was asked to keep up.
+// An agent by script: it sends what the script asks, when it asks, to the server that is named,
+// and nothing by itself but the heartbeats that it was asked to send.
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Reported as ReportedOutcome } from "../../../server/core/model/event.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../../simulator/virtual-process.ts";
-import { type AgentCaller, complete, type Handed, heartbeat, pollTask } from "../agent-calls.ts";
+import {
+  type AgentCaller,
+  complete,
+  type Handed,
+  pollTask,
+  sendHeartbeat,
+} from "../agent-calls.ts";
 import type { Answer, PollWish } from "../history.ts";
 import { outcomeMessage } from "../reports.ts";
 import { tokenSeen } from "../seen.ts";
@@ -39,8 +45,8 @@ export interface Polled {
   /** The number of the poll. */
   readonly poll: number;
   readonly tasks: readonly Handed[];
-  /** "ok", or the code that its caller heard. */
-  readonly said: string;
+  /** "ok", or the code that its caller received. */
+  readonly code: string;
 }
 
 export interface Reported extends Polled {
@@ -48,9 +54,9 @@ export interface Reported extends Polled {
   readonly answers: readonly string[];
 }
 
-export interface Beating {
-  /** What the beats were told, of all tasks in the order of time. */
-  readonly said: readonly string[];
+export interface HeartbeatLoop {
+  /** The answers to the heartbeats, of all tasks in the order of time. */
+  readonly answers: readonly string[];
   stop(): void;
 }
 
@@ -59,12 +65,12 @@ export interface ScriptedAgent {
   poll(options?: PollOptions): Promise<Polled>;
   /** Polls until the next task comes. */
   take(options?: PollOptions): Promise<Handed>;
-  /** What each task was told; the code, if the call failed. */
-  beat(
+  /** The answer for each task; the code, if the call failed. */
+  heartbeat(
     tasks: readonly Handed[],
     options?: Via & { readonly lost?: readonly number[]; readonly listsAllTo?: number },
   ): Promise<readonly string[]>;
-  keepBeating(tasks: readonly Handed[], everyMs: number, options?: Via): Beating;
+  startHeartbeats(tasks: readonly Handed[], everyMs: number, options?: Via): HeartbeatLoop;
   /** One outcome for all. */
   report(
     tasks: Handed | readonly Handed[],
@@ -77,7 +83,7 @@ export interface ScriptedAgent {
     outcome: ReportedOutcome,
     options?: Via & { readonly next?: number },
   ): Promise<void>;
-  /** Does at the remote service what the task is for, whatever its lease says. */
+  /** Does at the remote service what the task is for, whatever the state of its lease. */
   act(task: Handed): void;
 }
 
@@ -94,7 +100,7 @@ export function createScriptedAgent(
   let calls = 0;
   let polls = 0;
 
-  /** Each call is a caller of its own to the network, so that its messages can be told apart. */
+  /** Each call is a caller of its own to the network, so that its messages can be distinguished. */
   function send<T>(via: Via, make: (caller: AgentCaller) => Promise<T>): Promise<T> {
     const caller = { ...process, name: `${name}#${++calls}` };
     return world.faults.along(caller.name, via, () => make({ ...common, process: caller }));
@@ -114,15 +120,17 @@ export function createScriptedAgent(
       pollTask(caller, { wish: wanted, waitMs, lostPolls: lost }, where(asked)),
     );
     const handed = reply.kind === "ok" ? reply.message.tasks.map(handedOf) : [];
-    return { poll: wanted.pollSeq, tasks: handed, said: saidOf(answer) };
+    return { poll: wanted.pollSeq, tasks: handed, code: codeOf(answer) };
   }
 
-  const beat: ScriptedAgent["beat"] = async (listed, asked = {}) => {
+  const heartbeat: ScriptedAgent["heartbeat"] = async (listed, asked = {}) => {
     const lostPolls = asked.lost ?? [];
     const answer = await send(asked, (caller) =>
-      heartbeat(caller, { listed, lostPolls, listsAllTo: asked.listsAllTo ?? 0 }, where(asked)),
+      sendHeartbeat(caller, { listed, lostPolls, listsAllTo: asked.listsAllTo ?? 0 }, where(asked)),
     );
-    return answer.kind === "beaten" ? answer.answers.map(({ kind }) => kind) : [saidOf(answer)];
+    return answer.kind === "heartbeat-answered"
+      ? answer.answers.map(({ kind }) => kind)
+      : [codeOf(answer)];
   };
 
   const report: ScriptedAgent["report"] = async (handed, outcome, asked = {}) => {
@@ -136,7 +144,7 @@ export function createScriptedAgent(
     return {
       poll: next?.pollSeq ?? 0,
       tasks: reply.kind === "ok" ? reply.message.tasks.map(handedOf) : [],
-      said: saidOf(answer),
+      code: codeOf(answer),
       answers: answersOf(answer),
     };
   };
@@ -146,33 +154,33 @@ export function createScriptedAgent(
     poll,
     async take(asked: PollOptions = {}) {
       for (;;) {
-        const { tasks: handed, said } = await poll(asked);
+        const { tasks: handed, code } = await poll(asked);
         const [task] = handed;
         if (task && handed.length === 1) return task;
-        if (said !== "ok") throw new Error(`the poll of ${name} was answered ${said}`);
+        if (code !== "ok") throw new Error(`the poll of ${name} was answered ${code}`);
       }
     },
-    beat,
-    keepBeating(listed: readonly Handed[], everyMs: number, asked: Via = {}): Beating {
-      const said: string[] = [];
+    heartbeat,
+    startHeartbeats(listed: readonly Handed[], everyMs: number, asked: Via = {}): HeartbeatLoop {
+      const received: string[] = [];
       let over = false;
       const again = (): void =>
         void process.post(everyMs, () => {
           if (over) return;
-          void beat(listed, asked).then((answers) => said.push(...answers));
+          void heartbeat(listed, asked).then((answers) => received.push(...answers));
           again();
         });
       again();
       return {
-        said,
+        answers: received,
         stop() {
           over = true;
         },
       };
     },
     report,
-    async end(...told: Parameters<typeof report>) {
-      const { answers } = await report(...told);
+    async end(...args: Parameters<typeof report>) {
+      const { answers } = await report(...args);
       if (answers.some((one) => one !== "accepted"))
         throw new Error(`the report of ${name} was answered ${answers.join(", ")}`);
     },
@@ -187,12 +195,12 @@ function handedOf(task: Task): Handed {
   return { task, token: tokenSeen(task.taskToken) };
 }
 
-function saidOf(answer: Answer): string {
+function codeOf(answer: Answer): string {
   return answer.kind === "unknown" || answer.kind === "refused" ? answer.code : "ok";
 }
 
 function answersOf(answer: Answer): readonly string[] {
-  if (answer.kind !== "completed") return [saidOf(answer)];
+  if (answer.kind !== "completed") return [codeOf(answer)];
   return answer.answers.map((one) => {
     if (one.kind === "refused") return one.reason;
     return one.repeated ? "repeated" : "accepted";

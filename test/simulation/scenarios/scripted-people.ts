@@ -1,5 +1,5 @@
-// What people and the outside world say to a run, by script. Each returns what its caller heard:
-// "done", "repeated", or the reason of the refusal.
+// What people and the outside world send to a run, by script. Each returns what its caller
+// received: "done", "repeated", or the reason of the refusal.
 import { create, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
 import {
   OperatorService,
@@ -54,7 +54,7 @@ const done = ({ run, repeated = false }: { run?: Run; repeated?: boolean }): Ans
   repeated,
 });
 
-function heard(answer: Answer): string {
+function textOf(answer: Answer): string {
   if (answer.kind === "done") return answer.repeated ? "repeated" : "done";
   if (answer.kind === "scheduled") return answer.runId;
   return answer.kind === "refused" ? answer.reason : answer.kind;
@@ -75,11 +75,13 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
   return Object.freeze({
     async pause(runId: string, via: Via = {}) {
       const request = create(PauseRunRequestSchema, { namespace, run: refOf(runId), reason: "" });
-      return heard(await send(via, { rpc: "PauseRun", namespace, runId }, pauseRun, request, done));
+      return textOf(
+        await send(via, { rpc: "PauseRun", namespace, runId }, pauseRun, request, done),
+      );
     },
     async resume(runId: string, via: Via = {}) {
       const request = create(ResumeRunRequestSchema, { namespace, run: refOf(runId), reason: "" });
-      return heard(
+      return textOf(
         await send(via, { rpc: "ResumeRun", namespace, runId }, resumeRun, request, done),
       );
     },
@@ -91,7 +93,7 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
         name,
         signalId,
       });
-      return heard(await send(via, asked, signal, request, done));
+      return textOf(await send(via, asked, signal, request, done));
     },
     async answer(runId: string, n: number, answer: AnswerKind, via: Via = {}) {
       const asked = { rpc: "ResolveEscalation", namespace, runId, n, answer, by: "ann" } as const;
@@ -104,15 +106,15 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
         why: "so",
       });
       const method = OperatorService.method.resolveEscalation;
-      return heard(await send(via, asked, method, request, done));
+      return textOf(await send(via, asked, method, request, done));
     },
     async callBack({ task, token }: Handed, outcome: Reported, via: Via = {}) {
       if (outcome.kind !== "success" && outcome.kind !== "failure")
-        throw new Error("a callback says that it succeeded or failed");
+        throw new Error("a callback reports that it succeeded or failed");
       const message = outcomeMessage(outcome);
       const { kind } = message;
       if (kind.case !== "success" && kind.case !== "failed") throw new Error("no such callback");
-      // A callback token does not tell the secret.
+      // A callback token does not contain the secret.
       const result = {
         token: { ...token, secret: "" },
         outcome: outcomeFact(outcome),
@@ -121,7 +123,7 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
       const { callbackToken } = task;
       const request = create(CompleteDeferredRequestSchema, { callbackToken, outcome: kind });
       const asked = { rpc: "CompleteDeferred", namespace, result } as const;
-      return heard(await send(via, asked, completeDeferred, request, done));
+      return textOf(await send(via, asked, completeDeferred, request, done));
     },
     async doAgain(runId: string, requestId: string, from: string | null = null, via: Via = {}) {
       const common = { namespace, runId, requestId, from, digest: String(from) };
@@ -129,11 +131,11 @@ export function createScriptedPeople(send: Send): ScriptedPeople {
       if (from === null) {
         const request = create(RetryRunRequestSchema, run);
         const asked = { rpc: "RetryRun", ...common } as const;
-        return heard(await send(via, asked, retryRun, request, scheduled));
+        return textOf(await send(via, asked, retryRun, request, scheduled));
       }
       const request = create(RerunFromRequestSchema, { ...run, stepId: from });
       const asked = { rpc: "RerunFrom", ...common } as const;
-      return heard(await send(via, asked, rerunFrom, request, scheduled));
+      return textOf(await send(via, asked, rerunFrom, request, scheduled));
     },
   } satisfies ScriptedPeople);
 }

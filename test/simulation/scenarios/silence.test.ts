@@ -6,49 +6,49 @@ import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 const ONE = flow({ a: {} });
 const undo = { compensate: { task: "undo" } };
 
-test("1: an agent that beats at another server than the one that watches is never lost", () =>
-  play(async ({ agent, other, schedule, look, pass }) => {
+test("1: an agent that sends heartbeats at another server than the one that watches is never lost", () =>
+  play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
-    const beating = one.keepBeating([task], 0.66 * HEARTBEAT_MS, { at: other() });
+    const heartbeats = one.startHeartbeats([task], 0.66 * HEARTBEAT_MS, { at: other() });
     await pass(4 * HEARTBEAT_MS);
-    beating.stop();
-    expect(new Set(beating.said)).toEqual(new Set(["carry-on"]));
+    heartbeats.stop();
+    expect(new Set(heartbeats.answers)).toEqual(new Set(["carry-on"]));
     await one.end(task, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       attempts: ["a perform 1/1 success"],
       interventions: [],
     });
   }));
 
-test("1: an answered beat outlives the server that answered it", () =>
-  play(async ({ agent, other, watching, crash, schedule, look, at }) => {
+test("1: an answered heartbeat outlives the server that answered it", () =>
+  play(async ({ agent, other, watching, crash, schedule, inspect, at }) => {
     const run = await schedule(ONE, { at: watching() });
     const one = agent("one");
     const task = await one.take({ at: watching() });
     await at(2_500);
-    expect(await one.beat([task], { at: other() })).toEqual(["carry-on"]);
+    expect(await one.heartbeat([task], { at: other() })).toEqual(["carry-on"]);
     crash(other());
     await at(2_500 + HEARTBEAT_MS - 100);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     await one.end(task, success(), { at: watching() });
-    expect((await look(run)).interventions).toEqual([]);
+    expect((await inspect(run)).interventions).toEqual([]);
   }));
 
-test("1: a cancel that one server accepted is heard at the next beat at another", () =>
-  play(async ({ agent, client, other, watching, schedule, look }) => {
+test("1: a cancel that one server accepted is received with the next heartbeat at another", () =>
+  play(async ({ agent, client, other, watching, schedule, inspect }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take({ at: other() });
     expect((await client.cancel(run, "leave", { at: watching() })).kind).toBe("cancelled");
-    expect(await one.beat([task], { at: other() })).toEqual(["cancel"]);
+    expect(await one.heartbeat([task], { at: other() })).toEqual(["cancel"]);
     await one.end(task, { kind: "cancelled", noEffect: true });
-    expect((await look(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
+    expect((await inspect(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
   }));
 
-test("5: a row that a server had locked when it died is found by the next look of another", () =>
-  play(async ({ agent, watching, other, faults, crash, schedule, look, at, now }) => {
+test("5: a row that a server had locked when it died is found by the next scan of another", () =>
+  play(async ({ agent, watching, other, faults, crash, schedule, inspect, at, now }) => {
     const here = other();
     const there = watching();
     faults.loseNotifications(true);
@@ -65,11 +65,11 @@ test("5: a row that a server had locked when it died is found by the next look o
     const task = await waiting;
     expect(now()).toBeLessThan(3_200);
     await two.end(task, success(), { at: there });
-    expect((await look(run)).attempts).toEqual(["a perform 1/1 success"]);
+    expect((await inspect(run)).attempts).toEqual(["a perform 1/1 success"]);
   }));
 
 test("6: nothing is undone before the lease of a lost attempt has ended and settled", () =>
-  play(async ({ agent, remote, schedule, look, at, now }) => {
+  play(async ({ agent, remote, schedule, inspect, at, now }) => {
     const run = await schedule(flow({ a: { ...undo }, b: {} }));
     const [one, two] = [agent("one", { tasks: ["a"] }), agent("two")];
     const lost = await one.take();
@@ -78,7 +78,7 @@ test("6: nothing is undone before the lease of a lost attempt has ended and sett
     await two.end(b, failure("no", { permanent: true }));
     // It paused just before its remote call, and makes it after the end of its lease.
     await at(HEARTBEAT_MS + 500);
-    expect((await look(run)).attempts).toContain("a perform 1/1 drover.lost");
+    expect((await inspect(run)).attempts).toContain("a perform 1/1 drover.lost");
     one.act(lost);
     expect((await two.poll({ waitMs: 300 })).tasks).toEqual([]);
     const task = await two.take({ waitMs: 2_000 });
@@ -86,56 +86,56 @@ test("6: nothing is undone before the lease of a lost attempt has ended and sett
     expect(now()).toBeGreaterThan(HEARTBEAT_MS + 1_000);
     two.act(task);
     await two.end(task, success());
-    expect((await look(run)).run).toBe("COMPENSATED STEP_FAILED");
-    expect(remote.stands(lost.task.idempotencyKey)).toBe(false);
+    expect((await inspect(run)).run).toBe("COMPENSATED STEP_FAILED");
+    expect(remote.hasEffect(lost.task.idempotencyKey)).toBe(false);
   }));
 
-test("7: a report after the end of its lease settles the step while nobody else was given it", () =>
-  play(async ({ agent, schedule, look, at }) => {
+test("7: a report after the end of its lease settles the step while no other agent was given it", () =>
+  play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
     await at(HEARTBEAT_MS + 1_000);
-    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await inspect(run)).steps).toEqual({ a: "READY" });
     expect((await one.report(task, success())).answers).toEqual(["accepted"]);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
     expect((await agent("two").poll({ waitMs: 3_000 })).tasks).toEqual([]);
   }));
 
-test("7: a report after the next hand-out changes nothing, and is kept as evidence", () =>
-  play(async ({ agent, schedule, look, at }) => {
+test("7: a report after the next hand-out changes nothing, and is stored as evidence", () =>
+  play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const [one, two] = [agent("one"), agent("two")];
     const task = await one.take();
     await at(HEARTBEAT_MS + 1_000);
     const again = await two.take();
     expect((await one.report(task, success())).answers).toEqual(["LEASE_LOST"]);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     await two.end(again, failure("broken", { permanent: true }));
-    expect(await look(run)).toMatchObject({ run: "FAILED STEP_FAILED", steps: { a: "FAILED" } });
-    expect((await look(run)).attempts).toContain("a late 1/1 success");
+    expect(await inspect(run)).toMatchObject({ run: "FAILED STEP_FAILED", steps: { a: "FAILED" } });
+    expect((await inspect(run)).attempts).toContain("a late 1/1 success");
   }));
 
 test("7: a late report of a poisoned task answers the question, and the run goes on", () =>
-  play(async ({ agent, schedule, look, pass, worker }) => {
+  play(async ({ agent, schedule, inspect, pass, worker }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }));
     const takers = ["one", "two", "three"].map((name) => agent(name, { tasks: ["a"] }));
-    for (const [place, taker] of takers.entries()) {
+    for (const [index, taker] of takers.entries()) {
       const task = await taker.take();
-      expect(task.token.fence).toBe(place + 1);
+      expect(task.token.fence).toBe(index + 1);
       await pass(HEARTBEAT_MS + 500);
-      if (place < 2) continue;
-      expect(await look(run)).toMatchObject({ run: "ESCALATED", questions: ["poison a"] });
+      if (index < 2) continue;
+      expect(await inspect(run)).toMatchObject({ run: "ESCALATED", questions: ["poison a"] });
       expect((await taker.report(task, success())).answers).toEqual(["accepted"]);
     }
-    expect(await look(run)).toMatchObject({ run: "RUNNING", questions: [] });
+    expect(await inspect(run)).toMatchObject({ run: "RUNNING", questions: [] });
     worker("worker");
     await pass(3_000);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("8: a step that failed for good is undone too, where an earlier try may have had an effect", () =>
-  play(async ({ agent, remote, schedule, look }) => {
+  play(async ({ agent, remote, schedule, inspect }) => {
     const run = await schedule(flow({ a: { ...undo } }));
     const one = agent("one");
     const first = await one.take();
@@ -148,15 +148,15 @@ test("8: a step that failed for good is undone too, where an earlier try may hav
     expect(back.task.effectKey).toBe(first.task.idempotencyKey);
     one.act(back);
     await one.end(back, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "COMPENSATED STEP_FAILED",
       steps: { a: "FAILED, undo DONE" },
     });
-    expect(remote.stands(first.task.idempotencyKey)).toBe(false);
+    expect(remote.hasEffect(first.task.idempotencyKey)).toBe(false);
   }));
 
-test("8: an agent's word that nothing came of a try stands beside its later word that it failed", () =>
-  play(async ({ agent, schedule, look, at }) => {
+test("8: an agent's report that a try had no effect is stored beside its later report of failure", () =>
+  play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(flow({ a: { ...undo, timeouts: { attemptMs: 1_000 } }, b: undo }));
     const [one, two] = [agent("one", { tasks: ["a"] }), agent("two", { tasks: ["b", "undo"] })];
     const first = await one.take();
@@ -165,7 +165,7 @@ test("8: an agent's word that nothing came of a try stands beside its later word
     await one.end(first, unknown(""));
     const a = await one.take({ waitMs: 2_000 });
     await at(2_000);
-    expect(await one.beat([a])).toEqual(["cancel"]);
+    expect(await one.heartbeat([a])).toEqual(["cancel"]);
     await one.end(a, cancelled({ noEffect: true }));
     await one.end(a, failure("busy"));
     const again = await one.take({ waitMs: 3_000 });
@@ -173,41 +173,44 @@ test("8: an agent's word that nothing came of a try stands beside its later word
     const back = await two.take();
     expect(back.token).toMatchObject({ step: 1, task: "compensate" });
     await two.end(back, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "COMPENSATED STEP_FAILED",
       steps: { a: "FAILED", b: "SUCCEEDED, undo DONE" },
     });
   }));
 
-test("13: a moment that passed while the store was away is met once it is back", () =>
-  play(async ({ agent, storeAway, schedule, look, at, worker }) => {
+test("13: a timer that passed while the store was away is handled once it is back", () =>
+  play(async ({ agent, storeAway, schedule, inspect, at, worker }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     await one.end(await one.take(), failure("busy"));
     await at(200);
     storeAway(true);
     await at(6_000);
-    expect((await look(run)).steps).toEqual({ a: "BACKOFF" });
+    expect((await inspect(run)).steps).toEqual({ a: "BACKOFF" });
     storeAway(false);
     worker("worker");
     await at(12_000);
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: ["backoff a"] });
+    expect(await inspect(run)).toMatchObject({
+      run: "COMPLETED DONE",
+      interventions: ["backoff a"],
+    });
   }));
 
-test("13: a moment that a report elsewhere has set is met by the look of every second", () =>
-  play(async ({ agent, other, schedule, look, at, pass }) => {
+test("13: a timer that a report elsewhere has set is found by the scan of every second", () =>
+  play(async ({ agent, other, schedule, inspect, at, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
     await at(3_000 - 1_950);
     await one.end(task, failure("busy"), { at: other() });
     await pass(500 + 1_050);
-    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await inspect(run)).steps).toEqual({ a: "READY" });
     await one.end(await one.take(), success());
   }));
 
 test("14: a backlog before agents that poll is no alarm, however long it waits", () =>
-  play(async ({ agent, schedule, look, at }) => {
+  play(async ({ agent, schedule, inspect, at }) => {
     const pickup = { timeouts: { pickupMs: 1_000 } };
     const run = await schedule(flow({ a: pickup, b: pickup, c: pickup }));
     const one = agent("one");
@@ -216,11 +219,11 @@ test("14: a backlog before agents that poll is no alarm, however long it waits",
       await at(2_500 * step);
       await one.end(task, success());
     }
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: [] });
+    expect(await inspect(run)).toMatchObject({ run: "COMPLETED DONE", interventions: [] });
   }));
 
 test("14: an outage that lasts longer than `pickup` is no alarm either", () =>
-  play(async ({ agent, storeAway, schedule, look, at }) => {
+  play(async ({ agent, storeAway, schedule, inspect, at }) => {
     const one = agent("one");
     expect((await one.poll({ waitMs: 1_500 })).tasks).toEqual([]);
     const run = await schedule(flow({ a: {}, b: { timeouts: { pickupMs: 1_000 } } }));
@@ -234,44 +237,46 @@ test("14: an outage that lasts longer than `pickup` is no alarm either", () =>
     const { tasks } = await parked;
     const rest = tasks.length > 0 ? tasks : [await one.take()];
     await one.end([first, ...rest], success());
-    expect((await look(run)).interventions.filter((one) => one.startsWith("pickup"))).toEqual([]);
+    expect((await inspect(run)).interventions.filter((one) => one.startsWith("pickup"))).toEqual(
+      [],
+    );
   }));
 
 test("14: a task that no agent polls for raises the alarm again and again, and waits", () =>
-  play(async ({ agent, schedule, look, at }) => {
+  play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(flow({ a: { timeouts: { pickupMs: 1_000 } } }));
     await at(3_500);
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "RUNNING",
       interventions: ["pickup a", "pickup a", "pickup a"],
     });
     const one = agent("one");
     await one.end(await one.take(), success());
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 test("15: an outage that lasts longer than a heartbeat costs no lease of an agent that lives", () =>
-  play(async ({ agent, storeAway, schedule, look, at }) => {
+  play(async ({ agent, storeAway, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
-    const beating = one.keepBeating([task], HEARTBEAT_MS / 3);
+    const heartbeats = one.startHeartbeats([task], HEARTBEAT_MS / 3);
     await at(1_500);
     storeAway(true);
     await at(1_500 + 3 * HEARTBEAT_MS);
     storeAway(false);
     await at(1_500 + 6 * HEARTBEAT_MS);
-    beating.stop();
-    expect(new Set(beating.said)).toEqual(new Set(["carry-on", "UNAVAILABLE"]));
+    heartbeats.stop();
+    expect(new Set(heartbeats.answers)).toEqual(new Set(["carry-on", "UNAVAILABLE"]));
     await one.end(task, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       attempts: ["a perform 1/1 success"],
       interventions: [],
     });
   }));
 
 test("15: an agent that stays silent after an outage is found a heartbeat after it", () =>
-  play(async ({ agent, storeAway, schedule, look, at, worker }) => {
+  play(async ({ agent, storeAway, schedule, inspect, at, worker }) => {
     const run = await schedule(ONE);
     await agent("one").take();
     await at(1_500);
@@ -279,28 +284,28 @@ test("15: an agent that stays silent after an outage is found a heartbeat after 
     await at(10_000);
     storeAway(false);
     await at(10_000 + HEARTBEAT_MS - 50);
-    expect((await look(run)).steps).toEqual({ a: "LEASED" });
+    expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     worker("worker");
     await at(10_000 + 3 * HEARTBEAT_MS);
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: ["lease a"] });
+    expect(await inspect(run)).toMatchObject({ run: "COMPLETED DONE", interventions: ["lease a"] });
   }));
 
 test.each([
   { way: "ahead", byMs: 30_000 },
   { way: "back", byMs: -30_000 },
 ])("15: a database clock that jumps $way costs no lease of an agent that lives", ({ byMs }) =>
-  play(async ({ agent, jumpClock, schedule, look, at }) => {
+  play(async ({ agent, jumpClock, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
-    const beating = one.keepBeating([task], HEARTBEAT_MS / 3);
+    const heartbeats = one.startHeartbeats([task], HEARTBEAT_MS / 3);
     await at(2_900);
     jumpClock(byMs);
     await at(2_900 + 3 * HEARTBEAT_MS);
-    beating.stop();
-    expect(new Set(beating.said)).toEqual(new Set(["carry-on"]));
+    heartbeats.stop();
+    expect(new Set(heartbeats.answers)).toEqual(new Set(["carry-on"]));
     await one.end(task, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       attempts: ["a perform 1/1 success"],
       interventions: [],
     });
@@ -308,18 +313,18 @@ test.each([
 );
 
 test("15: after a jump back a silent agent is found a heartbeat later, and not by the old time", () =>
-  play(async ({ agent, jumpClock, schedule, look, at, worker }) => {
+  play(async ({ agent, jumpClock, schedule, inspect, at, worker }) => {
     const run = await schedule(ONE);
     await agent("one").take();
     await at(1_000);
     jumpClock(-1_800);
     await at(1_000 + HEARTBEAT_MS + 2_500);
-    expect((await look(run)).interventions).toEqual(["lease a"]);
+    expect((await inspect(run)).interventions).toEqual(["lease a"]);
     worker("worker");
   }));
 
 test("15: servers that were all down count silence from their return", () =>
-  play(async ({ agent, servers, crash, start, schedule, look, at }) => {
+  play(async ({ agent, servers, crash, start, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
@@ -328,62 +333,62 @@ test("15: servers that were all down count silence from their return", () =>
     await at(1_000 + 3 * HEARTBEAT_MS);
     for (const server of servers) start(server);
     await at(1_000 + 4 * HEARTBEAT_MS - 200);
-    expect(await one.beat([task])).toEqual(["carry-on"]);
+    expect(await one.heartbeat([task])).toEqual(["carry-on"]);
     await one.end(task, success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       attempts: ["a perform 1/1 success"],
       interventions: [],
     });
   }));
 
-test("15: a partition that is taken again while a look is under way is watched from then on", () =>
+test("15: a partition that is taken again while a scan is under way is watched from then on", () =>
   play(
-    async ({ agent, faults, schedule, look, pass }) => {
+    async ({ agent, faults, schedule, inspect, pass }) => {
       const run = await schedule(ONE);
       const one = agent("one");
       const task = await one.take();
-      const looks = faults.sent("dueRows");
+      const observations = faults.sent("dueRows");
       faults.scriptStore({ name: "dueRows", backMs: 1_700 });
-      while (faults.sent("dueRows") === looks) await pass(5);
-      // Under this look the session breaks, and the partition is taken again within a second.
+      while (faults.sent("dueRows") === observations) await pass(5);
+      // During this scan the session breaks, and the partition is taken again within a second.
       faults.scriptStore({ name: "poll", fate: "before-commit" });
       await pass(HEARTBEAT_MS + 1_000);
-      expect(await one.beat([task])).toEqual(["carry-on"]);
+      expect(await one.heartbeat([task])).toEqual(["carry-on"]);
       await one.end(task, success());
-      expect((await look(run)).interventions).toEqual([]);
+      expect((await inspect(run)).interventions).toEqual([]);
     },
     { servers: 1 },
   ));
 
-test("16: an agent that beats and does not stop when told to holds up no run for ever", () =>
-  play(async ({ agent, client, schedule, look, pass }) => {
+test("16: an agent that sends heartbeats and does not stop when asked to holds up no run for ever", () =>
+  play(async ({ agent, client, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
     const task = await one.take();
-    const beating = one.keepBeating([task], 500);
+    const heartbeats = one.startHeartbeats([task], 500);
     await client.cancel(run, "undo");
     await pass(4_500);
-    beating.stop();
-    expect(new Set(beating.said)).toEqual(new Set(["cancel", "lease-lost"]));
-    expect(await look(run)).toMatchObject({
+    heartbeats.stop();
+    expect(new Set(heartbeats.answers)).toEqual(new Set(["cancel", "lease-lost"]));
+    expect(await inspect(run)).toMatchObject({
       run: "CANCELLED CANCELLED_BY_USER",
       attempts: ["a perform 1/1 drover.timeout"],
     });
   }));
 
-test("16: an agent that beats and no longer names its task holds up no run for ever either", () =>
-  play(async ({ agent, client, schedule, look, at }) => {
+test("16: an agent that sends heartbeats and no longer names its task holds up no run for ever either", () =>
+  play(async ({ agent, client, schedule, inspect, at }) => {
     const two = await schedule(flow({ b: {} }));
     const one = agent("one");
     const other = await one.take();
     const run = await schedule(ONE);
     await one.take();
-    const beating = one.keepBeating([other], 500);
+    const heartbeats = one.startHeartbeats([other], 500);
     await at(1_000);
     await client.cancel(run, "leave");
     await at(1_000 + HEARTBEAT_MS + 1_500);
-    expect((await look(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
-    beating.stop();
+    expect((await inspect(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
+    heartbeats.stop();
     expect((await one.report(other, success())).answers).toEqual(["accepted"]);
-    expect((await look(two)).interventions).toEqual([]);
+    expect((await inspect(two)).interventions).toEqual([]);
   }));

@@ -1,7 +1,7 @@
 // A world by script: real servers on the virtual clock, and one exact interleaving played on it.
 //
-//   play(script): servers start and share out what they watch; then the script acts, moment by
-//   moment; once it is over, every run must come to rest, and the checker judges the history
+//   play(script): servers start and share out what they watch; then the script acts, step by
+//   step; once it is over, every run must come to rest, and the checker evaluates the history
 //
 // There is one partition, so exactly one server watches all runs. Whatever a script does not break
 // works, and takes a millisecond.
@@ -25,7 +25,7 @@ import { createRemote } from "../remote.ts";
 import { createServerProcess, type ServerProcess } from "../server-process.ts";
 import { spread } from "../store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "../store-witness.ts";
-import { unheardRejections } from "../unheard-rejections.ts";
+import { unhandledRejections } from "../unhandled-rejections.ts";
 import type { World } from "../world.ts";
 import { type AgentOptions, createScriptedAgent, type ScriptedAgent } from "./scripted-agent.ts";
 import {
@@ -48,7 +48,7 @@ export interface Stage {
   /** Resolves so long after the begin of the script. */
   at(ms: number): Promise<void>;
   pass(ms: number): Promise<void>;
-  /** The moment in so many milliseconds, by the database's clock. */
+  /** The time in so many milliseconds, by the database's clock. */
   startsIn(ms: number): number;
   /** The server that watches all runs, and one that does not. */
   watching(): ServerProcess;
@@ -58,7 +58,7 @@ export interface Stage {
   worker(name: string, tasks?: readonly string[]): void;
   /** The id of a run that was acknowledged. */
   schedule(target: ScriptedTarget, options?: ScheduleOptions): Promise<string>;
-  look(runId: string): Promise<Look>;
+  inspect(runId: string): Promise<RunSummary>;
   crash(server: ServerProcess): void;
   start(server: ServerProcess): void;
   /** As at SIGTERM. */
@@ -69,8 +69,8 @@ export interface Stage {
   jumpClock(byMs: number): void;
 }
 
-/** What the rows say of a run, in short. */
-export interface Look {
+/** What the rows hold of a run, in short. */
+export interface RunSummary {
   /** "COMPLETED DONE" */
   readonly run: string;
   /** By the id of the step: "SUCCEEDED", with its undo where it has one: "SUCCEEDED, undo DONE". */
@@ -86,7 +86,7 @@ export interface Look {
 export interface PlayOptions {
   /** Default 2. */
   readonly servers?: number;
-  /** How long the receiver of a webhook takes to answer, in ms; left out: nobody hears of any. */
+  /** How long the receiver of a webhook takes to answer, in ms; left out: none are received. */
   readonly webhookMs?: number;
 }
 
@@ -114,8 +114,8 @@ export async function play(
   const defects: string[] = [];
   if (webhookMs !== undefined) await putHooks(store, NAMESPACES);
   let isStoreUp = true;
-  const servers = Array.from({ length: count }, (_, place) =>
-    createServerProcess(`server-${place + 1}`, {
+  const servers = Array.from({ length: count }, (_, index) =>
+    createServerProcess(`server-${index + 1}`, {
       time,
       store,
       faults,
@@ -154,7 +154,7 @@ export async function play(
   await time.run(START_MS + SETTLING_MS, () => false);
   await played(world, () => script(stage));
   const rest = await untilAtRest(world, store);
-  defects.push(...(await unheardRejections()));
+  defects.push(...(await unhandledRejections()));
   const ending = {
     namespaces: NAMESPACES,
     at: databaseClock.now(),
@@ -162,10 +162,10 @@ export async function play(
     deliveriesMade: new Set<string>(),
     triggers: [],
   };
-  const moments = new Map<string, number>();
-  // Makes deliveries of what nobody has looked at yet.
+  const dueTimes = new Map<string, number>();
+  // Makes deliveries of outbox rows that no server has read yet.
   await store.outbox.due(spread([0], 1), 0);
-  const { rows, broken } = await finalRows(store, witness, ending, moments);
+  const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const meta = { source: "simulation", seed: null, canaries } as const;
   const violations = checkHistory({ meta, records: recorder.records, final: rows });
   expect({ rest, defects, broken, strange: edges.strange, violations }).toEqual({
@@ -183,7 +183,7 @@ async function played({ time }: World, script: () => Promise<void>): Promise<voi
   const playing = script().finally(() => {
     over = true;
   });
-  // A script that fails is told below; it must not end the process meanwhile.
+  // A script that fails is reported below; it must not end the process meanwhile.
   playing.catch(() => undefined);
   await time.run(time.now() + SCRIPT_MS_MAX, () => over);
   if (!over) throw new Error(`the script still waits after ${SCRIPT_MS_MAX} ms`);
@@ -237,7 +237,7 @@ function stageOf(
   const server = (isWatching: boolean): ServerProcess => {
     const names = watchers();
     const found = servers.find(({ name }) => names.includes(name) === isWatching);
-    if (!found) throw new Error(isWatching ? "nobody watches" : "there is no other server");
+    if (!found) throw new Error(isWatching ? "no server watches" : "there is no other server");
     return found;
   };
 
@@ -268,7 +268,7 @@ function stageOf(
       if (answer.kind === "scheduled") return answer.runId;
       throw new Error(`the run was not scheduled: ${JSON.stringify(answer)}`);
     },
-    look: (runId: string) => lookAt(store, witness, runId),
+    inspect: (runId: string) => summaryOf(store, witness, runId),
     crash(which: ServerProcess) {
       record("crash", which.name);
       which.crash();
@@ -302,13 +302,17 @@ function processOf(which: VirtualProcess | ServerProcess): VirtualProcess | null
   return "process" in which ? which.process() : which;
 }
 
-async function lookAt(store: MemoryStore, witness: StoreWitness, runId: string): Promise<Look> {
+async function summaryOf(
+  store: MemoryStore,
+  witness: StoreWitness,
+  runId: string,
+): Promise<RunSummary> {
   const all = { attempts: true, interventions: true, escalations: true };
   const detail = await store.reads.runDetail(runId, all);
   if (!detail) throw new Error(`there is no run ${runId}`);
   const { run, attempts, interventions, escalations } = detail;
   const definition = witness.definitions.get(run.definitionId);
-  if (!definition) throw new Error(`nobody saw definition ${run.definitionId}`);
+  if (!definition) throw new Error(`definition ${run.definitionId} was never seen`);
   const idOf = (no: number): string => definition.steps[no]?.id ?? String(no);
   return {
     run: run.reason === null ? run.state : `${run.state} ${run.reason}`,
@@ -327,12 +331,12 @@ async function lookAt(store: MemoryStore, witness: StoreWitness, runId: string):
   };
 }
 
-function stepsOf(definition: Definition, steps: ReadonlyMap<number, Step>): Look["steps"] {
-  const shown = definition.steps.map(({ id }, no) => {
+function stepsOf(definition: Definition, steps: ReadonlyMap<number, Step>): RunSummary["steps"] {
+  const states = definition.steps.map(({ id }, no) => {
     const step = steps.get(no);
     const forward = step?.forward.kind ?? "BLOCKED";
     const undo = step?.undo.kind ?? "NONE";
     return [id, undo === "NONE" ? forward : `${forward}, undo ${undo}`] as const;
   });
-  return Object.fromEntries(shown);
+  return Object.fromEntries(states);
 }

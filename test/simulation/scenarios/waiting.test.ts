@@ -15,80 +15,80 @@ async function perform(agent: ScriptedAgent): Promise<void> {
 }
 
 test("11: a freed slot reaches the run that waits for it though the server dies in between", () =>
-  play(async ({ agent, schedule, watching, other, faults, crash, look, pass }) => {
+  play(async ({ agent, schedule, watching, other, faults, crash, inspect, pass }) => {
     const here = watching();
     const there = other();
     const first = await schedule(ONE, { ...one("queue"), at: there });
     const second = await schedule(ONE, { ...one("queue"), at: there });
     const worker = agent("worker");
     const task = await worker.take({ at: there });
-    expect((await look(second)).run).toBe("PENDING");
-    // It is written with the end of the first, and its server never comes to tell.
+    expect((await inspect(second)).run).toBe("PENDING");
+    // It is written with the end of the first, and its server crashes before it publishes.
     faults.scriptStore({ name: "advance", at: there, backMs: 100 });
     const report = worker.report(task, success(), { at: there, deadlineMs: 400 });
     await pass(20);
     crash(there);
-    expect((await look(first)).run).toBe("COMPLETED DONE");
+    expect((await inspect(first)).run).toBe("COMPLETED DONE");
     expect((await report).answers).toEqual([expect.stringMatching(/UNAVAILABLE|DEADLINE/)]);
     await pass(2_000);
-    expect((await look(second)).run).toBe("RUNNING");
+    expect((await inspect(second)).run).toBe("RUNNING");
     const next = await worker.take({ at: here });
     await worker.end(next, success(), { at: here });
-    expect((await look(second)).run).toBe("COMPLETED DONE");
+    expect((await inspect(second)).run).toBe("COMPLETED DONE");
   }));
 
-test("11: a run that a newer one of its key takes the place of is undone before that begins", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+test("11: a run that a newer one of its key replaces is undone before that begins", () =>
+  play(async ({ agent, schedule, inspect, pass }) => {
     const steps = { a: { compensate: { task: "undo" } }, b: { needs: ["a"] } };
     const old = await schedule(flow(steps), one("queue"));
     const worker = agent("worker");
     await perform(worker);
     const newer = await schedule(ONE, one("cancel-oldest"));
     await pass(500);
-    expect((await look(old)).run).toBe("COMPENSATING CANCELLED_BY_NEWER");
-    expect((await look(newer)).run).toBe("PENDING");
+    expect((await inspect(old)).run).toBe("COMPENSATING CANCELLED_BY_NEWER");
+    expect((await inspect(newer)).run).toBe("PENDING");
     const undo = await worker.take();
     expect(undo.token).toMatchObject({ runId: old, task: "compensate" });
     await worker.end(undo, success());
     await perform(worker);
-    expect((await look(old)).run).toBe("COMPENSATED CANCELLED_BY_NEWER");
-    expect((await look(newer)).run).toBe("COMPLETED DONE");
+    expect((await inspect(old)).run).toBe("COMPENSATED CANCELLED_BY_NEWER");
+    expect((await inspect(newer)).run).toBe("COMPLETED DONE");
   }));
 
 test("16: a run that is to start later is PENDING, begins in time, and not before", () =>
-  play(async ({ agent, client, schedule, look, startsIn, pass }) => {
+  play(async ({ agent, client, schedule, inspect, startsIn, pass }) => {
     const run = await schedule(ONE, { startAt: startsIn(3_000) });
     const other = await schedule(ONE, { startAt: startsIn(3_000) });
-    expect((await look(run)).run).toBe("PENDING");
+    expect((await inspect(run)).run).toBe("PENDING");
     const worker = agent("worker");
     expect((await worker.poll({ waitMs: 2_000 })).tasks).toEqual([]);
     expect((await client.cancel(other, "undo")).kind).toBe("cancelled");
     await pass(1_500);
     await perform(worker);
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: ["start"] });
-    expect((await look(other)).run).toBe("CANCELLED NEVER_STARTED");
+    expect(await inspect(run)).toMatchObject({ run: "COMPLETED DONE", interventions: ["start"] });
+    expect((await inspect(other)).run).toBe("CANCELLED NEVER_STARTED");
   }));
 
-test("17: what a moment makes ready in a pause is held, and handed out on resume", () =>
-  play(async ({ agent, people, schedule, look, pass }) => {
+test("17: what a timer makes ready in a pause is held, and handed out on resume", () =>
+  play(async ({ agent, people, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: {}, b: {} }));
     const [worker, busy] = [agent("worker", { tasks: ["a"] }), agent("busy", { tasks: ["b"] })];
     await worker.end(await worker.take(), failure("busy"));
     const b = await busy.take();
     expect(await people.pause(run)).toBe("done");
     await pass(2_000);
-    expect(await look(run)).toMatchObject({ run: "PAUSED", steps: { a: "HELD" } });
+    expect(await inspect(run)).toMatchObject({ run: "PAUSED", steps: { a: "HELD" } });
     expect((await worker.poll()).tasks).toEqual([]);
     // The outside world does not pause.
     await busy.end(b, success());
-    expect((await look(run)).steps).toMatchObject({ b: "SUCCEEDED" });
+    expect((await inspect(run)).steps).toMatchObject({ b: "SUCCEEDED" });
     expect(await people.resume(run)).toBe("done");
     await perform(worker);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("17: the deadline of a run stands still while it is paused", () =>
-  play(async ({ agent, people, schedule, look, pass }) => {
+test("17: the deadline of a run is suspended while it is paused", () =>
+  play(async ({ agent, people, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: {} }, { timeoutMs: 5_000 }));
     await pass(2_000);
     await people.pause(run);
@@ -96,16 +96,16 @@ test("17: the deadline of a run stands still while it is paused", () =>
     await people.resume(run);
     await pass(2_000);
     await perform(agent("worker"));
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", interventions: [] });
+    expect(await inspect(run)).toMatchObject({ run: "COMPLETED DONE", interventions: [] });
   }));
 
 test("25: no more runs of a key begin than its limit, whichever servers take them", () =>
-  play(async ({ agent, schedule, watching, other, look, pass }) => {
+  play(async ({ agent, schedule, watching, other, inspect, pass }) => {
     const begun = [watching(), other(), watching(), other()].map((at) =>
       schedule(ONE, { concurrency: { key: "k", limit: 2, policy: "queue" }, at }),
     );
     const runs = await Promise.all(begun);
-    const states = async () => (await Promise.all(runs.map(look))).map(({ run }) => run).sort();
+    const states = async () => (await Promise.all(runs.map(inspect))).map(({ run }) => run).sort();
     expect(await states()).toEqual(["PENDING", "PENDING", "RUNNING", "RUNNING"]);
     const worker = agent("worker");
     await perform(worker);
@@ -116,35 +116,35 @@ test("25: no more runs of a key begin than its limit, whichever servers take the
   }));
 
 test("25: a run that does not wait is refused, stores nothing, and may be asked for again", () =>
-  play(async ({ agent, client, schedule, look }) => {
+  play(async ({ agent, client, schedule, inspect }) => {
     const first = await schedule(ONE, one("queue"));
     const order = { ...one("refuse"), key: "k", mark: "again" };
     expect(await client.schedule(ONE, order)).toMatchObject({ reason: "CONCURRENCY_LIMIT" });
     const worker = agent("worker");
     await perform(worker);
-    expect((await look(first)).run).toBe("COMPLETED DONE");
+    expect((await inspect(first)).run).toBe("COMPLETED DONE");
     expect(await client.schedule(ONE, order)).toMatchObject({ kind: "scheduled", created: true });
     await perform(worker);
   }));
 
-test("27: a retry is a new run that keeps what had ended well, and the old one stays as it ended", () =>
-  play(async ({ agent, people, schedule, look }) => {
+test("27: a retry is a new run that reuses what had ended well, and the old one stays as it ended", () =>
+  play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"], onFailure: "fail" } }));
     const worker = agent("worker");
     await perform(worker);
     await worker.end(await worker.take(), failure("no", { permanent: true }));
-    expect((await look(run)).run).toBe("FAILED STEP_FAILED");
+    expect((await inspect(run)).run).toBe("FAILED STEP_FAILED");
     const again = await people.doAgain(run, "once-more");
     expect(await people.doAgain(run, "once-more")).toBe(again);
     const task = await worker.take();
     expect(task.token).toMatchObject({ runId: again, step: 1 });
     await worker.end(task, success());
-    expect((await look(again)).run).toBe("COMPLETED DONE");
-    expect((await look(run)).run).toBe("FAILED STEP_FAILED");
+    expect((await inspect(again)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("FAILED STEP_FAILED");
   }));
 
 test("27: a run that has not ended is not done again, and one that was undone only from its start", () =>
-  play(async ({ agent, people, client, schedule, look }) => {
+  play(async ({ agent, people, client, schedule, inspect }) => {
     const steps = { a: { compensate: { task: "undo" } }, b: { needs: ["a"] } };
     const run = await schedule(flow(steps));
     expect(await people.doAgain(run, "early")).toBe("RUN_STATE");
@@ -152,14 +152,14 @@ test("27: a run that has not ended is not done again, and one that was undone on
     await perform(worker);
     await client.cancel(run, "undo");
     await perform(worker);
-    expect((await look(run)).run).toBe("COMPENSATED CANCELLED_BY_USER");
+    expect((await inspect(run)).run).toBe("COMPENSATED CANCELLED_BY_USER");
     const again = await people.doAgain(run, "anew", "");
     for (const _ of [1, 2]) await perform(worker);
-    expect((await look(again)).run).toBe("COMPLETED DONE");
+    expect((await inspect(again)).run).toBe("COMPLETED DONE");
   }));
 
-test("28: a signal that comes early is kept, and its repeat after a lost answer is one signal", () =>
-  play(async ({ agent, people, schedule, look, watching, other }) => {
+test("28: a signal that comes early is stored, and its repeat after a lost answer is one signal", () =>
+  play(async ({ agent, people, schedule, inspect, watching, other }) => {
     const run = await schedule(
       flow({
         a: {},
@@ -171,20 +171,20 @@ test("28: a signal that comes early is kept, and its repeat after a lost answer 
     expect(await people.signal(run, "go", "first", lost)).toBe("unknown");
     expect(await people.signal(run, "go", "first", { at: watching() })).toBe("repeated");
     await perform(agent("worker"));
-    expect((await look(run)).steps).toMatchObject({ go: "SUCCEEDED", more: "WAITING" });
+    expect((await inspect(run)).steps).toMatchObject({ go: "SUCCEEDED", more: "WAITING" });
     expect(await people.signal(run, "go", "second")).toBe("done");
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
     expect(await people.signal(run, "go", "third")).toBe("RUN_STATE");
   }));
 
-test("31: a step that fails for good in a pause gives its run the verdict when that is resumed", () =>
-  play(async ({ agent, people, schedule, look }) => {
+test("31: a step that fails for good in a pause gives its run its stop reason when that is resumed", () =>
+  play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(FLOW_OF_TWO);
     const worker = agent("worker");
     const task = await worker.take();
     await people.pause(run);
     await worker.end(task, failure("no", { permanent: true }));
-    expect((await look(run)).run).toBe("PAUSED STEP_FAILED");
+    expect((await inspect(run)).run).toBe("PAUSED STEP_FAILED");
     await people.resume(run);
-    expect((await look(run)).run).toBe("FAILED STEP_FAILED");
+    expect((await inspect(run)).run).toBe("FAILED STEP_FAILED");
   }));

@@ -1,4 +1,4 @@
-// What people and the outside world said to a run is kept, and nothing is kept that nobody said: a
+// What people and the outside world sent to a run is stored, and only that: a
 // part of G1.
 import { planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalRun } from "../history-rows.ts";
@@ -6,12 +6,12 @@ import { callsTo, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts
 import type { Finding } from "./violation.ts";
 
 /** Every acknowledged signal, decision and answer to an escalation has its row. */
-export function* lostWords(facts: Facts): Iterable<Finding> {
+export function* lostSignalsAndDecisions(facts: Facts): Iterable<Finding> {
   for (const call of callsTo(facts, "Signal")) {
     const { runId, signalId, name } = call.request;
     if (fateOf(call).kind !== "accepted") continue;
-    const kept = facts.runs.get(runId)?.run.signals.some(({ id }) => id === signalId);
-    if (!kept)
+    const isStored = facts.runs.get(runId)?.run.signals.some(({ id }) => id === signalId);
+    if (!isStored)
       yield {
         runId,
         text: `signal "${signalId}" (${name}) to run ${runId} was acknowledged and is lost`,
@@ -21,11 +21,11 @@ export function* lostWords(facts: Facts): Iterable<Finding> {
     const { runId, stepId, approver, approved } = call.request;
     const run = facts.runs.get(runId);
     if (fateOf(call).kind !== "accepted") continue;
-    const kept = run?.run.decisions.some(
+    const isStored = run?.run.decisions.some(
       (row) =>
         idOf(run, row.step) === stepId && row.approver === approver && row.approved === approved,
     );
-    if (!kept)
+    if (!isStored)
       yield {
         runId,
         text: `the decision of ${approver} on "${stepId}" of run ${runId} was acknowledged and is lost`,
@@ -43,7 +43,7 @@ export function* lostWords(facts: Facts): Iterable<Finding> {
 }
 
 /** Each signal, decision and answer that is stored was sent by a call, or came by a deadline. */
-export function* unaskedWords(facts: Facts): Iterable<Finding> {
+export function* unsentSignalsAndDecisions(facts: Facts): Iterable<Finding> {
   const sent = new Set([
     ...callsTo(facts, "Signal").map(
       ({ request: { runId, signalId } }) => `signal ${runId} ${signalId}`,
@@ -60,12 +60,12 @@ export function* unaskedWords(facts: Facts): Iterable<Finding> {
     const { runId, signals, decisions, escalations } = run.run;
     for (const { id } of signals)
       if (!sent.has(`signal ${runId} ${id}`))
-        yield { runId, text: `signal "${id}" is stored for run ${runId}; nobody sent it` };
+        yield { runId, text: `signal "${id}" is stored for run ${runId}; no call sent it` };
     for (const { step, approver, approved } of decisions)
       if (!sent.has(`decision ${runId} ${idOf(run, step)} ${approver} ${approved}`))
         yield {
           runId,
-          text: `a decision of ${approver} is stored for ${stepName(run, step)}; nobody sent it`,
+          text: `a decision of ${approver} is stored for ${stepName(run, step)}; no call sent it`,
         };
     for (const escalation of escalations) {
       const { n, answer } = escalation;
@@ -73,7 +73,7 @@ export function* unaskedWords(facts: Facts): Iterable<Finding> {
       if (answer.by === "deadline" && deadlineAnswers(run, escalation)) continue;
       yield {
         runId,
-        text: `escalation ${n} of run ${runId} is stored as answered "${answer.answer}" by ${answer.by}; nobody did`,
+        text: `escalation ${n} of run ${runId} is stored as answered "${answer.answer}" by ${answer.by}; no person did`,
       };
     }
   }
@@ -82,9 +82,9 @@ export function* unaskedWords(facts: Facts): Iterable<Finding> {
 /** Its deadline had passed, and the answer is the one of the definition. */
 function deadlineAnswers({ plan }: RunFacts, escalation: FinalRun["escalations"][number]): boolean {
   const { step, answer, deadlineAt, closedAt } = escalation;
-  const said = planStepAt(plan, step)?.escalation.deadline?.answer;
+  const configured = planStepAt(plan, step)?.escalation.deadline?.answer;
   const hasPassed = deadlineAt !== null && closedAt !== null && closedAt >= deadlineAt;
-  return hasPassed && said === answer?.answer;
+  return hasPassed && configured === answer?.answer;
 }
 
 function idOf({ plan }: RunFacts, step: number): string {

@@ -1,4 +1,4 @@
-/** Numbers, verdicts and what still counts after them: races 21, 27 and 31 to 33. */
+/** Numbers, stop reasons and what still counts after them: races 21, 27 and 31 to 33. */
 import { expect, test } from "vitest";
 import { cancelled, failure, released, success, unknown } from "../../support/core-outcomes.ts";
 import type { ServerProcess } from "../server-process.ts";
@@ -8,7 +8,7 @@ const ONE = flow({ a: {} });
 const undo = { compensate: { task: "undo" } };
 
 test("21: fences count hand-outs and attempts count tries, whatever became of each", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { ...undo }, b: { needs: ["a"] } }));
     const [one, two] = [agent("one"), agent("two")];
     const gone = await one.poll({ answer: "lost", deadlineMs: 1_200 });
@@ -22,7 +22,7 @@ test("21: fences count hand-outs and attempts count tries, whatever became of ea
     await one.end(await one.take(), released);
     await two.end(await two.take(), failure("busy"));
     await one.end(await one.take({ waitMs: 3_000 }), success());
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "COMPENSATED STEP_FAILED",
       attempts: [
         "a perform 1/1 undelivered",
@@ -40,7 +40,7 @@ test("21: fences count hand-outs and attempts count tries, whatever became of ea
   }));
 
 test("21: three agents in a row that are lost with a task are poison, and one that reports is not", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: {} }));
     for (const name of ["one", "two"]) {
       await agent(name).take();
@@ -52,20 +52,20 @@ test("21: three agents in a row that are lost with a task are poison, and one th
       await agent(name).take({ waitMs: 3_000 });
       await pass(HEARTBEAT_MS + 100);
     }
-    expect((await look(run)).steps).toEqual({ a: "READY" });
+    expect((await inspect(run)).steps).toEqual({ a: "READY" });
     await agent("six").take();
     await pass(HEARTBEAT_MS + 100);
-    expect(await look(run)).toMatchObject({ run: "ESCALATED", questions: ["poison a"] });
+    expect(await inspect(run)).toMatchObject({ run: "ESCALATED", questions: ["poison a"] });
   }));
 
 test("27: final is final: a cancel of a run that has ended is refused and changes nothing", () =>
-  play(async ({ agent, client, schedule, look }) => {
+  play(async ({ agent, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: { ...undo } }));
     const one = agent("one");
     await one.end(await one.take(), success());
     expect(await client.cancel(run, "undo")).toMatchObject({ kind: "refused" });
     expect((await one.poll()).tasks).toEqual([]);
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
 /**
@@ -85,7 +85,7 @@ async function fillBatches(stage: Stage, at: ServerProcess): Promise<void> {
 
 test("31: of a cancel and a report in one batch the report counts first, whichever came first", () =>
   play(async (stage) => {
-    const { agent, client, watching, schedule, look, pass } = stage;
+    const { agent, client, watching, schedule, inspect, pass } = stage;
     const at = watching();
     const run = await schedule(ONE, { at });
     const one = agent("one");
@@ -96,42 +96,42 @@ test("31: of a cancel and a report in one batch the report counts first, whichev
     const report = one.report(task, success(), { at });
     expect((await report).answers).toEqual(["accepted"]);
     expect(await answer).toMatchObject({ kind: "refused" });
-    expect((await look(run)).run).toBe("COMPLETED DONE");
+    expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("31: after an acknowledged cancel nothing is granted; what was granted hears of it by a beat", () =>
-  play(async ({ agent, client, schedule, look }) => {
+test("31: after an acknowledged cancel nothing is granted; a granted task learns of it by a heartbeat", () =>
+  play(async ({ agent, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: {}, c: { needs: ["a"] } }));
     const one = agent("one");
     const task = await one.take();
     expect((await client.cancel(run, "undo")).kind).toBe("cancelled");
     expect((await one.poll()).tasks).toEqual([]);
-    expect(await one.beat([task])).toEqual(["cancel"]);
+    expect(await one.heartbeat([task])).toEqual(["cancel"]);
     // A success that still comes counts, and makes nothing ready.
     await one.end(task, success());
     expect((await one.poll()).tasks).toEqual([]);
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "CANCELLED CANCELLED_BY_USER",
       steps: { a: "SUCCEEDED", b: "CANCELLED", c: "BLOCKED" },
     });
   }));
 
 test("31: a cancel while a run is undone changes nothing, not even one that would leave things", () =>
-  play(async ({ agent, client, schedule, look }) => {
+  play(async ({ agent, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: { ...undo }, b: { needs: ["a"] } }));
     const one = agent("one");
     await one.end(await one.take(), success());
     await one.end(await one.take(), failure("no", { permanent: true }));
     const back = await one.take();
-    expect((await look(run)).run).toBe("COMPENSATING STEP_FAILED");
+    expect((await inspect(run)).run).toBe("COMPENSATING STEP_FAILED");
     expect((await client.cancel(run, "leave")).kind).toBe("cancelled");
-    expect(await one.beat([back])).toEqual(["carry-on"]);
+    expect(await one.heartbeat([back])).toEqual(["carry-on"]);
     await one.end(back, success());
-    expect((await look(run)).run).toBe("COMPENSATED STEP_FAILED");
+    expect((await inspect(run)).run).toBe("COMPENSATED STEP_FAILED");
   }));
 
 test("31: a deadline that comes while a run stops gives it no other reason", () =>
-  play(async ({ agent, client, schedule, look, at }) => {
+  play(async ({ agent, client, schedule, inspect, at }) => {
     const run = await schedule(
       flow({ a: { timeouts: { cancelMs: 5_000 } } }, { timeoutMs: 3_000 }),
     );
@@ -139,19 +139,19 @@ test("31: a deadline that comes while a run stops gives it no other reason", () 
     const task = await one.take();
     await at(2_000);
     await client.cancel(run, "leave");
-    expect(await one.beat([task])).toEqual(["cancel"]);
+    expect(await one.heartbeat([task])).toEqual(["cancel"]);
     await at(4_500);
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "STOPPING CANCELLED_BY_USER",
       interventions: [],
     });
     await one.end(task, cancelled({ noEffect: true }));
-    expect((await look(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
+    expect((await inspect(run)).run).toBe("CANCELLED CANCELLED_BY_USER");
   }));
 
 test("31: a deadline and a report in one batch: the report counts, and its success is undone", () =>
   play(async (stage) => {
-    const { agent, watching, schedule, look, at } = stage;
+    const { agent, watching, schedule, inspect, at } = stage;
     const here = watching();
     const steps = { a: { ...undo }, b: { needs: ["a"] } };
     const run = await schedule(flow(steps, { timeoutMs: 3_000 }), { at: here });
@@ -161,46 +161,46 @@ test("31: a deadline and a report in one batch: the report counts, and its succe
     await fillBatches(stage, here);
     await at(3_100);
     await one.end(task, success(), { at: here });
-    expect(await look(run)).toMatchObject({
+    expect(await inspect(run)).toMatchObject({
       run: "COMPENSATING TIMED_OUT",
       steps: { a: "SUCCEEDED, undo READY", b: "CANCELLED" },
       interventions: ["deadline"],
     });
     await one.end(await one.take({ at: here }), success());
-    expect((await look(run)).run).toBe("COMPENSATED TIMED_OUT");
+    expect((await inspect(run)).run).toBe("COMPENSATED TIMED_OUT");
   }));
 
 test("32: a run in which one branch waits for a person runs on while another can move", () =>
-  play(async ({ agent, schedule, look, pass }) => {
+  play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: {}, b: {}, c: { needs: ["a", "b"] } }));
     const busy = agent("busy", { tasks: ["b"] });
     const b = await busy.take();
-    const beating = busy.keepBeating([b], 1_000);
+    const heartbeats = busy.startHeartbeats([b], 1_000);
     const takers = ["one", "two", "three"].map((name) => agent(name, { tasks: ["a"] }));
     const tasks = [];
     for (const taker of takers) {
       tasks.push(await taker.take());
       await pass(HEARTBEAT_MS + 100);
     }
-    expect(await look(run)).toMatchObject({ run: "RUNNING", questions: ["poison a"] });
-    beating.stop();
+    expect(await inspect(run)).toMatchObject({ run: "RUNNING", questions: ["poison a"] });
+    heartbeats.stop();
     await busy.end(b, success());
-    expect((await look(run)).run).toBe("ESCALATED");
+    expect((await inspect(run)).run).toBe("ESCALATED");
     // The answer to the question may still come from the agent itself.
     const last = tasks.at(-1);
     const taker = takers.at(-1);
-    if (!last || !taker) throw new Error("nobody took the task");
+    if (!last || !taker) throw new Error("no agent took the task");
     expect((await taker.report(last, success())).answers).toEqual(["accepted"]);
     const one = agent("last");
     await one.end(await one.take(), success());
-    expect(await look(run)).toMatchObject({ run: "COMPLETED DONE", questions: [] });
+    expect(await inspect(run)).toMatchObject({ run: "COMPLETED DONE", questions: [] });
   }));
 
 test.each([
-  { said: "nothing of effects", noEffect: false, ends: "COMPENSATED CANCELLED_BY_USER" },
-  { said: "that it had no effect", noEffect: true, ends: "CANCELLED CANCELLED_BY_USER" },
-])("33: a step whose agent stopped when told to, and said $said", ({ noEffect, ends }) =>
-  play(async ({ agent, client, schedule, look, worker, pass }) => {
+  { reported: "nothing of effects", noEffect: false, ends: "COMPENSATED CANCELLED_BY_USER" },
+  { reported: "that it had no effect", noEffect: true, ends: "CANCELLED CANCELLED_BY_USER" },
+])("33: a step whose agent stopped when asked to, and reported $reported", ({ noEffect, ends }) =>
+  play(async ({ agent, client, schedule, inspect, worker, pass }) => {
     const run = await schedule(flow({ a: { ...undo } }));
     const one = agent("one");
     const task = await one.take();
@@ -208,6 +208,6 @@ test.each([
     await one.end(task, cancelled({ noEffect }));
     worker("worker");
     await pass(2_000);
-    expect((await look(run)).run).toBe(ends);
+    expect((await inspect(run)).run).toBe(ends);
   }),
 );

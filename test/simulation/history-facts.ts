@@ -1,8 +1,8 @@
-// What people say about more than one run, in the words of the history.
+// Parts of the records of a history: schedules, holds, faults of the store, circuits.
 import type { EpochMs } from "../../server/core/model/attempt.ts";
 
-/** What a person says about a schedule. */
-export type ScheduleWord = { readonly schedule: string } & (
+/** What a person does with a schedule. */
+export type ScheduleCommand = { readonly schedule: string } & (
   | { readonly did: "create" | "pause" | "resume" | "delete" }
   | { readonly did: "run"; readonly requestId: string }
   | { readonly did: "backfill"; readonly from: EpochMs; readonly until: EpochMs }
@@ -33,11 +33,11 @@ export type StoreFault =
 export interface LostTail {
   /** Tables of which it lost rows, or changes of rows. */
   readonly tables: readonly string[];
-  /** Runs about which it lost more than what the outside was told of them. */
+  /** Runs about which it lost more than what was sent to the outside about them. */
   readonly runs: readonly string[];
   /** Runs about which it lost anything. */
-  readonly told: readonly string[];
-  /** Sessions of agents whose beats it lost. */
+  readonly allRuns: readonly string[];
+  /** Sessions of agents whose heartbeats it lost. */
   readonly sessions: readonly string[];
   /** Partitions of which it lost a take-over. */
   readonly partitions: readonly number[];
