@@ -57,8 +57,8 @@ export const checks: readonly Check[] = Object.freeze([
   twin("partition", "a hand-back does not wait for what was sent", ["NOT_QUIET"]),
   twin("partition", "a fenced process goes on under its id", ["KEEP_ID"], "watched"),
 
-  model("session", "who trusts its lock has it", []),
-  model("session", "the lock of who is gone becomes free", [], "freed"),
+  model("session", "a process that trusts its lock has it", []),
+  model("session", "the lock of a lost process becomes free", [], "freed"),
   twin("session", "trust counts from when the answer came", ["TRUST_FROM_ANSWER"]),
   twin("session", "the server ends no idle session", ["NO_IDLE_TIMEOUT"], "freed"),
 

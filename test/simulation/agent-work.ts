@@ -1,5 +1,5 @@
 // How an agent performs a task, well or badly. It acts on the remote service only while its lease
-// stands by its own clock; what it reports later is true all the same.
+// is valid by its own clock; what it reports later is true all the same.
 import type { Reported } from "../../server/core/model/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
@@ -238,7 +238,7 @@ async function fallSilent(session: Session, held: Held): Promise<void> {
   world.faults.count("agent stopped heartbeats");
   world.silentRuns.push(held.token.runId);
   if (held.task.task === LOST_UNDO_TASK) world.silentUndos.push(held.token.runId);
-  session.muteUntilMs = clock.monotonicMs() + 2_600;
+  session.silentUntilMs = clock.monotonicMs() + 2_600;
   await clock.sleep(chance.between(2_050, chance.happens(0.45) ? 8_000 : 3_300));
   held.over = true;
   session.held.delete(held);
@@ -260,7 +260,7 @@ async function poisoned(session: Session, held: Held): Promise<boolean> {
   }
   world.faults.count("agent stopped heartbeats");
   if (chance.happens(0.2)) act(session, held);
-  session.muteUntilMs = clock.monotonicMs() + 3_500;
+  session.silentUntilMs = clock.monotonicMs() + 3_500;
   await clock.sleep(chance.between(3_000, 4_500));
   held.over = true;
   session.held.delete(held);

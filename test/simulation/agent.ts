@@ -49,7 +49,7 @@ export interface Session extends AgentCaller {
   readonly shape: AgentShape;
   readonly held: Set<Held>;
   /** It sends no heartbeat until then. */
-  muteUntilMs: number;
+  silentUntilMs: number;
   /** What a poll asks for, under its next number. */
   wish(tasksMax: number): PollWish;
   /** A poll that ended without an answer. */
@@ -79,7 +79,7 @@ export function startAgent(world: World, shape: AgentShape): Session {
     id: Buffer.from(bytes).toString("hex"),
     bytes,
     held: new Set(),
-    muteUntilMs: 0,
+    silentUntilMs: 0,
     wish(tasksMax) {
       pollSeq += 1;
       openPolls.add(pollSeq);
@@ -158,13 +158,13 @@ async function heartbeatLoop(
   let wasEmpty = true;
   for (;;) {
     await process.clock.sleep(HEARTBEAT_EVERY_MS);
-    if (process.clock.monotonicMs() < session.muteUntilMs) continue;
+    if (process.clock.monotonicMs() < session.silentUntilMs) continue;
     // What it has forgotten is reported once more, when nothing is left.
     if (held.size === 0 && wasEmpty) continue;
     const content = heartbeatContent();
     wasEmpty = held.size === 0 || content.listsAllTo === undefined;
     if (world.faults.strikes("agent stopped heartbeats"))
-      session.muteUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
+      session.silentUntilMs = process.clock.monotonicMs() + process.chance.between(1_000, 6_000);
     else void heartbeatOnce(session, content);
   }
 }

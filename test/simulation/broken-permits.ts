@@ -1,11 +1,11 @@
 // The history of concurrency keys, broken by hand.
 import { type BrokenHistory, callsWith, must, runOf } from "./damage.ts";
-import { SLOT_KEY } from "./good-history-permits.ts";
+import { PERMIT_KEY } from "./good-history-permits.ts";
 
-export const BROKEN_SLOTS: readonly BrokenHistory[] = [
+export const BROKEN_PERMITS: readonly BrokenHistory[] = [
   {
     promise: "G3",
-    what: "two runs of a key with one slot are under way",
+    what: "two runs of a key with one permit are under way",
     break: (history) => {
       const second = must(runOf(history, "q2").attempts[0], "attempt").endedAt;
       runOf(history, "q1").endedAt = second;
@@ -15,12 +15,12 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
   },
   {
     promise: "G7",
-    what: "a run has ended and holds its slot",
+    what: "a run has ended and holds its permit",
     break: (history) => {
-      const permit = { namespace: "blue", key: SLOT_KEY, runId: "q1", holds: true };
+      const permit = { namespace: "blue", key: PERMIT_KEY, runId: "q1", holds: true };
       history.final.permits.push(permit);
     },
-    message: /run q1 has ended and holds a slot of key "customer-7"/,
+    message: /run q1 has ended and holds a permit of key "customer-7"/,
   },
   {
     promise: "G8",
@@ -34,18 +34,18 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
   },
   {
     promise: "G15",
-    what: "a run waited for a slot that no run had",
+    what: "a run waited for a permit that no run had",
     break: (history) => {
       history.final.at += 10_000;
       const end = { reason: "NEVER_STARTED", endedAt: history.final.at } as const;
       Object.assign(runOf(history, "q3"), end);
     },
     message:
-      /run q3 waited for a slot of key "customer-7" of namespace blue until \d+, and from \d+ on/,
+      /run q3 waited for a permit of key "customer-7" of namespace blue until \d+, and from \d+ on/,
   },
   {
     promise: "G15",
-    what: "a run was refused a slot that no run had",
+    what: "a run was refused a permit that no run had",
     break: (history) => {
       const [call] = callsWith(history, "Schedule");
       const { request, process, server } = must(call, "Schedule");
@@ -58,7 +58,7 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
       history.records.push({ kind: "answer", at, process, call: 900, answer, canaries: [] });
     },
     message:
-      /"another" was refused a slot of key "customer-7" of namespace blue at \d+, and no run/,
+      /"another" was refused a permit of key "customer-7" of namespace blue at \d+, and no run/,
   },
   {
     promise: "G1",

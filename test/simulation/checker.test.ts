@@ -4,7 +4,7 @@ import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_EFFECTS } from "./broken-effects.ts";
 import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
-import { BROKEN_SLOTS } from "./broken-permits.ts";
+import { BROKEN_PERMITS } from "./broken-permits.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
@@ -16,7 +16,7 @@ import { PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, callsWith, must, refuse, runOf } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
-import { slotsHistory } from "./good-history-permits.ts";
+import { permitsHistory } from "./good-history-permits.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
 import { schedulesHistory } from "./good-history-schedules.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
@@ -34,7 +34,7 @@ const BROKEN_HISTORIES = [
   ].flatMap((all) => all.map((broken) => ({ ...broken, good: goodHistory }))),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SCHEDULES.map((broken) => ({ ...broken, good: schedulesHistory })),
-  ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),
+  ...BROKEN_PERMITS.map((broken) => ({ ...broken, good: permitsHistory })),
   ...BROKEN_WEBHOOKS.map((broken) => ({ ...broken, good: webhooksHistory })),
   ...BROKEN_RERUNS.map((broken) => ({ ...broken, good: rerunsHistory })),
 ];
@@ -43,7 +43,7 @@ describe("the checker", () => {
   test("finds nothing in a history as it should be", () => {
     expect(checkHistory(goodHistory())).toEqual([]);
     expect(checkHistory(peopleHistory())).toEqual([]);
-    expect(checkHistory(slotsHistory())).toEqual([]);
+    expect(checkHistory(permitsHistory())).toEqual([]);
     expect(checkHistory(rerunsHistory())).toEqual([]);
     expect(checkHistory(webhooksHistory())).toEqual([]);
     expect(checkHistory(schedulesHistory())).toEqual([]);

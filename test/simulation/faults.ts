@@ -1,4 +1,4 @@
-// What may go wrong, how often in this seed (its climate), and how often it did.
+// What may go wrong, with which probability in this seed, and how often it did.
 //
 // Each kind is drawn for each seed anew, and is absent from some, so that rare things also happen
 // alone. After `heal` nothing goes wrong any more.
@@ -54,9 +54,9 @@ export const FAULT_KINDS = [
   "run of the default version",
   "registered again",
   "begins later",
-  "slot or queue",
-  "slot or refuse",
-  "slot or cancel-oldest",
+  "permit or queue",
+  "permit or refuse",
+  "permit or cancel-oldest",
   "batch",
   "retried",
   "re-run",
@@ -201,10 +201,10 @@ export const SLOW_MS_MAX = 900;
 
 export function createFaults(chance: Chance, recorder: Recorder): Faults {
   const counts = new Map<FaultKind, number>();
-  const climate = new Map<FaultKind, number>();
+  const probabilities = new Map<FaultKind, number>();
   for (const kind of FAULT_KINDS) {
     const worst = WORST[kind] ?? 0;
-    climate.set(kind, chance.happens(ABSENT_SHARE) ? 0 : worst * chance.fraction());
+    probabilities.set(kind, chance.happens(ABSENT_SHARE) ? 0 : worst * chance.fraction());
   }
   let calm = false;
   const failing = new Map<RunFault, string>();
@@ -214,12 +214,12 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
   }
 
   function strikes(kind: FaultKind): boolean {
-    if (calm || !chance.happens(climate.get(kind) ?? 0)) return false;
+    if (calm || !chance.happens(probabilities.get(kind) ?? 0)) return false;
     count(kind);
     return true;
   }
 
-  function befalls(runId: string, kind: FaultKind, did: RunFault): boolean {
+  function strikesRun(runId: string, kind: FaultKind, did: RunFault): boolean {
     if (calm) return false;
     if (!failing.has(did) && strikes(kind)) {
       failing.set(did, runId);
@@ -249,8 +249,8 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     },
     count,
     strikes,
-    failsAlways: (runId: string) => befalls(runId, "run always fails", "always-fails"),
-    cannotBeMade: (runId: string) => befalls(runId, "task cannot be made", "cannot-be-made"),
+    failsAlways: (runId: string) => strikesRun(runId, "run always fails", "always-fails"),
+    cannotBeMade: (runId: string) => strikesRun(runId, "task cannot be made", "cannot-be-made"),
     message(to: string, isServer: boolean, isOnce: boolean): MessageFate {
       const normalMs = chance.between(0, 3);
       const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>

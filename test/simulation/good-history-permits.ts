@@ -1,14 +1,14 @@
-// A third history as it should be: two runs that share a concurrency key with one slot. The second
-// waits until the first has ended; a third one asks to start later, and is refused then.
+// A third history as it should be: two runs that share a concurrency key with one permit. The
+// second waits until the first has ended; a third one asks to start later, and is refused then.
 import { type Mutable, must } from "./damage.ts";
 import { createStory } from "./good-history.ts";
 import { acted } from "./good-history-rows.ts";
 import type { History } from "./history.ts";
 
-export const SLOT_KEY = "customer-7";
+export const PERMIT_KEY = "customer-7";
 const SUCCESS = { kind: "success" } as const;
 
-export function slotsHistory(): History {
+export function permitsHistory(): History {
   const story = createStory();
   story.schedule("clerk", { runId: "q1", namespace: "blue", key: "k1" });
   story.schedule("clerk", { runId: "q2", namespace: "blue", key: "k2" });
@@ -27,12 +27,12 @@ export function slotsHistory(): History {
     if (record.kind === "call" && record.request.rpc === "Schedule") {
       const { mark } = record.request;
       const policy = mark === "order q3" ? "refuse" : "queue";
-      record.request.concurrency = { key: SLOT_KEY, limit: 1, policy };
+      record.request.concurrency = { key: PERMIT_KEY, limit: 1, policy };
       if (mark === "order q3") record.request.startAt = startAt;
     }
   for (const run of history.final.runs) {
     const policy = run.runId === "q3" ? "refuse" : "queue";
-    run.concurrency = { key: SLOT_KEY, limit: 1, policy };
+    run.concurrency = { key: PERMIT_KEY, limit: 1, policy };
     const [first] = run.steps;
     if (run.runId === "q2" && first) {
       const begins = must(

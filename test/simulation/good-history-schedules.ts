@@ -2,7 +2,7 @@
 // each second. It is paused and resumed; an occurrence is overlapped, and one that passed is
 // backfilled.
 import { type Mutable, must } from "./damage.ts";
-import { SLOT_KEY, slotsHistory } from "./good-history-permits.ts";
+import { PERMIT_KEY, permitsHistory } from "./good-history-permits.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 import type { ScheduleCommand } from "./history-facts.ts";
 import type { FinalOccurrence } from "./history-rows.ts";
@@ -12,7 +12,7 @@ const EVERY_MS = 1_000;
 const ACTOR = { node: "node-1", epoch: 1 };
 
 export function schedulesHistory(): History {
-  const text = historyText(slotsHistory()).replaceAll(SLOT_KEY, `schedule/${SCHEDULE}`);
+  const text = historyText(permitsHistory()).replaceAll(PERMIT_KEY, `schedule/${SCHEDULE}`);
   const history = structuredClone(historyOf(text)) as Mutable<History>;
   const startAt = must(history.records[0], "record").at;
   let calls = 500;

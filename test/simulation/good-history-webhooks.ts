@@ -1,13 +1,13 @@
 // A fifth history as it should be: the runs of the third one, whose ends are sent to a hook. The
 // webhook about the first is sent twice, as its answer got lost.
 import { type Mutable, must } from "./damage.ts";
-import { slotsHistory } from "./good-history-permits.ts";
+import { permitsHistory } from "./good-history-permits.ts";
 import type { History } from "./history.ts";
 
 export const HOOK = "ends";
 
 export function webhooksHistory(): History {
-  const history = structuredClone(slotsHistory()) as Mutable<History>;
+  const history = structuredClone(permitsHistory()) as Mutable<History>;
   const { final } = history;
   final.hooks = [{ namespace: "blue", name: HOOK, events: ["run-ended"] }];
   for (const { runId, state, reason, endedAt } of final.runs) {

@@ -41,7 +41,7 @@ export interface LostTail {
   readonly sessions: readonly string[];
   /** Partitions of which it lost a take-over. */
   readonly partitions: readonly number[];
-  /** Concurrency keys of which it lost slots. */
+  /** Concurrency keys of which it lost permits. */
   readonly concurrencyKeys: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export interface FinalRows {
     readonly runId: string;
     readonly digest: string;
   }[];
-  /** Of concurrency keys: who holds one or waits for one at the end. */
+  /** Of concurrency keys: the runs that hold one or wait for one at the end. */
   readonly permits: readonly {
     readonly namespace: string;
     readonly key: string;

@@ -152,7 +152,7 @@ async function resumeAll(client: Client): Promise<void> {
   }
 }
 
-/** Also before anybody waits for them, and under an id that was used before. */
+/** Also before any step waits for them, and under an id that was used before. */
 async function signalSome(client: Client): Promise<void> {
   const { world, process, runIds, namespace } = client;
   const { chance, clock } = process;
@@ -256,7 +256,7 @@ async function answer(client: Client, runId: string, id: string): Promise<void> 
   }
   const isDisallowed = !world.faults.calm && chance.happens(0.1);
   const sensible = ANSWERS.filter((one) => allowed.includes(one));
-  // Who is asked again and again does not try again for ever.
+  // A person who is asked again and again does not retry for ever.
   const ending = sensible.filter((one) => !one.startsWith("retry"));
   const isTired = world.faults.calm && Number(id) > PATIENCE && ending.length > 0;
   const disallowed = ANSWERS.filter((one) => !allowed.includes(one));

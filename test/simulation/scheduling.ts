@@ -114,7 +114,7 @@ function randomBegin({ world, process, namespace }: Client): Begin {
   if (!chance.happens(isLater ? 0.6 : KEYED_SHARE)) return { ...AT_ONCE, startAt, notify };
   const index = chance.between(0, LIMITS.length - 1);
   const policy = chance.pick(["queue", "queue", "refuse", "cancel-oldest"] as const);
-  world.faults.count(`slot or ${policy}`);
+  world.faults.count(`permit or ${policy}`);
   const key = `${canaryOf(world, namespace)}-key-${index}`;
   const concurrency = { key, limit: LIMITS[index] ?? 1, policy };
   const priority = chance.happens(0.3) ? chance.between(1, 9) : 0;

@@ -86,7 +86,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
   const seen = { onDefect, isChecked, witness };
-  await furnish(store, witness, region);
+  await prepare(store, witness, region);
   const postOf = (process: VirtualProcess) => receiversFor({ time, faults, recorder }, process);
   const strikes = chaos.strikes(() => world);
   const { isStoreUp } = chaos;
@@ -161,7 +161,7 @@ function callbacksOf(world: World, namespace: string): Callbacks {
   return createCallbacks(world, process, namespace);
 }
 
-async function furnish(store: MemoryStore, witness: StoreWitness, region: string): Promise<void> {
+async function prepare(store: MemoryStore, witness: StoreWitness, region: string): Promise<void> {
   for (const name of NAMESPACES) await store.createNamespace(name, region);
   await putHooks(store, NAMESPACES);
   await putTriggers(store, witness, CANARIES);

@@ -286,12 +286,12 @@ function faultyCircuits(
   return Object.freeze({
     count: (ends) => call("countEnds", () => circuits.count(ends)),
     async snapshot(windowMs) {
-      const snapshot = await read("circuitLook", () => circuits.snapshot(windowMs));
+      const snapshot = await read("circuitSnapshot", () => circuits.snapshot(windowMs));
       watch.learned(snapshot);
       return snapshot;
     },
     async learn(sign) {
-      const snapshot = await read("circuitLook", () => circuits.learn(sign));
+      const snapshot = await read("circuitSnapshot", () => circuits.learn(sign));
       watch.learned(snapshot);
       return snapshot;
     },

@@ -47,7 +47,7 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
         if (faults.strikes("notification lost")) return;
         process.post(process.chance.between(0, 3), () => listener(dueAt));
       }),
-    announceDueTime: (dueAt) => call("announceMoment", () => session.announceDueTime(dueAt)),
+    announceDueTime: (dueAt) => call("announceDueTime", () => session.announceDueTime(dueAt)),
     onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
     leave: () => call("leave", () => session.leave()).catch(() => undefined),
   } satisfies PartitionSession);

@@ -91,7 +91,7 @@ async function outdated<T>(
 
 /**
  * Some runs are in the hands of another transaction, for those who do not wait; and of one run each
- * pass throws. That one is no other's child and holds no slot, which others would wait for.
+ * pass throws. That one is no other's child and holds no permit, which others would wait for.
  */
 function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
   if (options.name !== "advance") return tx;

@@ -31,7 +31,7 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
  *        and so it is with an occurrence of a schedule
  *   G8   runs of sessions whose heartbeats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
- *   G15  runs of keys with lost slots: who held one is no more
+ *   G15  runs of keys with lost permits: who held one is no more
  *   G16  everything, if a pause, a cordon or a circuit was lost: no row tells of which lane
  *   all  runs about which something was lost, and their families: an acknowledged call is gone
  *

@@ -116,7 +116,7 @@ export interface HandOut {
   readonly end: { readonly at: EpochMs; readonly outcome: OutcomeFact } | null;
   /** Known of leases only. */
   readonly secret: string | null;
-  /** No call of its agent has arrived, which may act until it has settled. */
+  /** Its agent is silent, and may act until it has settled. */
   readonly silent: boolean;
   /** It ended open and a later report settled it; the row no longer holds how it was charged. */
   readonly settled: boolean;

@@ -98,7 +98,7 @@ function isAppliedLate({ request: { held } }: Hold): boolean {
 const READS: ReadonlySet<string> = new Set([
   "countEnds",
   "pollQuery",
-  "circuitLook",
+  "circuitSnapshot",
   "circuitEvidence",
   "changeCircuits",
 ]);

@@ -6,7 +6,7 @@ export type LaneOf = (
   handOut: HandOut,
 ) => { readonly queue: string; readonly task: string } | undefined;
 
-/** As the agent that received it was sent it. */
+/** As in the task that its agent received. */
 export function lanesSeen(facts: Facts): LaneOf {
   const lanes = new Map(
     facts.seen.map(({ task: { token, attempt, queue, taskName } }) => [

@@ -8,15 +8,15 @@ import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName }
 import { wasSuspended } from "./hand-outs.ts";
 import { heldSpans } from "./holds.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
-import { freeSlotsLeft } from "./permits.ts";
+import { freePermitsLeft } from "./permits.ts";
 import { overlapsAreTrue } from "./schedules.ts";
 import { planStepsOf } from "./step-keys.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
- * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready
- * occurrence the rows do not tell (a first undo, a try that was settled late) is left out; so are
+ * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready time
+ * the rows do not tell (a first undo, a try that was settled late) is left out; so are
  * those of a run whose passes fail: what is due of it is backed off, and past its deadline nothing
  * is handed out.
  */
@@ -47,7 +47,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
       }
     }
   }
-  yield* freeSlotsLeft(facts);
+  yield* freePermitsLeft(facts);
   yield* overlapsAreTrue(facts);
 }
 
@@ -135,14 +135,14 @@ function readyFrom(
   )
     return null;
   const { kind } = before.end.outcome;
-  const occurrences = run.interventions.flatMap((row) =>
+  const times = run.interventions.flatMap((row) =>
     (row.rule === "backoff" || row.rule === "settle") &&
     row.step === step &&
     row.fence === before.fence
       ? [row.actedAt]
       : [],
   );
-  if (occurrences.length > 0) return Math.max(...occurrences);
+  if (times.length > 0) return Math.max(...times);
   // Of the session that gave it back or lost it, it is withheld for a while.
   const back =
     kind === "released" ||

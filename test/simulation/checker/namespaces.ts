@@ -8,7 +8,7 @@ import { webhooksDoNotLeak } from "./webhooks.ts";
 /**
  * G14. No answer to a call in one namespace, errors included, holds the canary word of another or
  * names a run of another; no token of another namespace is renewed or accepted, and no webhook
- * reports of another.
+ * reports a run of another.
  */
 export function* namespacesDoNotLeak(facts: Facts): Iterable<Finding> {
   yield* webhooksDoNotLeak(facts);

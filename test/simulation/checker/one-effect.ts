@@ -11,7 +11,7 @@ import type { Finding } from "./violation.ts";
 /**
  * G19. In a COMPLETED run a succeeded step with a `compensate` or a `verify` has one effect at the
  * remote service, that of the strategy which succeeded; one that failed and was passed over, and
- * can be undone, has none. A step is not checked about which a person has decided, and of an
+ * can be undone, has none. Left out are a step about which a person has decided, and an
  * effect that an agent made after its lease and settle had ended.
  */
 export function* oneEffectOfEachStep(facts: Facts): Iterable<Finding> {

@@ -1,5 +1,5 @@
-// Concurrency keys: no more runs of a key are under way than its limit allows, a slot that came
-// free goes to who waits for it, and nothing of a run that has ended holds one.
+// Concurrency keys: no more runs of a key are under way than its limit allows, a permit that came
+// free goes to a run that waits for it, and nothing of a run that has ended holds one.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { isEndState } from "../history-rows.ts";
 import { allHandOuts, type Facts, type RunFacts } from "./facts.ts";
@@ -28,24 +28,24 @@ export function* tooManyOfKey(facts: Facts): Iterable<Finding> {
 }
 
 /** A part of G7. */
-export function* slotsOfTheEnded(facts: Facts): Iterable<Finding> {
+export function* permitsOfTheEnded(facts: Facts): Iterable<Finding> {
   const listed = new Set<string>();
   for (const { namespace, key, runId, holds } of facts.history.final.permits) {
     listed.add(runId);
     const run = facts.runs.get(runId)?.run;
     if (run && !isEndState(run.state)) continue;
-    const does = holds ? "holds a slot" : "waits for a slot";
+    const does = holds ? "holds a permit" : "waits for a permit";
     const text = `run ${runId} has ended and ${does} of key "${key}" of namespace ${namespace}`;
     yield { runId, text };
   }
 }
 
 /**
- * A part of G15. Beside a run that never began, as no slot came free within its timeout, there was
- * another of its key that might have held it, nearly all the time; and none is refused a slot while
- * no other run of the key is there.
+ * A part of G15. Beside a run that never began, as no permit came free within its timeout, there
+ * was another of its key that might have held it, nearly all the time; and none is refused a permit
+ * while no other run of the key is there.
  */
-export function* freeSlotsLeft(facts: Facts): Iterable<Finding> {
+export function* freePermitsLeft(facts: Facts): Iterable<Finding> {
   const outages = outagesOf(facts);
   const bounds = { ...facts.bounds, detectMs: facts.bounds.detectMs + facts.bounds.meetMs };
   for (const [name, runs] of runsByKey(facts)) {
@@ -59,7 +59,7 @@ export function* freeSlotsLeft(facts: Facts): Iterable<Finding> {
       });
       const freeAt = Math.max(asked, ...ends);
       if (gaveUpAt <= latestAct(outages, bounds, freeAt)) continue;
-      const text = `run ${run.runId} waited for a slot of ${name} until ${gaveUpAt}, and from ${freeAt} on no run had one`;
+      const text = `run ${run.runId} waited for a permit of ${name} until ${gaveUpAt}, and from ${freeAt} on no run had one`;
       yield { runId: run.runId, text };
     }
   }
@@ -79,7 +79,7 @@ function* refusedForNothing(facts: Facts): Iterable<Finding> {
         ({ run }) => run.createdAt <= until && (run.endedAt ?? until) >= from,
       );
       if (others.length > 0) continue;
-      const text = `"${ask.mark}" was refused a slot of ${name} at ${at}, and no run had one`;
+      const text = `"${ask.mark}" was refused a permit of ${name} at ${at}, and no run had one`;
       yield { runId: null, text };
     }
   }

@@ -48,7 +48,7 @@ export function* retriesObeyPolicies(facts: Facts): Iterable<Finding> {
 
 /**
  * The tries of each strategy. One that no agent has seen belongs to the strategy of those around
- * it; where they differ, it is not checked, nor of the later one.
+ * it; where they differ, neither it nor the later one is checked.
  */
 function byStrategy(handOuts: readonly HandOut[], many: boolean): readonly (readonly HandOut[])[] {
   if (!many) return [handOuts];
@@ -149,7 +149,7 @@ function answersBetween(
   );
 }
 
-/** What a verify finds out takes its time, and the ladder goes on from there. */
+/** What a verify finds out takes its time, and recovery goes on from there. */
 function verified(run: RunFacts, { step, fence, task }: HandOut): boolean {
   return (
     task === "perform" && (run.verifies.get(step)?.some((one) => one.fence === fence) ?? false)

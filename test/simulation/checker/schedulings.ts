@@ -51,7 +51,7 @@ export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
   );
 }
 
-/** A slot may come free, or the workflow be registered, before a copy of the call comes. */
+/** A permit may come free, or the workflow be registered, before a copy of the call comes. */
 const MAY_BE_RIGHT_LATER: ReadonlySet<string> = new Set([
   "CONCURRENCY_LIMIT",
   "WORKFLOW_NOT_FOUND",

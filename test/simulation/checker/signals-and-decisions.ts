@@ -1,5 +1,4 @@
-// What people and the outside world sent to a run is stored, and only that: a
-// part of G1.
+// What people and the outside world sent to a run is stored, and only that: a part of G1.
 import { planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";

@@ -6,7 +6,7 @@ import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/model/state-table
 import type { RunSeen } from "../history.ts";
 import { isEndState } from "../history-rows.ts";
 import { type Call, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";
-import { slotsOfTheEnded } from "./permits.ts";
+import { permitsOfTheEnded } from "./permits.ts";
 import { schedulings } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
@@ -188,9 +188,9 @@ function* illegalTransitions(
 }
 
 /**
- * G7. In the rows at the end, each open run has a step or a run occurrence that will wake it, or an
- * open escalation; each moving step has its occurrence; and if owners are known, its partition has
- * one. No run that has ended holds a slot.
+ * G7. In the rows at the end, each open run has a timer of a step or of itself that will wake it,
+ * or an open escalation; each moving step has its timer; and if owners are known, its partition has
+ * one. No run that has ended holds a permit.
  */
 export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
   const { owners } = facts.history.final;
@@ -210,18 +210,18 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
       yield { runId, text: `no server watches partition ${partition} of run ${runId}` };
     for (const text of unwatched(run)) yield { runId, text };
   }
-  yield* slotsOfTheEnded(facts);
+  yield* permitsOfTheEnded(facts);
 }
 
 function unwatched(run: RunFacts): readonly string[] {
   const { runId, state, wakeAt, steps, pivoted } = run.run;
   const open = openEscalations(run);
-  const occurrences = steps.flatMap(dueTimesOf);
+  const dueTimes = steps.flatMap(dueTimesOf);
   const found: string[] = [];
   for (const step of steps) {
     const name = stepName(run, step.no);
-    if (dueTimesOf(step).some((occurrence) => occurrence === null || !Number.isFinite(occurrence)))
-      found.push(`${name} moves, but no occurrence will wake it`);
+    if (dueTimesOf(step).some((dueTime) => dueTime === null || !Number.isFinite(dueTime)))
+      found.push(`${name} moves, but no timer will wake it`);
     const asks = step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED";
     if (asks && !open.has(step.no))
       found.push(`${name} waits for a person, and no escalation is open`);
@@ -230,7 +230,7 @@ function unwatched(run: RunFacts): readonly string[] {
     found.push(`run ${runId} is ESCALATED without an open escalation`);
   // A paused run waits for the person who paused it.
   const person = state === "PAUSED" || (state === "ESCALATED" && open.size > 0);
-  const moved = person || (state !== "ESCALATED" && occurrences.length > 0);
+  const moved = person || (state !== "ESCALATED" && dueTimes.length > 0);
   const isTimed = state === "STOPPING" || state === "PENDING";
   if (!moved && (!isTimed || wakeAt === null))
     found.push(`run ${runId} is ${state}, and nothing will ever move it`);
@@ -240,7 +240,7 @@ function unwatched(run: RunFacts): readonly string[] {
   return found;
 }
 
-/** `null` where a row that must have an occurrence has none. */
+/** `null` where a row that must have a due time has none. */
 export function dueTimesOf(step: Step): readonly (EpochMs | null)[] {
   return [step.forward, step.undo].flatMap((side) => {
     return "wakeAt" in side || ["READY", "LEASED", "BACKOFF", "WAITING"].includes(side.kind)

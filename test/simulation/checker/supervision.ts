@@ -12,7 +12,7 @@ import { dueTimesOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
 
 /**
- * G8. Each intervention came within `detectMs` of its due occurrence, or, where a server or the
+ * G8. Each intervention came within `detectMs` of its due time, or, where a server or the
  * store was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
  * declared lost while an answered heartbeat still held it, and no run begun before its time. The
@@ -29,14 +29,14 @@ export function* dueTimesAreMet(facts: Facts): Iterable<Finding> {
     if (facts.failing.has(runId)) continue;
     for (const act of run.run.interventions) {
       const { rule, step, actedAt } = act;
-      // Its last bad end is not yet the occurrence: how others end, and the window, may make it so.
+      // Its last bad end is not yet the due time: how others end, and the window, may make it so.
       if (isOfLane(act)) continue;
       const dueAt = dueFrom(run, act);
       total += 1;
       const allowedAt = latestAct(outages, bounds, dueAt);
       if (actedAt <= allowedAt) continue;
       const where = step === null ? `run ${runId}` : stepName(run, step);
-      const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest occurrence allowed`;
+      const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest time allowed`;
       late.push({ runId, text });
     }
   }
@@ -78,9 +78,9 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
     for (const { answer } of answers) {
       if (answer.kind !== "heartbeat-answered") continue;
       for (const [index, token] of request.tokens.entries()) {
-        const stopReason = answer.answers[index];
+        const answered = answer.answers[index];
         const run = facts.runs.get(token.runId);
-        if (stopReason?.kind !== "carry-on" || !run) continue;
+        if (answered?.kind !== "carry-on" || !run) continue;
         const early = run.run.interventions.find(
           ({ rule, step, fence, n, actedAt }) =>
             rule === "lease" &&
@@ -88,10 +88,10 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
             n === numberOf(token, facts) &&
             fence === token.fence &&
             actedAt > sent.at &&
-            actedAt + facts.clockBackMs < sent.at + stopReason.leaseMs,
+            actedAt + facts.clockBackMs < sent.at + answered.leaseMs,
         );
         if (!early) continue;
-        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its heartbeat of ${sent.at} was answered to carry on for ${stopReason.leaseMs} ms`;
+        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its heartbeat of ${sent.at} was answered to carry on for ${answered.leaseMs} ms`;
         yield { runId: token.runId, text };
       }
     }
@@ -121,8 +121,8 @@ function rowsWithDueTime(run: RunFacts): readonly { name: string; wakeAt: EpochM
   return [
     ...own,
     ...steps.flatMap((step) =>
-      dueTimesOf(step).flatMap((occurrence) =>
-        occurrence === null ? [] : [{ name: stepName(run, step.no), wakeAt: occurrence }],
+      dueTimesOf(step).flatMap((dueTime) =>
+        dueTime === null ? [] : [{ name: stepName(run, step.no), wakeAt: dueTime }],
       ),
     ),
   ];

@@ -53,7 +53,7 @@ export function undoings(
   const done = step?.undo.kind === "DONE" && step.items === null;
   const succeeded = answered(run, no, "succeed");
   const resolved = succeeded.filter(({ reason }) => reason === "undo-failed").length;
-  // Whose strategy was undone, and who has done it by hand since: its status is that it is made.
+  // A step whose strategy was undone and that a person has done by hand since: its effect is MADE.
   const again = succeeded.length - resolved;
   const marked =
     step?.strategies.filter(({ effectStatus }) => effectStatus === "UNDONE").length ?? 0;

@@ -14,9 +14,9 @@ import { planStepsOf } from "./step-keys.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
- * After an attempt whose outcome is unknown, a `once` step is performed again
- * only on a person's answer, a `verifiable` one also after a verify that finds that nothing
- * happened; and nothing of either is handed out before a lost lease has ended and settled.
+ * After an attempt whose outcome is unknown, a `once` step is performed again only on a person's
+ * answer, a `verifiable` one also after a verify that finds that nothing happened; and nothing of
+ * either is handed out before a lost lease has ended and settled.
  */
 export function* blindRepeats(run: RunFacts, { transactionMs }: Bounds): Iterable<Finding> {
   const { runId } = run.run;

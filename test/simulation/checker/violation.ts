@@ -7,7 +7,7 @@ export const PROMISES = Object.freeze({
   G4: "once another task of its step was handed out, an attempt changes no state and is answered so",
   G5: "a step's completion is recorded once, and wakes each successor once",
   G6: "states move only along the published machine",
-  G7: "everything open has a due occurrence that someone watches, or a person",
+  G7: "everything open has a due time that a server watches, or a person",
   G8: "what is due is acted upon in time, and not before",
   G9: "no two supervisors act on the same attempt, and each within its regions",
   G10: "every run ends, or waits where a person sees why",
@@ -15,7 +15,7 @@ export const PROMISES = Object.freeze({
   G12: "retries obey the policy",
   G13: 'an error that says "not done" hides no effect',
   G14: "namespaces do not leak",
-  G15: "ready work and a matching waiter, a free slot and who waits for it meet in time",
+  G15: "ready work and a matching waiter, a free permit and a run that waits for it meet in time",
   G16: "after an acknowledged cancel nothing goes forward, and from a pause to its end nothing moves",
   G17: "a session never reads backwards",
   G19: "a completed run has one effect of each step, and none of one that it went on without",
@@ -40,13 +40,13 @@ export interface Violation extends Finding {
 /** Durations that the promises name; all in milliseconds of the database's clock. */
 export interface Bounds {
   /**
-   * How far a transaction's occurrence, which is its start, may lie before its commit: two that
+   * How far the time of a transaction, which is its start, may lie before its commit: two that
    * follow each other may show the opposite by so much. Fences order them all the same.
    */
   readonly transactionMs: number;
-  /** G8: from a due occurrence until a server acts, without faults. */
+  /** G8: from a due time until a server acts, without faults. */
   readonly detectMs: number;
-  /** G8: the share of the due occurrences that must meet `detectMs`, 0 to 1. */
+  /** G8: the share of the due times that must meet `detectMs`, 0 to 1. */
   readonly detectShare: number;
   /** G8: until the partitions of a killed supervisor are watched again. */
   readonly killedMs: number;
@@ -61,10 +61,10 @@ export interface Bounds {
 }
 
 /**
- * Processes: as promised, the p99 by its share. Simulation: one seed has too few due occurrences
+ * Processes: as promised, the p99 by its share. Simulation: one seed has too few due times
  * for a share, so every one must meet the scan of each second and its batch; and a crash closes no
- * connection there, so the session of the dead ends 3 s after its last call and is then scanned
- * for.
+ * connection there, so the session of the dead ends 3 s after its last call and is then found
+ * by a scan.
  */
 export function boundsFor(source: "simulation" | "processes"): Bounds {
   const alike = { frozenMs: 5_000, besideMs: 1_000, meetMs: 1_000, networkMs: 200 };

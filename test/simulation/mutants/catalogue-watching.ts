@@ -37,7 +37,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "store/memory/memory-store.ts",
     find: "if (!ownsStill(tables, actor.node, owned)) return;",
     replace: "void owned;",
-    why: "who was fenced records an action that was the next owner's to take",
+    why: "a fenced supervisor records an action that was the next owner's to take",
   },
   {
     name: "supervisor refused as a caller is",

@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "scheduler/permits.ts",
     find: 'if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];',
     replace: "void endsIn;",
-    why: "a run that has ended holds its slot, and a run that waits for it never begins",
+    why: "a run that has ended holds its permit, and a run that waits for it never begins",
   },
   {
     name: "limit counted without its lock",
@@ -189,7 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "core/events/on-message.ts",
     find: "if (waitsForPermit(pass)) begin(pass);",
     replace: "waitsForPermit(pass);",
-    why: "a run that has got its slot does not begin",
+    why: "a run that has got its permit does not begin",
   },
   {
     name: "begun before its time",

@@ -270,7 +270,7 @@ test("26: an agent gets what it performs and nothing else, whichever agent waits
     expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("26: a lost task is reserved for another session for 2 s, and then anyone may have it", () =>
+test("26: a lost task is reserved for another session for 2 s, then any agent may have it", () =>
   play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");

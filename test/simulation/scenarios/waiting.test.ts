@@ -14,7 +14,7 @@ async function perform(agent: ScriptedAgent): Promise<void> {
   await agent.end(await agent.take(), success());
 }
 
-test("11: a freed slot reaches the run that waits for it though the server dies in between", () =>
+test("11: a freed permit reaches the run that waits for it though the server dies in between", () =>
   play(async ({ agent, schedule, watching, other, faults, crash, inspect, pass }) => {
     const here = watching();
     const there = other();
