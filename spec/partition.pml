@@ -48,11 +48,11 @@ byte node[PROCS] = NONE;
 bool owned[PROCS];
 byte epoch[PROCS];
 bool fenced[PROCS];
-/* One batch at a time; `waits` ends before `flying` where the fate of the commit is unknown. */
-bool flying[PROCS];
+/* One batch at a time; `waits` ends before `inFlight` where the fate of the commit is unknown. */
+bool inFlight[PROCS];
 bool waits[PROCS];
-byte flightNode[PROCS] = NONE;
-byte flightEpoch[PROCS];
+byte batchNode[PROCS] = NONE;
+byte batchEpoch[PROCS];
 
 #ifdef TAIL
 /* Grows with each fail-over: an open transaction of before cannot commit any more. */
@@ -65,12 +65,12 @@ bool onOld[NODES];
 #define LOCK_SEEN_FREE(id) (lockOf == NONE)
 #endif
 
-#define NAMED (leaseNode == flightNode[p] && leaseEpoch == flightEpoch[p])
+#define NAMED (leaseNode == batchNode[p] && leaseEpoch == batchEpoch[p])
 /* What is read no more is one state and not many. */
 #define FORGET id = NONE; former = NONE; begun = 0
 #define MEMBER (node[p] != NONE)
 #define TRACELESS(id) (!session[id] && !writer[id] && !rowLocked[id] && leaseNode != id && \
-  (!flying[p] || flightNode[p] != id))
+  (!inFlight[p] || batchNode[p] != id))
 
 inline join() {
   atomic {
@@ -155,7 +155,7 @@ inline takeOver() {
   }
 }
 
-/* A clean hand-over fences nobody, so it ends what may still be in flight before it reports so. */
+/* A clean hand-over fences no process, so it ends what may be in flight before it reports so. */
 inline giveBack() {
   atomic { owned[p] = false; epoch[p] = 0; id = node[p] };
 #ifndef NOT_QUIET
@@ -209,22 +209,22 @@ active [PROCS] proctype Supervisor() {
     takeOver()
   :: MEMBER && owned[p] && session[node[p]] && handBacks > 0 -> handBacks--; giveBack()
     /* Of a session that has ended, one more batch at most is sent before the server learns it. */
-  :: atomic { MEMBER && owned[p] && !fenced[p] && !flying[p] && (session[node[p]] || !late) ->
+  :: atomic { MEMBER && owned[p] && !fenced[p] && !inFlight[p] && (session[node[p]] || !late) ->
       late = !session[node[p]];
-      flightNode[p] = node[p];
-      flightEpoch[p] = epoch[p];
-      flying[p] = true;
+      batchNode[p] = node[p];
+      batchEpoch[p] = epoch[p];
+      inFlight[p] = true;
       waits[p] = true }
   od
 }
 
 /* One pass for a supervisor's event: hold the writer row, write, commit. */
-active [PROCS] proctype Flight() {
+active [PROCS] proctype Batch() {
   byte p = _pid - PROCS;
   byte begun = 0;
   bool holds;
   do
-  :: flying[p] ->
+  :: inFlight[p] ->
 #ifdef TAIL
     begun = primary;
 #endif
@@ -236,10 +236,10 @@ active [PROCS] proctype Flight() {
 #endif
 #ifndef PLAIN_EPOCH
     atomic {
-      !holds || !rowLocked[flightNode[p]] || !STILL(begun) ->
-      holds = holds && STILL(begun) && writer[flightNode[p]];
+      !holds || !rowLocked[batchNode[p]] || !STILL(begun) ->
+      holds = holds && STILL(begun) && writer[batchNode[p]];
       if
-      :: holds -> rowLocked[flightNode[p]] = true
+      :: holds -> rowLocked[batchNode[p]] = true
       :: else
       fi
     };
@@ -257,22 +257,22 @@ active [PROCS] proctype Flight() {
     :: holds -> break
     :: atomic { !holds ->
         if
-        :: STILL(begun) && node[p] == flightNode[p] -> fenced[p] = true
+        :: STILL(begun) && node[p] == batchNode[p] -> fenced[p] = true
         :: else
         fi; break }
     od;
     atomic {
       if
 #ifndef PLAIN_EPOCH
-      :: holds && STILL(begun) -> rowLocked[flightNode[p]] = false
+      :: holds && STILL(begun) -> rowLocked[batchNode[p]] = false
 #endif
       :: else
       fi;
       holds = false;
       waits[p] = false;
-      flying[p] = false;
-      flightNode[p] = NONE;
-      flightEpoch[p] = 0;
+      inFlight[p] = false;
+      batchNode[p] = NONE;
+      batchEpoch[p] = 0;
       begun = 0
     }
   od
