@@ -206,7 +206,7 @@ test("3: a server that dies between the commit of a claim and its answer costs a
     const there = other();
     const run = await schedule(ONE, { at: there });
     const one = agent("one");
-    faults.scriptStore({ name: "claim", at: here, times: 2, backMs: 300 });
+    faults.scriptStore({ name: "claim", at: here, backMs: 300 });
     const gone = one.poll({ at: here, deadlineMs: 2_000 });
     await pass(100);
     crash(here);

@@ -30,6 +30,8 @@ export interface ScriptedFaults extends Faults {
   along<T>(caller: string, way: CallWay, send: () => T): T;
   store(call: StoreCall): StoreWay;
   scriptStore(script: StoreScript): void;
+  /** Names of scripted calls that were not made: the script did not test what it says. */
+  unused(): readonly string[];
   /** How often a statement or transaction of this name was sent. */
   sent(name: string): number;
   loseNotifications(lose: boolean): void;
@@ -91,6 +93,7 @@ export function createScriptedFaults(recorder: Recorder): ScriptedFaults {
     scriptStore(script: StoreScript) {
       scripts.push({ script, left: script.times ?? 1 });
     },
+    unused: () => scripts.map(({ script }) => script.name),
     sent: (name: string) => sent.get(name) ?? 0,
     loseNotifications(lose: boolean) {
       notificationsLost = lose;

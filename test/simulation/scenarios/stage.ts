@@ -168,7 +168,9 @@ export async function play(
   const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const meta = { source: "simulation", seed: null, canaries } as const;
   const violations = checkHistory({ meta, records: recorder.records, final: rows });
-  expect({ rest, defects, broken, strange: edges.strange, violations }).toEqual({
+  const { strange } = edges;
+  expect({ unused: faults.unused(), rest, defects, broken, strange, violations }).toEqual({
+    unused: [],
     rest: "",
     defects: [],
     broken: [],
