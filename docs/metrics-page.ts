@@ -1,5 +1,5 @@
 /** docs/METRICS.md: the catalogue of metrics as a page, with what a person does with them. */
-import { CATALOGUE, type MetricSpec } from "../server/telemetry/catalogue.ts";
+import { CATALOGUE, type MetricSpec } from "../server/telemetry/metric-list.ts";
 
 export function metricsPage(): string {
   const specs: Readonly<Record<string, MetricSpec>> = CATALOGUE;
@@ -12,7 +12,7 @@ export function metricsPage(): string {
 
 const HEAD = `# Metrics and health
 
-<!-- Made by \`node docs/generate.ts\` from server/telemetry/catalogue.ts: change that, not this page. -->
+<!-- Made by \`node docs/generate.ts\` from server/telemetry/metric-list.ts: change that, not this page. -->
 
 After reading this page you can monitor a server: what each metric means, from which value on it is wrong, what \`/healthz\` reports, and which queries to put on a dashboard.
 

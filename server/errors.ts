@@ -1,6 +1,8 @@
 // The one error that the server returns to callers: a stable reason, a sentence for a person, and
-// details. `rpc` maps each reason to its gRPC code in one exhaustive table. Any other error is a
-// defect of the server and is answered INTERNAL.
+// details. Any other error is a defect of the server and is answered INTERNAL.
+//
+// To add a reason: `ErrorReason` in proto/drover/v1/error_reason.proto, the union below, and its
+// gRPC code in api/calls/errors.ts; the compiler names the tables that lack it.
 
 /** The values of `drover.v1.ErrorReason`, without their prefix. */
 export type Reason =

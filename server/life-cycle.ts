@@ -4,9 +4,9 @@ import type { Inbox } from "./integrations/inbox.ts";
 import type { Loop } from "./loop.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
-import type { Deliveries } from "./supervisor/deliveries.ts";
 import type { Ownership } from "./supervisor/ownership.ts";
 import type { TimerScan } from "./supervisor/timers.ts";
+import type { Deliveries } from "./supervisor/webhook-deliveries.ts";
 import type { Tracing } from "./telemetry/traces/tracing.ts";
 
 interface LifeCycleParts {

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { escalationReasons, rules } from "../server/store/postgres/codes.ts";
-import { CATALOGUE, type MetricSpec } from "../server/telemetry/catalogue.ts";
+import { CATALOGUE, type MetricSpec } from "../server/telemetry/metric-list.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const page = readFileSync(join(ROOT, "docs/RUNBOOKS.md"), "utf8");

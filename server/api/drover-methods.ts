@@ -6,7 +6,8 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent/agent-service.ts";
 import type { Mount, Mounted, MountOptions } from "./calls/mount.ts";
 import { createCircuitSettings } from "./operator/circuit-calls.ts";
-import { createAnswerCalls, createOperatorService } from "./operator/operator-service.ts";
+import { createAnswerCalls } from "./operator/escalation-calls.ts";
+import { createOperatorService } from "./operator/operator-service.ts";
 import { createPauseCalls } from "./operator/queue-calls.ts";
 import { SCHEDULER_ITEM_FIELDS } from "./run/schedule-calls.ts";
 import { createRunService, createSchedulerService } from "./run/scheduler-service.ts";

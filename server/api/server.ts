@@ -23,7 +23,7 @@ import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { EngineStore } from "../store/store.ts";
-import { createIdentity } from "./auth/identity.ts";
+import { createIdentity } from "./auth/authenticate.ts";
 import { createDrain, type Drain } from "./calls/drain.ts";
 import { createFailOvers } from "./calls/fail-overs.ts";
 import {

@@ -27,9 +27,9 @@ import {
   type ConsistencyOptions,
   createConsistencyCheck,
 } from "../supervisor/consistency.ts";
-import { createDeliveries, type Deliveries, type Post } from "../supervisor/deliveries.ts";
 import { createHousekeeping } from "../supervisor/housekeeping.ts";
 import type { Ownership } from "../supervisor/ownership.ts";
+import { createDeliveries, type Deliveries, type Post } from "../supervisor/webhook-deliveries.ts";
 import type { BackgroundPart } from "../telemetry/measures.ts";
 import { randomUuid } from "../uuid.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";

@@ -1,5 +1,5 @@
 // Dispatch hands tasks to waiting agents and takes their reports. This file is the interface that
-// `rpc` uses; dispatch.ts implements it, with waiters.ts, claims.ts and heartbeats.ts.
+// `api/` uses; dispatch.ts implements it, with waiters.ts, claims.ts and heartbeats.ts.
 
 import type { TaskKind } from "../core/model/attempt.ts";
 import type { Reported } from "../core/model/event.ts";

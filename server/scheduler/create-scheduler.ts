@@ -2,8 +2,8 @@
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
-import type { OccurrenceOptions } from "./cron/occurrences.ts";
 import { createScheduleControl } from "./cron/schedule-control.ts";
+import type { OccurrenceOptions } from "./cron/start-occurrences.ts";
 import {
   createCircuitControl,
   createQueueControl,

@@ -1,5 +1,5 @@
 // The Scheduler accepts work and alone decides what happens next. This file is the interface that
-// `rpc` uses; control-plane.ts joins the parts, such as register.ts, schedule.ts, advance.ts and
+// `api/` uses; control-plane.ts joins the parts, such as register.ts, schedule.ts, advance.ts and
 // run-watchers.ts.
 
 import type { Definition } from "../core/definition/definition.ts";

@@ -10,7 +10,7 @@ import {
   type LabelsOf,
   type MetricSpec,
   type ObservedName,
-} from "./catalogue.ts";
+} from "./metric-list.ts";
 
 export interface Metrics {
   count<Name extends CounterName>(name: Name, by: number, labels: LabelsOf<Name>): void;

@@ -4,7 +4,7 @@
 
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
 import type { EngineStore } from "../../server/store/store.ts";
-import type { Post, PostResult } from "../../server/supervisor/deliveries.ts";
+import type { Post, PostResult } from "../../server/supervisor/webhook-deliveries.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Faults } from "./faults.ts";

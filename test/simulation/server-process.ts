@@ -9,7 +9,7 @@ import { createMount, type Mounted } from "../../server/api/calls/mount.ts";
 import { createNamespaces } from "../../server/api/calls/namespace-names.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/api/calls/request-check.ts";
 import { engineMethods } from "../../server/api/drover-methods.ts";
-import { listEscalations } from "../../server/api/operator/operator-service.ts";
+import { listEscalations } from "../../server/api/operator/escalation-calls.ts";
 import { createRunLookup } from "../../server/api/run/run-lookup.ts";
 import { listRuns } from "../../server/api/run/scheduler-service.ts";
 import { createTriggerActions } from "../../server/api/trigger/trigger-actions.ts";
@@ -21,8 +21,8 @@ import { checkDefinition } from "../../server/expressions/definition-expressions
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
-import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
+import type { Post } from "../../server/supervisor/webhook-deliveries.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";

@@ -119,7 +119,7 @@ export const besideLayers: readonly Layer[] = [
       "server/core/",
       "simulator/",
       "server/definition-text/schema.ts",
-      "server/telemetry/catalogue.ts",
+      "server/telemetry/metric-list.ts",
       "server/telemetry/spans.ts",
     ],
     node: true,

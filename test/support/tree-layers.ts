@@ -2,10 +2,10 @@
  * Who may import whom. Dependencies flow one way:
  *
  *     core <- expressions
- *     core <- store <- scheduler, dispatch, supervisor <- rpc <- main
+ *     core <- store <- scheduler, dispatch, supervisor <- api <- main
  *
- * The three roles meet in scheduler/advance.ts; `rpc` sees of them what scheduler.ts
- * and dispatcher.ts export; protobuf types stop at `rpc`; main.ts constructs.
+ * The three roles meet in scheduler/advance.ts; `api` sees of them what scheduler.ts
+ * and dispatcher.ts export; protobuf types stop at `api`; main.ts constructs.
  */
 import { type Import, importsOf, type SourceFile } from "./tree.ts";
 import { besideLayers } from "./tree-layers-beside.ts";
@@ -209,7 +209,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/integrations/webhooks/"],
-    may: ["server/core/", "server/clock.ts", "server/supervisor/deliveries.ts"],
+    may: ["server/core/", "server/clock.ts", "server/supervisor/webhook-deliveries.ts"],
     node: true,
     instead: "it sends what it is handed: what is sent, and when, belongs to the supervisor",
   },

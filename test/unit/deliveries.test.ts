@@ -10,7 +10,7 @@ import {
   nextTryMs,
   type PostResult,
   type Webhook,
-} from "../../server/supervisor/deliveries.ts";
+} from "../../server/supervisor/webhook-deliveries.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -20,7 +20,7 @@ import {
 import { Code } from "@connectrpc/connect";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
-import type { Authenticator, Caller, Identity } from "../auth/identity.ts";
+import type { Authenticator, Caller, Identity } from "../auth/authenticate.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";

@@ -13,7 +13,7 @@ import { DroverError } from "../../errors.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
 import { newApiToken } from "../auth/api-token.ts";
-import { type Caller, everyNamespace, type Identity } from "../auth/identity.ts";
+import { type Caller, everyNamespace, type Identity } from "../auth/authenticate.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";

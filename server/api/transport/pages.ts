@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { DroverError } from "../../errors.ts";
-import type { Identity } from "../auth/identity.ts";
+import type { Identity } from "../auth/authenticate.ts";
 
 export interface Page {
   readonly status: number;

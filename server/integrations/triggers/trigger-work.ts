@@ -1,4 +1,4 @@
-// What `rpc` uses of triggers.
+// What `api/` uses of triggers.
 import type { TriggerDefinition } from "../../core/definition/trigger.ts";
 import type { CompiledTrigger, TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { Refused } from "../../store/triggers.ts";

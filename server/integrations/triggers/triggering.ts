@@ -1,4 +1,4 @@
-// Joins the parts of triggers: what `rpc` uses, the ends of runs that start other runs, and the
+// Joins the parts of triggers: what `api/` uses, the ends of runs that start other runs, and the
 // gathering of refusals.
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";

@@ -10,7 +10,7 @@ import https from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type { Post, PostResult, Webhook } from "../../supervisor/deliveries.ts";
+import type { Post, PostResult, Webhook } from "../../supervisor/webhook-deliveries.ts";
 
 /** From the look-up of the name to the end of the answer's head. */
 const TIMEOUT_MS = 10_000;

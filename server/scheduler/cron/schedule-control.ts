@@ -30,7 +30,7 @@ import {
   templateOf,
   type Wanted,
   withoutRuns,
-} from "./occurrences.ts";
+} from "./start-occurrences.ts";
 
 const WAITS = { lockTimeoutMs: 1_000 };
 /** Occurrences of one page of a backfill. */

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { metricsPage } from "../../../docs/metrics-page.ts";
-import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/catalogue.ts";
+import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/metric-list.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts";
 import { until } from "../../support/until.ts";

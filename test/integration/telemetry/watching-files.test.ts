@@ -10,7 +10,7 @@ import { dashboardText, ROWS } from "../../../deploy/grafana/dashboard.ts";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { TASKS } from "../../../server/core/page/page.ts";
 import { rules, runStates } from "../../../server/store/postgres/codes.ts";
-import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/catalogue.ts";
+import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/metric-list.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts";
 import { readPromql } from "../../support/promql.ts";

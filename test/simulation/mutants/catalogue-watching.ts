@@ -48,7 +48,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "occurrence begun twice at take-over",
-    file: "scheduler/cron/occurrences.ts",
+    file: "scheduler/cron/start-occurrences.ts",
     find: `  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);`,
@@ -71,14 +71,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "schedule handled by a fenced owner",
-    file: "scheduler/cron/occurrences.ts",
+    file: "scheduler/cron/start-occurrences.ts",
     find: "const fenced = await fencedOf(tx, items, WRITER_NUMBER, ({ schedule }) => schedule.partition);",
     replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_NUMBER];",
     why: "a supervisor that was fenced starts runs of a schedule in its old epoch",
   },
   {
     name: "time without an occurrence",
-    file: "scheduler/cron/occurrences.ts",
+    file: "scheduler/cron/start-occurrences.ts",
     find: "if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);",
     replace: "if (missed.length > 0) await tx.writeOccurrences(missed);",
     why: "a backfill begins a second run of an occurrence that has one",

@@ -214,7 +214,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "webhook settled without an answer",
-    file: "supervisor/deliveries.ts",
+    file: "supervisor/webhook-deliveries.ts",
     find: 'if (result.kind === "delivered")',
     replace: 'if (result.kind === "delivered" || result.why === "no answer")',
     why: "no message reports what got lost on its way",

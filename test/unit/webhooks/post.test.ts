@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { createPost } from "../../../server/integrations/webhooks/post.ts";
-import type { Webhook } from "../../../server/supervisor/deliveries.ts";
+import type { Webhook } from "../../../server/supervisor/webhook-deliveries.ts";
 import { type Receiver, type ReceiverAnswer, startReceiver } from "../../support/receiver.ts";
 import { createServerClock } from "../../support/server-clock.ts";
 

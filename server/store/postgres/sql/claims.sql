@@ -1,4 +1,5 @@
--- Claims: the statements that hand out ready tasks, and the poll query.
+-- Claims: the statements that choose and lock ready tasks (their leases are inserted by leases.sql), and
+-- the poll query.
 
 -- name: lock_ready
 -- Purpose: Locks up to `most` ready rows of each lane, in the order of the lane, with their pages. A paused
