@@ -102,12 +102,12 @@ async function copyOriginal(
 async function timesIn(db: pg.Client, table: Table, index: number): Promise<readonly string[]> {
   const [column] = table.columns.filter((one) => isJson(table, one));
   if (!column) return [];
-  const { rows } = await db.query<{ moment: string }>(
-    `select distinct m[1] as moment
+  const { rows } = await db.query<{ found: string }>(
+    `select distinct m[1] as found
      from ${copyOf(table, index)} as t
      cross join lateral regexp_matches(t.${column.name}, '\\m1\\d{12}\\M', 'g') as m`,
   );
-  return rows.map(({ moment }) => moment);
+  return rows.map(({ found }) => found);
 }
 
 function isJson({ name }: Table, column: { readonly name: string }): boolean {

@@ -135,8 +135,8 @@ describe.for(["OPERATING", "RUNBOOKS"])("the page %s", (name) => {
     const commands = new Map<string, Set<string>>();
     for (const [, verb = "", rest = ""] of page.matchAll(/drover ([a-z]+(?: [a-z]+)?)(.*)/g)) {
       const options = commands.get(verb) ?? new Set();
-      const said = rest.split("`")[0] ?? "";
-      for (const [option] of said.matchAll(/--[a-z]+/g)) options.add(option);
+      const line = rest.split("`")[0] ?? "";
+      for (const [option] of line.matchAll(/--[a-z]+/g)) options.add(option);
       commands.set(verb, options);
     }
     expect(commands.size).toBeGreaterThan(6);
@@ -173,7 +173,7 @@ describe("the page of what a workflow can say", () => {
 describe("the page of testing a workflow", () => {
   const page = readFileSync(join(ROOT, "docs/TESTING.md"), "utf8");
   const shown = blocks("yaml", page);
-  const [told = ""] = blocks("text", page);
+  const [printed = ""] = blocks("text", page);
 
   /** A file of the page, beside the workflow that it is about. */
   async function play(text: string) {
@@ -193,7 +193,7 @@ describe("the page of testing a workflow", () => {
     const { code, stdout } = await play(shown.at(-1) ?? "");
     const plain = (text: string) => text.replaceAll(/in \d+ ms/g, "in some ms");
     expect(code).toBe(1);
-    expect(plain(stdout)).toBe(plain(told));
+    expect(plain(stdout)).toBe(plain(printed));
   });
 });
 

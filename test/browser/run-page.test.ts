@@ -30,7 +30,7 @@ beforeAll(async () => {
       talk: async () => {
         throw new PermanentError("talk", LONG);
       },
-      give: async () => ({ said: EVIL }),
+      give: async () => ({ answer: EVIL }),
     },
   });
   agent.start();

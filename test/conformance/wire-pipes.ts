@@ -25,7 +25,7 @@ export async function openPipes(ports: { http1: number; http2: number }): Promis
   const sockets = new Set<Socket>();
   let delayMs = 0;
   let flowing = Promise.resolve();
-  let thaw: () => void = () => undefined;
+  let resume: () => void = () => undefined;
 
   /** Chunks keep their order, whatever happens to the delay meanwhile. */
   function pipe(from: Socket, to: Socket): void {
@@ -74,15 +74,15 @@ export async function openPipes(ports: { http1: number; http2: number }): Promis
     cut,
     freeze(): void {
       flowing = new Promise((resolve) => {
-        thaw = resolve;
+        resume = resolve;
       });
     },
-    flow: () => thaw(),
+    flow: () => resume(),
     delay(ms: number): void {
       delayMs = ms;
     },
     async close(): Promise<void> {
-      thaw();
+      resume();
       cut();
       server.close();
       await once(server, "close");

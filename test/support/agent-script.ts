@@ -63,7 +63,9 @@ export function givenAgent(server: FakeServer, options: AgentScript): Agent {
   });
   agent.start();
   onTestFinished(async () => {
-    server.beat.always((call) => call.answer({ answers: call.request.reports.map(() => carryOn) }));
+    server.heartbeat.always((call) =>
+      call.answer({ answers: call.request.reports.map(() => carryOn) }),
+    );
     server.complete.always((call) =>
       call.answer({ answers: call.request.results.map(() => ({})) }),
     );

@@ -120,7 +120,7 @@ export async function startFakeServer(port = 0) {
 
   const inboxes = {
     poll: unary(AgentService.method.pollTask),
-    beat: unary(AgentService.method.heartbeat),
+    heartbeat: unary(AgentService.method.heartbeat),
     complete: unary(AgentService.method.complete),
     registerWorkflow: unary(SchedulerService.method.registerWorkflow),
     setDefaultVersion: unary(SchedulerService.method.setDefaultVersion),

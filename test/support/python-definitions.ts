@@ -19,7 +19,7 @@ export function pythonDefinitions(): string {
   const definitions = paths.sort().map((path) => {
     const text = readFileSync(join(root, path), "utf8");
     const definition = toJson(WorkflowDefinitionSchema, parseWorkflowText(text).definition);
-    return { path, said: parse(text), definition };
+    return { path, yaml: parse(text), definition };
   });
   return `${JSON.stringify(definitions, null, 1)}\n`;
 }

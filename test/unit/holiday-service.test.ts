@@ -20,7 +20,7 @@ import {
   flakyWorld,
   parseFaults,
 } from "../../agents-examples/holiday/services/faults.ts";
-import { parseLedger, standingBookings } from "../../agents-examples/holiday/services/ledger.ts";
+import { activeBookings, parseLedger } from "../../agents-examples/holiday/services/ledger.ts";
 import { createSeededRandom } from "../../agents-examples/stage/seeded-random.ts";
 
 const program = fileURLToPath(
@@ -127,7 +127,7 @@ describe("a booking service", () => {
       ["booked", "hotel-0001"],
       ["cancelled", "hotel-0001"],
     ]);
-    expect(standingBookings(ledgerOnDisk())).toEqual([]);
+    expect(activeBookings(ledgerOnDisk())).toEqual([]);
   });
 
   test("refuses a booking that comes after its cancel", async () => {
@@ -137,7 +137,7 @@ describe("a booking service", () => {
     const result = await client.book("late", ada, never);
     expect(result).toMatchObject({ kind: "refused", code: "cancelled" });
     expect(ledgerOnDisk()).toMatchObject([{ op: "cancelled", key: "late", booking_id: null }]);
-    expect(standingBookings(ledgerOnDisk())).toEqual([]);
+    expect(activeBookings(ledgerOnDisk())).toEqual([]);
   });
 
   test("has no room for a traveller named as full, whenever and however asked", async () => {
@@ -152,7 +152,7 @@ describe("a booking service", () => {
       expect(result).toMatchObject({ kind: "refused", code: "no-rooms" });
     }
     expect(await client.book("k4", ada, never)).toMatchObject({ kind: "booked" });
-    expect(standingBookings(ledgerOnDisk()).map((entry) => entry.key)).toEqual(["k4"]);
+    expect(activeBookings(ledgerOnDisk()).map((entry) => entry.key)).toEqual(["k4"]);
   });
 
   test("finds what was booked under a key, and shows all of its ledger", async () => {
@@ -209,14 +209,14 @@ describe("a fault", () => {
     const { client } = await startService(...only({ "drop-after": 1 }));
     const dropped = await client.book("k1", ada, never);
     expect(dropped).toMatchObject({ kind: "unknown", why: "broken" });
-    expect(standingBookings(ledgerOnDisk())).toMatchObject([{ key: "k1", traveller: "Ada" }]);
+    expect(activeBookings(ledgerOnDisk())).toMatchObject([{ key: "k1", traveller: "Ada" }]);
   });
 
   test("that drops the connection on a cancel leaves the cancel in the ledger", async () => {
     const { client } = await startService(...only({ "drop-after": 1 }));
     await client.book("k1", ada, never);
     expect(await client.cancel("k1", never)).toMatchObject({ kind: "unknown", why: "broken" });
-    expect(standingBookings(ledgerOnDisk())).toEqual([]);
+    expect(activeBookings(ledgerOnDisk())).toEqual([]);
   });
 
   test("that never answers may have booked", async () => {
@@ -252,7 +252,7 @@ describe("a fault", () => {
       expect(["booked", "refused"]).toContain(result.kind);
     }
     for (const result of await Promise.all(cancelled)) expect(result.kind).toBe("cancelled");
-    expect(standingBookings(ledgerOnDisk())).toEqual([]);
+    expect(activeBookings(ledgerOnDisk())).toEqual([]);
   });
 
   test("comes at most twice in a row for a key, so that repeating succeeds", async () => {
@@ -265,7 +265,7 @@ describe("a fault", () => {
       expect(kinds.at(-1)).toBe("booked");
     }
     expect(
-      standingBookings(ledgerOnDisk())
+      activeBookings(ledgerOnDisk())
         .map((entry) => entry.key)
         .sort(),
     ).toEqual(["k1", "k2", "k3"]);

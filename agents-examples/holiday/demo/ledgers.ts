@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs";
 import { type ServiceKind, serviceKinds } from "../services/booking-desk.ts";
-import { type LedgerEntry, parseLedger, standingBookings } from "../services/ledger.ts";
+import { activeBookings, type LedgerEntry, parseLedger } from "../services/ledger.ts";
 import type { Holiday } from "./holidays.ts";
 
 export type Ledgers = Readonly<Record<ServiceKind, readonly LedgerEntry[]>>;
@@ -34,7 +34,7 @@ export function readLedgers({
 /** How many bookings of the run were made, and how many of them are active. */
 export function bookingsOf(entries: readonly LedgerEntry[], run: string) {
   const made = entries.filter((entry) => entry.op === "booked" && entry.booking.run === run);
-  const active = standingBookings(entries).filter(({ booking }) => booking.run === run);
+  const active = activeBookings(entries).filter(({ booking }) => booking.run === run);
   return { made: made.length, active: active.length };
 }
 
@@ -47,7 +47,7 @@ export function checkLedgers(
   const problems = holidays.flatMap((holiday) => checkHoliday(holiday, states, ledgers));
   const wanted = new Set(holidays.map(({ run }) => run));
   for (const kind of serviceKinds) {
-    for (const { booking, booking_id } of standingBookings(ledgers[kind])) {
+    for (const { booking, booking_id } of activeBookings(ledgers[kind])) {
       const run = String(booking.run ?? "");
       if (wanted.has(run)) continue;
       const message = `${kind}: ${booking_id} for ${booking.traveller} belongs to no holiday`;

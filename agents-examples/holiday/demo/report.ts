@@ -19,7 +19,7 @@ import {
 import { paint } from "../../stage/timeline.ts";
 import type { Drover } from "../../stage/workspace.ts";
 import { type ServiceKind, serviceKinds } from "../services/booking-desk.ts";
-import { standingBookings } from "../services/ledger.ts";
+import { activeBookings } from "../services/ledger.ts";
 import type { Holiday } from "./holidays.ts";
 import type { Killed } from "./kill.ts";
 import { bookingsOf, type Ledgers, type Problem } from "./ledgers.ts";
@@ -110,7 +110,7 @@ function ledgerTable({ ledgers }: Outcome): string {
   const rows = serviceKinds.map((kind) => {
     const entries = ledgers[kind];
     const booked = entries.filter(({ op }) => op === "booked").length;
-    const active = standingBookings(entries).length;
+    const active = activeBookings(entries).length;
     return [kind, String(booked), String(booked - active), String(active)];
   });
   const note = "what the remote services really did";

@@ -36,7 +36,7 @@ export interface Ledger {
 }
 
 /** The active bookings: made and not cancelled. Two under one purpose are one too many. */
-export function standingBookings(entries: readonly LedgerEntry[]): readonly BookedEntry[] {
+export function activeBookings(entries: readonly LedgerEntry[]): readonly BookedEntry[] {
   const active = new Map<string, BookedEntry>();
   for (const entry of entries) {
     if (entry.op === "booked") active.set(entry.booking_id, entry);

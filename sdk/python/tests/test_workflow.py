@@ -46,7 +46,7 @@ def _data_class_in(hint: Any) -> Any:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["path"])
 def test_data_classes_and_a_text_that_say_the_same_become_the_same(example: Any) -> None:
     expected = json_format.ParseDict(example["definition"], wire.WorkflowDefinition())
-    assert to_definition(built(Workflow, example["said"])) == expected
+    assert to_definition(built(Workflow, example["yaml"])) == expected
 
 
 def test_the_examples_say_all_that_a_definition_can() -> None:

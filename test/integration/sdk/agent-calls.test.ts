@@ -48,7 +48,7 @@ test("a lost poll is named in heartbeats too", async () => {
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
   await clock.armed(3_000);
   clock.advance(3_000);
-  expect((await server.beat.next()).request.lostPolls).toEqual([1n]);
+  expect((await server.heartbeat.next()).request.lostPolls).toEqual([1n]);
   gate.end(null);
 });
 
@@ -66,13 +66,13 @@ test("a heartbeat lists all that the polls before the one under way have brought
   const second = await server.poll.next();
   await clock.armed(3_000);
   clock.advance(3_000);
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   expect(heartbeat.request).toMatchObject({ listsAllTo: 1n, reports: [{ taskToken: "t1" }] });
   heartbeat.answer({ answers: [{}] });
   second.answer({ tasks: [aTask("t2")] });
   await expect.poll(() => begun.length).toBe(2);
   clock.advance(3_000);
-  expect((await server.beat.next()).request).toMatchObject({
+  expect((await server.heartbeat.next()).request).toMatchObject({
     listsAllTo: 2n,
     reports: [{ taskToken: "t1" }, { taskToken: "t2" }],
   });
@@ -325,7 +325,7 @@ test("an agent outlives a restart of the server: it reports, and polls again", a
   server.stop();
   gate.end("done meanwhile");
   const revived = await givenServer(server.port);
-  revived.beat.always((heartbeat) => heartbeat.answer({}));
+  revived.heartbeat.always((heartbeat) => heartbeat.answer({}));
   const report = await revived.complete.next();
   expect(report.request.results[0]?.taskToken).toBe("t1");
   report.answer(answered);

@@ -43,7 +43,7 @@ test("heartbeats go out by themselves as often as the task asks, and never move 
   const { clock, context } = await aRunningTask(server);
   for (let count = 0; count < 5; count += 1) {
     clock.advance(3_000);
-    const heartbeat = await server.beat.next();
+    const heartbeat = await server.heartbeat.next();
     expect(heartbeat.request.reports).toHaveLength(1);
     expect(heartbeat.request.reports[0]?.taskToken).toBe("t1");
     expect(heartbeat.request.reports[0]?.progress).toBeUndefined();
@@ -62,7 +62,7 @@ test("progress and details go out once, with the next heartbeat, and not again",
   context.progress({ fraction: 0.5 });
   context.details({ page: 7 });
   clock.advance(0);
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   expect(heartbeat.request.reports[0]).toMatchObject({
     progress: { kind: { case: "fraction", value: 0.5 } },
     details: json({ page: 7 }),
@@ -70,7 +70,7 @@ test("progress and details go out once, with the next heartbeat, and not again",
   heartbeat.answer({ answers: [carryOn] });
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(9_000);
   clock.advance(3_000);
-  const next = await server.beat.next();
+  const next = await server.heartbeat.next();
   expect(next.request.reports[0]?.progress).toBeUndefined();
   expect(next.request.reports[0]?.details).toBeUndefined();
 });
@@ -80,7 +80,7 @@ test("details that no heartbeat has carried go out before what ended without suc
   const { context, end } = await aRunningTask(server);
   context.details({ page: 7 });
   end(again({ after: "1s" }));
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   expect(heartbeat.request.reports).toMatchObject([
     { taskToken: "t1", details: json({ page: 7 }) },
   ]);
@@ -94,7 +94,7 @@ test("details that cannot be sent do not hold up the report", async () => {
   const { context, end } = await aRunningTask(server);
   context.details({ page: 7 });
   end(again({ after: "1s" }));
-  (await server.beat.next()).fail(14, "STORE_UNAVAILABLE");
+  (await server.heartbeat.next()).fail(14, "STORE_UNAVAILABLE");
   const report = await server.complete.next();
   expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
 });
@@ -104,11 +104,11 @@ test("newer details wait for the heartbeat that carries older ones", async () =>
   const { clock, context, end } = await aRunningTask(server);
   context.details({ page: 7 });
   clock.advance(0);
-  const older = await server.beat.next();
+  const older = await server.heartbeat.next();
   context.details({ page: 8 });
   end(again({ after: "1s" }));
   older.answer({ answers: [carryOn] });
-  const newer = await server.beat.next();
+  const newer = await server.heartbeat.next();
   expect(newer.request.reports).toMatchObject([{ details: json({ page: 8 }) }]);
   newer.answer({ answers: [carryOn] });
   expect((await server.complete.next()).request.results).toHaveLength(1);
@@ -119,10 +119,10 @@ test("progress of a heartbeat that was not answered is sent again", async () => 
   const { clock, context } = await aRunningTask(server);
   context.progress({ counter: 3 });
   clock.advance(1_000);
-  (await server.beat.next()).fail(14, "STORE_UNAVAILABLE");
+  (await server.heartbeat.next()).fail(14, "STORE_UNAVAILABLE");
   await clock.armed(500);
   clock.advance(500);
-  const again = await server.beat.next();
+  const again = await server.heartbeat.next();
   expect(again.request.reports[0]?.progress?.kind).toEqual({ case: "counter", value: 3n });
 });
 
@@ -132,10 +132,12 @@ test("details that are refused are dropped, and the heartbeat is repeated withou
   context.details("much too much");
   clock.advance(1_000);
   const error = create(StatusSchema, { code: 3, message: "too large" });
-  (await server.beat.next()).answer({ answers: [{ answer: { case: "error", value: error } }] });
+  (await server.heartbeat.next()).answer({
+    answers: [{ answer: { case: "error", value: error } }],
+  });
   await clock.armed(500);
   clock.advance(500);
-  expect((await server.beat.next()).request.reports[0]?.details).toBeUndefined();
+  expect((await server.heartbeat.next()).request.reports[0]?.details).toBeUndefined();
 });
 
 test("a cancel reaches the handler's signal, and its AbortError is reported as cancelled", async () => {
@@ -143,7 +145,7 @@ test("a cancel reaches the handler's signal, and its AbortError is reported as c
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
   const value = { within: toDuration(2_000) };
-  (await server.beat.next()).answer({ answers: [{ answer: { case: "cancel", value } }] });
+  (await server.heartbeat.next()).answer({ answers: [{ answer: { case: "cancel", value } }] });
   const report = await server.complete.next();
   expect(stopKind(context.signal)).toBe("cancelled");
   expect(report.request.results[0]?.outcome?.kind.case).toBe("cancelled");
@@ -167,7 +169,7 @@ test("a handler that is asked to cancel and ends well is reported as success", a
   await gate.started;
   clock.advance(3_000);
   const value = { within: toDuration(2_000) };
-  (await server.beat.next()).answer({ answers: [{ answer: { case: "cancel", value } }] });
+  (await server.heartbeat.next()).answer({ answers: [{ answer: { case: "cancel", value } }] });
   const report = await server.complete.next();
   expect(report.request.results[0]?.outcome?.kind.case).toBe("success");
 });
@@ -177,7 +179,7 @@ test("a lost lease stops the handler, ends the heartbeats, and is still reported
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
   const lost = { answer: { case: "leaseLost" as const, value: {} } };
-  (await server.beat.next()).answer({ answers: [lost] });
+  (await server.heartbeat.next()).answer({ answers: [lost] });
   const report = await server.complete.next();
   expect(stopKind(context.signal)).toBe("lease-lost");
   expect(report.request.results[0]?.outcome?.kind).toMatchObject({
@@ -231,7 +233,7 @@ test("a renewal counts from the sending of the heartbeat", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   clock.advance(2_000);
   heartbeat.answer({ answers: [carryOn] });
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(7_000);
@@ -241,15 +243,15 @@ test("a heartbeat that is not answered does not hold up the next", async () => {
   const server = await givenServer();
   const { clock, context } = await aRunningTask(server);
   clock.advance(3_000);
-  await server.beat.next();
+  await server.heartbeat.next();
   clock.advance(3_000);
-  (await server.beat.next()).answer({ answers: [carryOn] });
+  (await server.heartbeat.next()).answer({ answers: [carryOn] });
   await expect.poll(() => context.leftMs(), { interval: 1 }).toBe(9_000);
 });
 
 test("the time of the attempt ends it, whatever the heartbeats report", async () => {
   const server = await givenServer();
-  server.beat.always((heartbeat) => heartbeat.answer({ answers: [carryOn] }));
+  server.heartbeat.always((heartbeat) => heartbeat.answer({ answers: [carryOn] }));
   const { clock, context } = await aRunningTask(server, 0, { attemptFor: toDuration(5_000) });
   clock.advance(5_000);
   expect(stopKind(context.signal)).toBe("attempt-over");
@@ -266,13 +268,13 @@ test("a task is listed in heartbeats until its report is answered", async () => 
   end("done");
   const report = await server.complete.next();
   clock.advance(3_000);
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   expect(heartbeat.request.reports.map((item) => item.taskToken)).toEqual(["t1"]);
   heartbeat.answer({ answers: [carryOn] });
   report.answer({ answers: [{}], tasks: [aTask("t2")] });
   // t2 has come with the answer to t1, which is out of hand from then on.
   await server.complete.next();
   clock.advance(3_000);
-  const later = await server.beat.next();
+  const later = await server.heartbeat.next();
   expect(later.request.reports.map((item) => item.taskToken)).toEqual(["t2"]);
 });

@@ -32,7 +32,7 @@ async function deafBeside(server: FakeServer) {
   const task = await gates.t1.started;
   await gates.t2.started;
   const cancel = { answer: { case: "cancel" as const, value: { within: toDuration(20_000) } } };
-  server.beat.always((heartbeat) => {
+  server.heartbeat.always((heartbeat) => {
     const answers = heartbeat.request.reports.map(({ taskToken }) =>
       taskToken === "t1" ? cancel : carryOn,
     );
@@ -95,7 +95,7 @@ test("a handler that ignores the end of its agent is lost too", async () => {
   clock.advance(0);
   await clock.armed(cancelGraceMs);
   await expect.poll(() => signal.aborted, { interval: 1 }).toBe(true);
-  server.beat.always((heartbeat) =>
+  server.heartbeat.always((heartbeat) =>
     heartbeat.answer({ answers: heartbeat.request.reports.map(() => carryOn) }),
   );
   clock.advance(cancelGraceMs);

@@ -99,7 +99,7 @@ test("an agent that stops keeps its reports as long as their leases last", async
   const agent = givenAgent(server, { clock, slots: 1, handlers: { "book-flight": () => "done" } });
   (await server.poll.next()).answer({ tasks: [aTask("t1", calm)] });
   const first = await server.complete.next();
-  server.beat.always((beat) => beat.answer({}));
+  server.heartbeat.always((heartbeat) => heartbeat.answer({}));
   let isDone = false;
   void agent.stop().then(() => {
     isDone = true;

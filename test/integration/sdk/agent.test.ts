@@ -315,9 +315,9 @@ test("a stop cancels the poll, names it as lost, and ends the agent", async () =
   const poll = await server.poll.next();
   const stopped = agent.stop();
   await poll.cancelled;
-  const heartbeat = await server.beat.next();
+  const heartbeat = await server.heartbeat.next();
   expect(heartbeat.request).toMatchObject({ lostPolls: [1n], reports: [] });
-  server.beat.always((call) => call.answer({}));
+  server.heartbeat.always((call) => call.answer({}));
   heartbeat.answer({});
   await stopped;
   await agent.done;
@@ -346,7 +346,7 @@ test("a stop lets the running task finish, and releases one that arrives meanwhi
   // The report of the quick one carries a poll, which is answered only after the stop.
   const quick = await server.complete.next();
   const stopped = agent.stop();
-  server.beat.always((call) => call.answer({}));
+  server.heartbeat.always((call) => call.answer({}));
   quick.answer({ ...answered, tasks: [aTask("late")] });
   const release = await server.complete.next();
   expect(release.request.results[0]).toMatchObject({
