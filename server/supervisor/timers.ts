@@ -34,7 +34,7 @@ const SCAN_APART_MS = 5;
 /** How long after its due time a row may commit; no transaction lasts half as long. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
-const RESTING_MAX = 10_000;
+const FAILED_ROWS_MAX = 10_000;
 
 export interface TimerScan {
   start(): void;
@@ -81,7 +81,7 @@ interface State {
 }
 
 export function createTimerScan(options: TimerScanOptions): TimerScan {
-  const { clock, log, settings, failedRowsMax = RESTING_MAX } = options;
+  const { clock, log, settings, failedRowsMax = FAILED_ROWS_MAX } = options;
   const failedRows = createFailedRows(failedRowsMax);
   const backlog = createBacklog(failedRowsMax);
   const state: State = {
