@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     const database = { kind: "url", url: connectionString } as const;
     const supervisor = values.central ? "none" : "embedded";
     // Agents fall silent here one after the other, which would open the circuit of their task.
-    const circuits = { ends: 1_000_000 };
+    const circuits = { minOutcomes: 1_000_000 };
     const server = await startServer({ address: "127.0.0.1:0", database, supervisor, circuits });
     closers.push(() => server.stop());
     if (values.central) {

@@ -65,7 +65,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
 export interface HealthConfig {
   /** What is due for longer is overdue, in milliseconds. */
   readonly overdueMs: number;
-  /** Partitions that have no owner for so long make it degraded. */
+  /** Partitions that have had no owner for longer make it degraded. */
   readonly unownedMs: number;
   /** It is degraded if the last whole round of its consistency check began longer ago than this. */
   readonly consistencyLateMs: number;
@@ -362,12 +362,12 @@ function problemsOf({ flag, unit, least, most }: Setting, value: number): readon
 
 /** When circuits open, and for how long (docs/CIRCUITS.md). */
 export const CIRCUIT_SETTINGS = Object.freeze({
-  ends: {
+  minOutcomes: {
     flag: "circuit-ends",
     unit: "count",
     least: 1,
     most: 1_000_000,
-    byDefault: CIRCUIT_DEFAULTS.ends,
+    byDefault: CIRCUIT_DEFAULTS.minOutcomes,
     why: "tasks that have to end in the window before a circuit may open: with fewer a circuit opens by bad luck, with more a lane with few tasks never opens",
   },
   windowMs: {
@@ -406,7 +406,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
 
 export type CircuitConfig = CircuitSettings;
 export const CIRCUIT_SETTING_NAMES: readonly (keyof CircuitConfig)[] = Object.freeze([
-  ...(["ends", "windowMs", "share", "cooldownMs", "cooldownMsMax"] as const),
+  ...(["minOutcomes", "windowMs", "share", "cooldownMs", "cooldownMsMax"] as const),
 ]);
 
 /** Over the defaults. Throws an Error that names every setting that is wrong. */

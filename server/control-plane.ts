@@ -4,15 +4,15 @@ import type { Logger } from "pino";
 import {
   circuitsOf,
   consistencyOf,
+  createDurationLearning,
+  createUndeliveredHandler,
   deliveriesOf,
   failuresOf,
   housekeepingOf,
   inboxOf,
-  learningOf,
   pollTickOf,
   rateLimitOf,
   triggeringOf,
-  undeliveredBy,
 } from "./background/background.ts";
 import { publisherOf } from "./background/publisher.ts";
 import { createSubject } from "./background/subject.ts";
@@ -257,7 +257,7 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
     rateLimit,
     occurrenceOptions,
     advance: createAdvance(shared),
-    schedule: createSchedule({ ...shared, enter: rateLimit.admit }),
+    schedule: createSchedule({ ...shared, admitRun: rateLimit.admit }),
     occurrences: createOccurrences(occurrenceOptions),
   };
 }
@@ -321,7 +321,7 @@ function supervisorOf(world: World, dispatch: DispatchParts, scheduler: Schedule
     consistency,
     circuits,
     housekeeping: housekeepingOf(patient, settings),
-    learning: learningOf(patient, typical, settings),
+    learning: createDurationLearning(patient, typical, settings),
     pollTick: pollTickOf(patient, { ...dispatch, circuits }),
   };
 }
@@ -357,7 +357,7 @@ function subscribe(
   { timers, ownership, deliveries, triggers }: Supervisor,
   wake: (lanes: Iterable<number>) => void,
 ): void {
-  subjects.undelivered.subscribe(undeliveredBy(advance, onError));
+  subjects.undelivered.subscribe(createUndeliveredHandler(advance, onError));
   subjects.dueTimes.subscribe(timers.announce);
   subjects.takenPartitions.subscribe(timers.taken);
   subjects.commits.subscribe(

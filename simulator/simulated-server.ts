@@ -97,7 +97,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
     },
     async announceNextDue() {
       if (!life) return;
-      const range = { ...WHOLE_RANGE, listeningSince: ALWAYS_WATCHED };
+      const range = { ...WHOLE_RANGE, silenceCountsSince: ALWAYS_WATCHED };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
       if (nextAt !== null) life.plane.timers.announce(nextAt);
     },

@@ -34,8 +34,8 @@ import type { BackgroundPart } from "../telemetry/measures.ts";
 import { randomUuid } from "../uuid.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 
-/** Its owner does what only one process has to do. It is a partition of the region `default`. */
-const FIRST_PARTITION = 0;
+/** Its owner runs the jobs that run once in the cluster. It belongs to the region `default`. */
+const SINGLETON_PARTITION = 0;
 
 interface BackgroundOptions {
   readonly store: EngineStore;
@@ -64,7 +64,7 @@ export function failuresOf({ log, measures }: BackgroundOptions) {
 }
 
 /** Gives back leases whose task was not delivered. */
-export function undeliveredBy(advance: Advance, onError: (error: unknown) => void) {
+export function createUndeliveredHandler(advance: Advance, onError: (error: unknown) => void) {
   return ({ lease: { ready, secret }, problem }: UndeliveredLease): void => {
     const { step, fence } = ready;
     const how = problem === null ? ({ unsent: true } as const) : { problem };
@@ -91,7 +91,7 @@ function retentionFor(
   };
 }
 
-export function learningOf(
+export function createDurationLearning(
   { clock, log, measures }: BackgroundOptions,
   typical: TypicalDurations,
   { learnEveryMs: everyMs }: SupervisorConfig,
@@ -119,7 +119,7 @@ export function inboxOf(
   owned: Ownership["owned"],
 ): Inbox | null {
   if (!rows) return null;
-  const first = partitions?.[0] ?? FIRST_PARTITION;
+  const first = partitions?.[0] ?? SINGLETON_PARTITION;
   const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
   const onFailed = () => measures?.failed("inbox");
   return createInbox({ rows, store, schedule, isOwner, log, onFailed });

@@ -3,7 +3,7 @@
 // is flushed when the next token arrives, when `fullAt` items are pending, or when the pending
 // items exceed the sizes of one batch.
 //
-//   item: pending → in flight → settled, or pending again ("again": another transaction holds its
+//   item: pending → in flight → resolved, or pending again ("again": another transaction holds its
 //   row; "postponed": this batch did not try it)
 //
 // A batch that fails with a retryable error is tried once more; else it is split in halves until
@@ -38,7 +38,7 @@ interface BatcherOptions<Item, Result> {
   readonly clock: Clock;
   /** A token for each batch. */
   readonly bucket: TokenBucketSize;
-  /** With so many pending items a batch waits for no token. */
+  /** With this number of pending items a batch waits for no token. */
   readonly fullAt: number;
   /** Most items of one batch. */
   readonly itemsMax: number;
@@ -62,12 +62,12 @@ interface BatcherOptions<Item, Result> {
   readonly flush: (items: readonly Item[], wait: boolean) => Promise<readonly ItemResult<Result>[]>;
 }
 
-/** A batch of this name, `ms` long, with so many items. */
+/** Called with the batch's name, item count and duration. */
 export type OnFlushed = (name: string, items: number, ms: number) => void;
 
 export interface Batcher<Item, Result> {
   /**
-   * The items of one call. Throws OVERLOADED, and does not call `submit`, if so many more items
+   * The items of one call. Throws OVERLOADED, and does not call `submit`, if `count` more items
    * have no room to wait. What `submit` submits before it returns is in one batch, if the batch has
    * room.
    */
@@ -214,11 +214,11 @@ async function apply<Item, Result>(
       batch.map(({ item }) => item),
       wait,
     );
-    for (const [index, pending] of batch.entries()) settle(state, pending, results[index]);
+    for (const [index, pending] of batch.entries()) resolveItem(state, pending, results[index]);
   } catch (error) {
     if (options.isRetryable(error) && tries === 0) return apply(state, batch, wait, 1);
-    if (batch.length === 1 || isAway(error)) {
-      const held = options.isRetryable(error) && !isAway(error);
+    if (batch.length === 1 || isStoreUnavailable(error)) {
+      const held = options.isRetryable(error) && !isStoreUnavailable(error);
       const cause = held ? heldElsewhere(error) : error;
       for (const pending of batch) pending.reject(cause);
       return;
@@ -229,7 +229,7 @@ async function apply<Item, Result>(
   }
 }
 
-function settle<Item, Result>(
+function resolveItem<Item, Result>(
   { options, queue }: State<Item, Result>,
   pending: Pending<Item, Result>,
   result: ItemResult<Result> | undefined,
@@ -257,7 +257,7 @@ function heldElsewhere(cause: unknown): DroverError {
 }
 
 /** The store is unavailable for all items alike: halves would only send more requests. */
-function isAway(error: unknown): boolean {
+function isStoreUnavailable(error: unknown): boolean {
   return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 }
 

@@ -9,7 +9,7 @@ import type { ParentCommand } from "./model/message.ts";
 import { isEnded, type Step, type WaitingFor } from "./model/model.ts";
 import { emit, type Pass, touchedSteps } from "./pass.ts";
 
-/** Child runs may be nested so deep. A workflow that runs itself without an end fails there. */
+/** Maximum nesting depth of child runs. A workflow that runs itself without an end fails there. */
 export const CHILD_DEPTH_MAX = 16;
 
 /** Most characters of a child's output, which is stored as one payload. */
@@ -38,7 +38,7 @@ export function messageChildren(pass: Pass, message: ParentCommand): void {
 /** The only place that cancels a child. The step waits for the end of the child, then settles. */
 export function endChild(pass: Pass, step: Step, undo: boolean): void {
   messageChild(pass, step, { kind: "cancel", undo });
-  const at = pass.occasion.now;
+  const at = pass.time.now;
   emit(pass, {
     kind: "began-waiting",
     step: step.no,

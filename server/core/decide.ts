@@ -10,7 +10,7 @@ import { onCallback, onReport } from "./events/on-report.ts";
 import { onDecide, onSignal } from "./events/on-signal.ts";
 import { onForgotten, onLeaseTimer, onReadyTimer } from "./events/on-timer.ts";
 import { onUndelivered } from "./events/on-undelivered.ts";
-import { settle } from "./map.ts";
+import { advanceByCounters } from "./map.ts";
 import type { EpochMs } from "./model/attempt.ts";
 import type { Effect } from "./model/effect.ts";
 import type { Evaluator } from "./model/evaluator.ts";
@@ -59,10 +59,10 @@ export function decide<Item extends PassItem>(
   const steps = new Map(view.steps);
   let current: View = { ...view, steps };
   for (const item of inPassOrder(items)) {
-    const occasion: PassTime = { now, draw: item.draw };
-    const pass: Pass = { ...rules, occasion, view: current, steps, effects };
+    const time: PassTime = { now, draw: item.draw };
+    const pass: Pass = { ...rules, time, view: current, steps, effects };
     answers.set(item, apply(pass, item.event));
-    settle(pass);
+    advanceByCounters(pass);
     if (!isEnded(current.run.state)) messageParent(pass);
     current = pass.view;
   }
@@ -99,7 +99,7 @@ export function start(
     state: firstState(now, now + plan.timeoutMs, begins),
     version: 1,
     stepsLeft: plan.steps.length - always,
-    finallyLeft: always,
+    alwaysLeft: always,
     moving: 0,
     asking: 0,
     undosLeft: 0,
@@ -113,10 +113,10 @@ export function start(
   const effects: Effect[] = [];
   const steps = new Map<number, Step>();
   const view: View = { ...emptyView(run), steps, facts };
-  const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, steps, effects };
+  const pass: Pass = { ...rules, time: { now, draw: 0 }, view, steps, effects };
   reuseSteps(pass, begins.reused ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
-  settle(pass);
+  advanceByCounters(pass);
   messageParent(pass);
   return { view: pass.view, effects };
 }

@@ -184,7 +184,7 @@ function count(run: Run, before: Step, after: Step, { always, pivot, isMap }: Sh
   return {
     ...run,
     stepsLeft: run.stepsLeft - (always ? 0 : ended),
-    finallyLeft: run.finallyLeft - (always ? ended : 0),
+    alwaysLeft: run.alwaysLeft - (always ? ended : 0),
     moving: run.moving + difference((step) => movingSide(step) !== null),
     asking: run.asking + difference(asks),
     undosLeft: run.undosLeft + difference((step) => isUndoLeft(step.undo)),

@@ -64,7 +64,7 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
 
 type Counters = Pick<
   View["run"],
-  "stepsLeft" | "finallyLeft" | "moving" | "asking" | "undosLeft" | "undone"
+  "stepsLeft" | "alwaysLeft" | "moving" | "asking" | "undosLeft" | "undone"
 >;
 
 /** The counters of a run, computed from its steps; `rows`: the steps in pages. */
@@ -76,7 +76,7 @@ function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
   const all = [...rows.values()];
   return {
     stepsLeft: left(false),
-    finallyLeft: left(true),
+    alwaysLeft: left(true),
     moving: all.filter((step) => movingSide(step) !== null).length,
     asking: all.filter(asks).length,
     undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
@@ -90,7 +90,7 @@ const BLOCKED = Object.freeze({ kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 
 
 function brokenCounters({ plan, view }: Run): string[] {
   const counted = runCounters(plan, view.steps);
-  const names = ["stepsLeft", "finallyLeft", "moving", "asking", "undosLeft", "undone"] as const;
+  const names = ["stepsLeft", "alwaysLeft", "moving", "asking", "undosLeft", "undone"] as const;
   return names
     .filter((name) => view.run[name] !== counted[name])
     .map((name) => `${name} is ${view.run[name]}, the steps say ${counted[name]}`);
@@ -112,7 +112,7 @@ const CANCEL_REASONS: readonly Reason[] = [
 
 /** Every state that is not final has a due time, or a person who has to act. */
 function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
-  const { moving, asking, stepsLeft, finallyLeft, undosLeft, undone } = view.run;
+  const { moving, asking, stepsLeft, alwaysLeft, undosLeft, undone } = view.run;
   const broken: string[] = [];
   const must = (holds: boolean, what: string): void => {
     if (!holds) broken.push(`run ${state.kind}: ${what}`);
@@ -121,7 +121,7 @@ function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
     must(moving === 0, `${moving} steps still move`);
     const never = state.reason === "NEVER_STARTED" || state.reason === "REFUSED";
     const began = !never && (state.reason !== "CANCELLED_BY_NEWER" || hasStarted(view));
-    must(finallyLeft === 0 || !began, `${finallyLeft} always steps have not run`);
+    must(alwaysLeft === 0 || !began, `${alwaysLeft} always steps have not run`);
     must(!never || !hasStarted(view), "steps have started of a run that never did");
   }
   switch (state.kind) {

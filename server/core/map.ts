@@ -23,20 +23,21 @@ import { fail, recordFailure } from "./recovery/fail-step.ts";
 import { settleRun, startUndos } from "./recovery/saga.ts";
 
 /** Moves the run and its maps as far as their counters say. Called at the end of each event. */
-export function settle(pass: Pass): void {
+export function advanceByCounters(pass: Pass): void {
   // Maps first: a run must not be suspended while one of its maps continues.
-  do settleMaps(pass);
+  do advanceMaps(pass);
   while (settleRun(pass));
 }
 
-function settleMaps(pass: Pass): void {
+function advanceMaps(pass: Pass): void {
   for (const no of pass.plan.maps.filter((map) => pass.view.steps.has(map))) {
     const { work } = planStep(pass, no);
     if (work.kind !== "map") continue;
     const { forward, undo } = stepOf(pass, no);
-    if (forward.kind === "MAPPING" && startsForward(pass.view.run.state)) goOn(pass, no, work);
+    if (forward.kind === "MAPPING" && startsForward(pass.view.run.state))
+      continueMap(pass, no, work);
     if (undo.kind === "MAPPING" && pass.view.run.state.kind === "COMPENSATING")
-      goOnUndoing(pass, no);
+      continueMapUndo(pass, no);
   }
 }
 
@@ -84,7 +85,7 @@ export function itemsDue(pass: Pass, no: number): void {
 }
 
 /** Begins more items of the wave. If no item is open then: the next wave, or the end of the map. */
-function goOn(pass: Pass, no: number, work: MapPlan): void {
+function continueMap(pass: Pass, no: number, work: MapPlan): void {
   const before = itemsOf(pass, no);
   if (!isFailed(before, work)) {
     const size = waveOf(pass, no, work);
@@ -92,7 +93,7 @@ function goOn(pass: Pass, no: number, work: MapPlan): void {
     const left = before.started > 0 && ofWave === 0 ? 0 : size - ofWave;
     beginItems(pass, no, Math.min(work.concurrency - before.open, left));
   }
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const items = itemsOf(pass, no);
   if (items.open > 0) return;
   if (isFailed(items, work) || items.started === items.total)
@@ -160,10 +161,10 @@ function undoItems(pass: Pass, no: number, work: MapPlan): void {
 }
 
 /** An undo that failed waits for a person, and does not keep other items from being undone. */
-function goOnUndoing(pass: Pass, no: number): void {
+function continueMapUndo(pass: Pass, no: number): void {
   const { undosMoving, undosLeft, undoFrom } = itemsOf(pass, no);
   if (undosMoving > 0 || (undoFrom === 0 && undosLeft > 0)) return;
-  const wakeAt = pass.occasion.now;
+  const wakeAt = pass.time.now;
   emit(pass, { kind: "items-due", step: no, side: "undo", wakeAt });
 }
 

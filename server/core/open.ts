@@ -3,7 +3,7 @@
 //
 //   skipped    every need was skipped, `run_if` asks for more, or `when` is false
 //   begins     a task becomes ready, or a child run begins; a timer, a signal or an approval is
-//              waited for; the items of a map begin when the map is settled (map.ts)
+//              waited for; the items of a map begin when the counters advance the map (map.ts)
 //   ESCALATED  an expression failed, which no retry can change
 
 import type { NeedEnd } from "./model/effect.ts";
@@ -21,7 +21,7 @@ import { afterSettling } from "./recovery/unknown-outcome.ts";
 export function begin(pass: Pass): void {
   const { parent } = pass.view.run;
   const until = parent?.until ?? Number.POSITIVE_INFINITY;
-  const deadline = Math.min(pass.occasion.now + pass.plan.timeoutMs, until);
+  const deadline = Math.min(pass.time.now + pass.plan.timeoutMs, until);
   emit(pass, { kind: "run-moved", by: "start", state: { kind: "RUNNING", deadline } });
   openRoots(pass);
 }
@@ -111,7 +111,7 @@ function missesNeeds(pass: Pass, plan: PlanStep): boolean {
 }
 
 function beginStep(pass: Pass, plan: PlanStep): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { no, work } = plan;
   switch (work.kind) {
     case "task":
@@ -197,7 +197,7 @@ export function recordAnswer(
   by: string,
   output: Payload | null,
 ): ResultRef {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const step = stepOf(pass, no);
   const { fence, attempt } = step;
   emit(pass, {

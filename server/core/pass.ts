@@ -25,7 +25,7 @@ import {
 export interface Pass {
   readonly plan: Plan;
   readonly evaluator: Evaluator;
-  readonly occasion: PassTime;
+  readonly time: PassTime;
   view: View;
   /**
    * The steps of the view, changed in place: only this pass and earlier ones of the same decision
@@ -51,7 +51,7 @@ export interface TaskEnd {
 }
 
 export function emit(pass: Pass, given: Effect): void {
-  const effect = notBefore(pass.occasion.now, given);
+  const effect = notBefore(pass.time.now, given);
   const shape = (step: number) => shapeOf(planStep(pass, step));
   pass.view = evolve(pass.view, effect, shape, pass.steps);
   pass.effects.push(effect);
@@ -110,7 +110,7 @@ export function makeReady(
     emit(pass, { kind: "held", step: no, task });
     return;
   }
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const step = stepOf(pass, no);
   const { work } = planStep(pass, no);
   if (work.kind === "run" && task === "perform") {
@@ -140,7 +140,7 @@ export function makeReady(
 
 /** Begins a child run, which takes the place of a task: without a queue and without a claim. */
 function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { no } = step;
   const { state, pivoted } = pass.view.run;
   const planned = plannedOf(step);
@@ -164,7 +164,7 @@ function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): v
 /** The due time of a ready task: after `pickup`, and no later than the end of `total`. */
 export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): EpochMs {
   const plan = planStep(pass, step.no);
-  const pickupAt = pass.occasion.now + planTaskOf(plan, step, task).timeouts.pickupMs;
+  const pickupAt = pass.time.now + planTaskOf(plan, step, task).timeouts.pickupMs;
   return task === "perform" ? Math.min(pickupAt, totalEndsAt(pass, step)) : pickupAt;
 }
 
@@ -173,7 +173,7 @@ export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): EpochMs {
  * paused, and while a circuit is open.
  */
 export function totalEndsAt(pass: Pass, step: Step): EpochMs {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { totalMs } = planStep(pass, step.no).timeouts;
   if (step.firstReadyAt === null) return now + totalMs;
   const { state } = pass.view.run;
@@ -210,7 +210,7 @@ export function escalate(
   code = "",
 ): void {
   const n = pass.view.run.escalations + 1;
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { remindMs, deadline } = planStep(pass, no).escalation;
   // Nothing waits for an answer about a doubled effect, so there is no deadline.
   const deadlineAt = deadline && reason !== "doubled" ? now + deadline.afterMs : null;
@@ -247,7 +247,7 @@ export function inShort(pass: Pass, no: number): string {
       if (moving.task === "verify") return "a verify finds out whether it took effect";
       return moving.avoid ? "ready again at once, for another agent" : "ready again";
     case "BACKOFF": {
-      const left = inWords(moving.wakeAt - pass.occasion.now);
+      const left = inWords(moving.wakeAt - pass.time.now);
       return moving.task === "verify" ? `a verify in ${left}` : `next try in ${left}`;
     }
     case "HELD":
@@ -270,7 +270,7 @@ export function intervene(
     saw: about.saw,
     did: about.did,
     dueAt: about.dueAt,
-    actedAt: pass.occasion.now,
+    actedAt: pass.time.now,
   };
   emit(pass, { kind: "intervened", intervention });
 }

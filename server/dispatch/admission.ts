@@ -99,10 +99,10 @@ function refusingCircuits(of: Known): readonly Circuit[] {
 function lanesToScan(of: Known, refusing: readonly Circuit[]): ReadonlySet<number> {
   const freed = refusing.filter(({ lane, agentId }) => flow(of, lane, agentId) !== "nothing");
   // A probe was possible and did not happen: the lane had no ready task, or no suitable waiter.
-  const trying = [...of.circuits.values()].filter(
+  const halfOpen = [...of.circuits.values()].filter(
     ({ lane, agentId }) => flow(of, lane, agentId) === "one",
   );
-  return new Set([...freed, ...trying].map(({ lane }) => lane));
+  return new Set([...freed, ...halfOpen].map(({ lane }) => lane));
 }
 
 function lanesOf(of: Known, waiter: Waiter): readonly WeightedLane[] {

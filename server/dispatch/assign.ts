@@ -7,7 +7,7 @@
 // transaction needs, in one order: two transactions that locked one queue after the other would
 // deadlock. Therefore waiters that are known only after the first query are requested (`later`)
 // before any queue is locked.
-import { opensAt, room, taken } from "../core/model/limits.ts";
+import { afterGranting, opensAt, room } from "../core/model/limits.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
 import type { Watermark } from "../store/watermarks.ts";
@@ -48,10 +48,10 @@ interface LaneRequest {
   /** The lane's share of this claim, in rows. */
   readonly share: number;
   /**
-   * Rows that have to go to another session than the one that lost them (`avoid`), and that may
-   * stand before the rows for these waiters: so many rows more are locked.
+   * The number of rows that are withheld from a session, because it lost them (`avoid`). They may
+   * come before the rows for these waiters, so this many more rows are locked.
    */
-  readonly avoided: number;
+  readonly withheld: number;
 }
 
 /** A locked queue, those of its lanes that are queried, and how many tasks it may hand out. */
@@ -84,12 +84,12 @@ export async function assign(
   let { asked } = both;
   const budgets = await lockQueues(tx, found.limited);
   let queried = await queryLockedQueues(tx, takers, { asked, from, found }, budgets);
-  const avoided = queried.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
+  const withheld = queried.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
-  if (avoided.length > 0 && queried.matches.length < places) {
+  if (withheld.length > 0 && queried.matches.length < places) {
     const longer = asked.map((one) => {
       const isFull = countOf(queried.rows, one.lane) === limitOf(one, budgets);
-      return isFull ? { ...one, avoided: countOf(avoided, one.lane) } : one;
+      return isFull ? { ...one, withheld: countOf(withheld, one.lane) } : one;
     });
     const grows = longer.some((one) => limitOf(one, budgets) > limitOf(one, budgets, 0));
     if (grows) {
@@ -180,7 +180,7 @@ function assignment(
   const left = new Set(rows.filter((row) => !given.has(row)).map(({ lane }) => lane));
   const after = budgets.map(({ queue, lanes }) => {
     const count = matches.filter(({ row }) => lanes.has(row.lane)).length;
-    return { lanes, count, queue: { ...queue, ...taken(queue, count, tx.now) } };
+    return { lanes, count, queue: { ...queue, ...afterGranting(queue, count, tx.now) } };
   });
   const full = after.filter(({ queue }) => room(queue, tx.now) === 0);
   const isFull = (lane: number) => full.some(({ lanes }) => lanes.has(lane));
@@ -218,14 +218,14 @@ function askedBy(takers: readonly AdmittedWaiter[]): readonly LaneRequest[] {
   const shares = fairShares([...demands.values()], CLAIM_ROWS_MAX);
   return [...demands.values()]
     .sort((a, b) => a.lane - b.lane)
-    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, avoided: 0 }));
+    .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, withheld: 0 }));
 }
 
 /** Most rows of a lane that are locked. */
 function limitOf(
-  { lane, share, avoided }: LaneRequest,
+  { lane, share, withheld }: LaneRequest,
   budgets: readonly QueueBudget[],
-  more = avoided,
+  more = withheld,
 ): number {
   const budget = budgets.find(({ lanes }) => lanes.has(lane));
   if (budget && budget.places === 0) return 0;
@@ -254,7 +254,7 @@ export interface Demand {
 /**
  * How the rows of one claim are shared. Each namespace gets an equal part, or all that it wants if
  * that is less; within a namespace, its lanes share in the same way. So a namespace with a hundred
- * thousand tasks takes no turn from one with a single task, and a claim stays small.
+ * thousand tasks cannot starve a namespace with one task, and a claim stays small.
  *
  * Rows by lane: at least one each, even where the sum is then more than `rowsMax`.
  */
@@ -283,8 +283,8 @@ function fill(wanted: readonly number[], total: number): readonly number[] {
   const given = wanted.map(() => 0);
   let left = total;
   const leastFirst = [...wanted.entries()].sort(([, a], [, b]) => a - b);
-  for (const [taken, [position, wants]] of leastFirst.entries()) {
-    const part = Math.min(wants, Math.floor(left / (leastFirst.length - taken)));
+  for (const [index, [position, wants]] of leastFirst.entries()) {
+    const part = Math.min(wants, Math.floor(left / (leastFirst.length - index)));
     given[position] = part;
     left -= part;
   }

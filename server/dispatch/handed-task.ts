@@ -1,6 +1,6 @@
 // Builds the tasks that agents receive, after the commit of the claim and outside its transaction.
 // The input is rendered again from facts that never change, so it is not stored a second time; that
-// it can be rendered was checked when the step became ready. A plain task of a known run needs no
+// it can be rendered was checked when the step became ready. A first try of a known run needs no
 // query.
 
 import type { Facts } from "../core/model/facts.ts";
@@ -108,19 +108,19 @@ async function taskFacts(
   runs: KnownRuns,
   leases: readonly Granted[],
 ): Promise<readonly TaskFacts[]> {
-  const known = leases.map(({ ready }) => (ready.plain ? plainFacts(ready, runs) : null));
+  const known = leases.map(({ ready }) => (ready.isFirstTry ? firstTryFacts(ready, runs) : null));
   const others = leases.filter((_, place) => known[place] === null);
   const found = others.length === 0 ? [] : await store.taskFacts(others);
   for (const facts of found) runs.keep(facts.runId, facts);
   return [...known.filter((facts) => facts !== null), ...found];
 }
 
-function plainFacts({ runId, step }: ReadyRow, runs: KnownRuns): TaskFacts | null {
+function firstTryFacts({ runId, step }: ReadyRow, runs: KnownRuns): TaskFacts | null {
   const run = runs.of(runId);
   return run && { runId, step, ...run, ...PLAIN };
 }
 
-/** What a plain task contains beside the data of its run. */
+/** What the task of a first try contains in addition to the data of its run. */
 export const PLAIN = Object.freeze({
   lastDetails: null,
   items: null,

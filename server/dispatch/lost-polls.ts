@@ -23,7 +23,7 @@ interface LostPollsOptions {
   readonly clock: Clock;
   readonly advance: Pick<Advance, "submit">;
   readonly isRetryable: (error: unknown) => boolean;
-  /** A lease could not be given back: its agent names the poll again. */
+  /** Called when a give-back fails; the agent sends the poll number again. */
   readonly onError: (error: unknown) => void;
   readonly onFlushed?: OnFlushed | undefined;
 }
@@ -36,7 +36,7 @@ export interface LostPollsHandler {
 
 export function createLostPolls(options: LostPollsOptions): LostPollsHandler {
   const { store, clock, advance, isRetryable, onError, onFlushed } = options;
-  const questions = createBatcher<LostPolls, readonly Promise<unknown>[]>({
+  const lookups = createBatcher<LostPolls, readonly Promise<unknown>[]>({
     name: "undelivered",
     clock,
     isRetryable,
@@ -63,11 +63,11 @@ export function createLostPolls(options: LostPollsOptions): LostPollsHandler {
     async giveBack(lost: LostPolls): Promise<void> {
       if (lost.polls.length === 0) return;
       try {
-        await Promise.all(await questions.submit(lost));
+        await Promise.all(await lookups.submit(lost));
       } catch (error) {
         onError(error);
       }
     },
-    idle: () => questions.idle(),
+    idle: () => lookups.idle(),
   });
 }

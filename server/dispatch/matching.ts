@@ -24,7 +24,7 @@ export interface Match<T extends Taker> {
   readonly row: ReadyRow;
 }
 
-/** Lanes that give at most so many rows together. */
+/** Lanes that give at most `places` rows together. */
 export interface Room {
   readonly lanes: ReadonlySet<number>;
   readonly places: number;
@@ -38,21 +38,21 @@ export function match<T extends Taker>(
 ): readonly Match<T>[] {
   const left = new Map(rooms.map((room) => [room, room.places]));
   const roomOf = (lane: number) => rooms.find(({ lanes }) => lanes.has(lane));
-  const lines = linesOf(rows);
+  const rowsByLane = rowsByLaneOf(rows);
   const matches: Match<T>[] = [];
   for (const taker of takers) {
-    const taken = new Map<number, number>();
+    const takenByLane = new Map<number, number>();
     for (let index = 0; index < taker.places; index++) {
-      const row = best(lines, taker, taken, now);
+      const row = best(rowsByLane, taker, takenByLane, now);
       if (!row) break;
       matches.push({ taker, row });
-      taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1);
-      lines.get(row.lane)?.gone.add(row);
+      takenByLane.set(row.lane, (takenByLane.get(row.lane) ?? 0) + 1);
+      rowsByLane.get(row.lane)?.takenRows.add(row);
       const room = roomOf(row.lane);
       if (!room) continue;
       const places = (left.get(room) ?? 0) - 1;
       left.set(room, places);
-      if (places <= 0) for (const lane of room.lanes) lines.delete(lane);
+      if (places <= 0) for (const lane of room.lanes) rowsByLane.delete(lane);
     }
   }
   return matches;
@@ -61,34 +61,34 @@ export function match<T extends Taker>(
 /**
  * The rows of a lane in order. Hundreds may be taken, so a row is marked as taken and not removed.
  */
-interface Line {
+interface LaneRows {
   readonly rows: ReadyRow[];
-  readonly gone: Set<ReadyRow>;
+  readonly takenRows: Set<ReadyRow>;
   /** All rows before this index are taken. */
   first: number;
 }
 
-function linesOf(rows: readonly ReadyRow[]): Map<number, Line> {
-  const lines = new Map<number, Line>();
+function rowsByLaneOf(rows: readonly ReadyRow[]): Map<number, LaneRows> {
+  const rowsByLane = new Map<number, LaneRows>();
   for (const row of rows) {
-    const line = lines.get(row.lane);
-    if (line) line.rows.push(row);
-    else lines.set(row.lane, { rows: [row], gone: new Set(), first: 0 });
+    const laneRows = rowsByLane.get(row.lane);
+    if (laneRows) laneRows.rows.push(row);
+    else rowsByLane.set(row.lane, { rows: [row], takenRows: new Set(), first: 0 });
   }
-  return lines;
+  return rowsByLane;
 }
 
 function best(
-  lines: ReadonlyMap<number, Line>,
+  rowsByLane: ReadonlyMap<number, LaneRows>,
   taker: Taker,
-  taken: ReadonlyMap<number, number>,
+  takenByLane: ReadonlyMap<number, number>,
   now: EpochMs,
 ): ReadyRow | null {
   let found: { row: ReadyRow; share: number } | null = null;
   for (const { lane, weight } of taker.lanes) {
-    const row = firstFor(lines.get(lane), taker, now);
+    const row = firstFor(rowsByLane.get(lane), taker, now);
     if (!row) continue;
-    const share = (taken.get(lane) ?? 0) / weight;
+    const share = (takenByLane.get(lane) ?? 0) / weight;
     const better =
       !found ||
       row.priority < found.row.priority ||
@@ -101,13 +101,17 @@ function best(
   return found?.row ?? null;
 }
 
-function firstFor(line: Line | undefined, { session }: Taker, now: EpochMs): ReadyRow | null {
-  if (!line) return null;
-  const { rows, gone } = line;
-  for (let index = line.first; index < rows.length; index++) {
+function firstFor(
+  laneRows: LaneRows | undefined,
+  { session }: Taker,
+  now: EpochMs,
+): ReadyRow | null {
+  if (!laneRows) return null;
+  const { rows, takenRows } = laneRows;
+  for (let index = laneRows.first; index < rows.length; index++) {
     const row = rows[index];
-    if (!row || gone.has(row)) {
-      if (index === line.first) line.first += 1;
+    if (!row || takenRows.has(row)) {
+      if (index === laneRows.first) laneRows.first += 1;
     } else if (mayTake(row, session, now)) return row;
   }
   return null;

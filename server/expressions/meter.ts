@@ -16,8 +16,8 @@ export function createMeter(units: number): Meter {
 }
 
 /**
- * About 0.1 s for most work, and less than 0.5 s for the worst case that was found. All other work
- * on this thread waits for so long.
+ * About 0.1 s for most work, and less than 0.5 s for the worst case that was found. Meanwhile all
+ * other work on this thread waits.
  */
 export const COST_MAX = 1_000_000;
 

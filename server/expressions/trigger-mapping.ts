@@ -41,7 +41,7 @@ export type TriggerFacts =
     };
 
 /** What a trigger asks the scheduler for. */
-export type Asked =
+export type TriggerRequest =
   | {
       readonly kind: "schedule";
       readonly workflow: string;
@@ -78,7 +78,7 @@ export type CallbackOutcome =
 type Mapped =
   /** `when` is false. */
   | { readonly kind: "nothing" }
-  | { readonly kind: "asked"; readonly asked: Asked }
+  | { readonly kind: "asked"; readonly asked: TriggerRequest }
   /** One sentence, with the path of the field. */
   | { readonly kind: "failed"; readonly message: string };
 

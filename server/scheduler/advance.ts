@@ -120,8 +120,8 @@ export interface Caller {
 
 export interface Advance {
   /**
-   * What `submit` submits goes into one batch, if the batch has room. Throws OVERLOADED if so many
-   * more events have no room to wait. See Batcher.
+   * What `submit` submits goes into one batch, if the batch has room. Throws OVERLOADED if
+   * `count` more events have no room to wait. See Batcher.
    */
   admit<T>(count: number, submit: () => T): T;
   /**

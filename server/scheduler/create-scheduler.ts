@@ -36,7 +36,7 @@ export function createScheduler(
     scheduleBatch: schedule.scheduleBatch,
     openBulk: (request) => openBulk(shared, request),
     rerun: (request) =>
-      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.admit }, request),
+      rerun({ store, plans, submit: schedule.submit, admitRun: rateLimit.admit }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
     async command(run, event) {
       const answer = await advance.ask(run, event);

@@ -8,11 +8,11 @@ import type { Resolved, ScheduleItem } from "./new-run.ts";
 import type { ScheduleOptions } from "./schedule.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
 
-type FinderOptions = Pick<ScheduleOptions, "store" | "plans" | "enter">;
+type FinderOptions = Pick<ScheduleOptions, "store" | "plans" | "admitRun">;
 
 export type ItemFinder = (request: ScheduleRequest) => Promise<ScheduleItem>;
 
-/** What calls of one batch name alike is looked up once, and is the same for all of them. */
+/** Each name is looked up once per batch, so all its calls get the same result. */
 export function createItemFinder(options: FinderOptions): ItemFinder {
   const versions = new Map<string, Promise<Resolved>>();
   const hooks = new Map<number, Promise<readonly HookRecord[]>>();
@@ -44,7 +44,7 @@ export function createItemFinder(options: FinderOptions): ItemFinder {
     const { key, input, namespace } = request;
     const found = await resolved(request);
     const wrong = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
-    const refusal = wrong ?? (request.triggered ? null : (options.enter?.(namespace) ?? null));
+    const refusal = wrong ?? (request.triggered ? null : (options.admitRun?.(namespace) ?? null));
     const reserved = key === null ? null : { key, name: `key "${key}"` };
     return { ...found, request, reserved, refusal, rerunOf: null, reused: [] };
   };

@@ -8,7 +8,7 @@
 // a trigger starts after the end of another counts, but is never refused, because nothing would
 // repeat it.
 import type { Clock } from "../clock.ts";
-import { isLimited, opensAt, type QueueUse, room, taken } from "../core/model/limits.ts";
+import { afterGranting, isLimited, opensAt, type QueueUse, room } from "../core/model/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Namespaces, NamespaceUse } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store.ts";
@@ -54,7 +54,7 @@ export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLi
       if (!known || !isLimited(known.use.limits)) return null;
       const now = clock.monotonicMs();
       if (room(known.use, now) < 1) return refusal(name, known.use, now);
-      byName.set(name, { ...known, use: taken(known.use, 1, now) });
+      byName.set(name, { ...known, use: afterGranting(known.use, 1, now) });
       return null;
     },
     payloadBytesMax: (name: string) => byName.get(name)?.payloadBytesMax ?? null,

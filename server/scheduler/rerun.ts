@@ -21,7 +21,7 @@ interface RerunOptions {
   readonly store: EngineStore;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
-  readonly enter: Admit;
+  readonly admitRun: Admit;
 }
 
 /** No caller can give this key to a run: such keys have no control characters. */
@@ -68,7 +68,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       readIn,
     },
     reserved: { key, name: `request "${request.requestId}"` },
-    refusal: inputRefusal(target.laned, input) ?? (existing ? null : options.enter(namespace)),
+    refusal: inputRefusal(target.laned, input) ?? (existing ? null : options.admitRun(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     reused,
   });

@@ -50,7 +50,7 @@ export interface ScheduleOptions {
   readonly onError: (error: unknown) => void;
   readonly onFlushed?: OnFlushed | undefined;
   /** Left out: there is no rate limit. */
-  readonly enter?: Admit;
+  readonly admitRun?: Admit;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
   readonly traces?: RunTraces | undefined;
   /** Calls that may wait; left out: 20,000. */
@@ -316,7 +316,7 @@ async function reserve(
       .map(({ request, reserved }, index) => ({ request, reserved, runId: ids[index] ?? "" }))
       .reverse()
       .flatMap(({ request, reserved, runId }) => {
-        const { digest, namespace, keyKeptMs: keepMs = KEY_RETENTION_MS } = request;
+        const { digest, namespace, keyRetentionMs: keepMs = KEY_RETENTION_MS } = request;
         if (reserved === null) return [];
         const { key } = reserved;
         const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs };

@@ -48,7 +48,7 @@ export interface ScheduleRequest {
    */
   readonly digest: string;
   /** How long its key is kept at least, in milliseconds; left out: 30 days. */
-  readonly keyKeptMs?: number;
+  readonly keyRetentionMs?: number;
   /** The ended run whose trigger starts this one; left out: none. */
   readonly triggered?: TriggeredBy;
   /**

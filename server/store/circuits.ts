@@ -2,7 +2,7 @@
 // are evaluated. core/model/circuit.ts decides how a circuit changes; the store keeps its state and
 // changes it by compare and set.
 import type { EpochMs } from "../core/model/attempt.ts";
-import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/model/circuit.ts";
+import type { CircuitState, Forced, Outage, OutcomeClass, Tally } from "../core/model/circuit.ts";
 import type { Actor } from "./pass-record.ts";
 import type { Pinned } from "./pins.ts";
 import type { RunId } from "./run-head.ts";
@@ -107,7 +107,7 @@ export interface LaneEvidence {
 }
 
 export interface ProbeEnd {
-  readonly end: EndKind;
+  readonly end: OutcomeClass;
   readonly at: EpochMs;
   readonly runId: RunId;
   readonly step: number;

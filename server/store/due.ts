@@ -64,7 +64,7 @@ export interface DueRange {
    * received. Silence counts from then on at the earliest. Leases of other partitions are not
    * scanned. Left out: no leases are scanned.
    */
-  readonly listeningSince?: ReadonlyMap<number, EpochMs>;
+  readonly silenceCountsSince?: ReadonlyMap<number, EpochMs>;
 }
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });

@@ -4,7 +4,7 @@
 import type { EpochMs, TaskKind } from "../core/model/attempt.ts";
 import type { Rule } from "../core/model/history.ts";
 import type { Activity, OpenRuns } from "./activity.ts";
-import type { HandOverWhy } from "./partition-session.ts";
+import type { HandOverReason } from "./partition-session.ts";
 import type { Pause } from "./queues.ts";
 import type { InterventionRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
@@ -135,7 +135,7 @@ export interface OrphanLane extends Pick<QueueActivity, "oldestAt" | "polledAt">
 
 interface PartitionOwner {
   readonly node: string;
-  /** null: the node has been silent for so long that its row was deleted. */
+  /** null: its row was deleted, after a long silence of the node. */
   readonly address: string | null;
   readonly lastSeenAt: EpochMs | null;
 }
@@ -172,7 +172,7 @@ export interface HandOverRecord {
   /** null: the node had left before it could be recorded. */
   readonly address: string | null;
   /** Why the partition was free to be taken. */
-  readonly why: HandOverWhy;
+  readonly why: HandOverReason;
   readonly takenAt: EpochMs;
   /** When the node gave it back, or the next node took it; null: neither has happened. */
   readonly leftAt: EpochMs | null;

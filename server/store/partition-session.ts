@@ -23,8 +23,8 @@ export const HAND_OVERS_MAX = 20;
  * Why a partition was free: no node had owned it; its owner had given it back; its owner was gone
  * or hung.
  */
-export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
-export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
+export const HAND_OVER_REASONS = ["first", "given-back", "lost"] as const;
+export type HandOverReason = (typeof HAND_OVER_REASONS)[number];
 
 /** A row that a batch of the node locks: there is one for each batch that may be in flight. */
 export interface Writer {

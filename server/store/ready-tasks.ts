@@ -19,7 +19,7 @@ export interface ReadyRow extends RunRef {
   readonly cancelMs: number;
   readonly stallMs: number | null;
   /** The first try of its step, as planned: the task is made from the plan and the run alone. */
-  readonly plain: boolean;
+  readonly isFirstTry: boolean;
 }
 
 export interface LockedReady {

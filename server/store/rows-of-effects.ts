@@ -4,7 +4,7 @@
 // and memory cannot diverge.
 
 import type { EpochMs } from "../core/model/attempt.ts";
-import { type EndKind, endKindOf } from "../core/model/circuit.ts";
+import { type OutcomeClass, outcomeClassOf } from "../core/model/circuit.ts";
 import type { Effect } from "../core/model/effect.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "../core/model/history.ts";
 import type { Message } from "../core/model/message.ts";
@@ -37,7 +37,7 @@ interface OverrideInsert {
 export interface ReusedInsert {
   readonly step: number;
   /** The run that made its effect. */
-  readonly of: RunId;
+  readonly madeByRun: RunId;
 }
 
 /** A message from the run to another one of its region. */
@@ -60,7 +60,7 @@ export interface RowsOfEffects extends EscalationChanges {
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
   readonly overrides: readonly OverrideInsert[];
-  readonly reused: readonly ReusedInsert[];
+  readonly reusedSteps: readonly ReusedInsert[];
   readonly messages: readonly MessageInsert[];
   readonly messagesApplied: readonly number[];
   readonly actor: Actor | null;
@@ -81,8 +81,8 @@ export function rowsOfEffects(record: Appending): RowsOfEffects {
     ),
     decisions: effects.filter((effect) => effect.kind === "decision-stored"),
     overrides: [...overridesOf(record), ...overridesKept(effects)],
-    reused: effects.flatMap((effect) =>
-      effect.kind === "reused" ? [{ step: effect.step, of: effect.of }] : [],
+    reusedSteps: effects.flatMap((effect) =>
+      effect.kind === "reused" ? [{ step: effect.step, madeByRun: effect.of }] : [],
     ),
     messages: messagesOf(record),
     messagesApplied: effects.flatMap((effect) =>
@@ -132,10 +132,7 @@ export function runsToWake(record: PassRecord): readonly RunRef[] {
   ];
 }
 
-/**
- * A pass may begin a strategy in the place of one that it has dropped: the last one at an index is
- * stored.
- */
+/** If a pass replaces a strategy, only the last one at that index is written. */
 function overridesOf({ effects }: Pick<Appending, "effects">): readonly OverrideInsert[] {
   const found = new Map<string, OverrideInsert>();
   for (const effect of effects) {
@@ -159,7 +156,7 @@ export interface EndedTask {
   readonly lane: number;
   readonly agentId: string;
   readonly runId: RunId;
-  readonly end: EndKind;
+  readonly end: OutcomeClass;
 }
 
 /** `leases`: the leases that the pass has ended. */
@@ -177,7 +174,7 @@ export function endedTasks(
     const outcome = bySecret.get(secret)?.outcome;
     if (!outcome) return [];
     const transient = outcome.kind === "failure" && outcome.class === "transient";
-    return [{ lane, agentId, runId, end: endKindOf({ kind: outcome.kind, transient }) }];
+    return [{ lane, agentId, runId, end: outcomeClassOf({ kind: outcome.kind, transient }) }];
   });
 }
 
@@ -220,20 +217,20 @@ interface EscalationChanges {
  * and closed then, so that the close which follows from an answer does not touch the answered one.
  */
 function escalationChanges(effects: readonly Effect[]): EscalationChanges {
-  const asked: EscalationInsert[] = [];
+  const opened: EscalationInsert[] = [];
   const answered: (Closing & { n: number })[] = [];
   const closed: { step: number; by: string }[] = [];
   const close = (of: (one: EscalationInsert) => boolean, closing: Closing): boolean => {
-    const found = asked.flatMap((one, place) =>
+    const found = opened.flatMap((one, place) =>
       one.closing === null && of(one) ? [{ one, place }] : [],
     );
-    for (const { one, place } of found) asked[place] = { ...one, closing };
+    for (const { one, place } of found) opened[place] = { ...one, closing };
     return found.length > 0;
   };
   for (const effect of effects) {
     if (effect.kind === "escalated") {
       const { n, step, reason, code, message, wakeAt, deadlineAt } = effect;
-      asked.push({ n, step, reason, code, message, wakeAt, deadlineAt, closing: null });
+      opened.push({ n, step, reason, code, message, wakeAt, deadlineAt, closing: null });
     }
     if (effect.kind === "escalation-closed") {
       const { step, by } = effect;
@@ -252,7 +249,7 @@ function escalationChanges(effects: readonly Effect[]): EscalationChanges {
     }
   }
   return {
-    escalations: asked,
+    escalations: opened,
     escalationsReminded: effects.filter((effect) => effect.kind === "escalation-reminded"),
     escalationsAnswered: answered,
     escalationsClosed: closed,

@@ -23,7 +23,7 @@ export function endedRun(
   state: End,
   { version, warnings, escalations }: Pick<Run, "version" | "warnings" | "escalations">,
 ): Run {
-  const gone = { stepsLeft: 0, finallyLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
+  const gone = { stepsLeft: 0, alwaysLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
   const nothing = { ...gone, pivoted: false, keyed: false, parent: null };
   return { ...nothing, state, version, warnings, escalations };
 }

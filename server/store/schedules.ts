@@ -111,7 +111,7 @@ export interface Occurrence extends OccurrenceKey {
   readonly runId: RunId | null;
   /** Why it has no run; empty: the outcome says all. */
   readonly message: string;
-  /** Of a mark: so many occurrences from this one on, before `until`, got no run when due. */
+  /** Of a mark: `count` occurrences from this one on, before `until`, got no run when due. */
   readonly missed: { readonly count: number; readonly until: EpochMs } | null;
   /** The supervisor that acted; null: a person's call caused it. */
   readonly actor: { readonly node: string; readonly epoch: number } | null;

@@ -10,7 +10,7 @@ export const ROLE_NAMES = ["viewer", "client", "agent", "operator", "admin"] as 
 /** How long tokens are retained after their end, in milliseconds: 365 days. */
 export const TOKEN_RETENTION_MS = 365 * 86_400_000;
 /** The use of a token is recorded this often at most, in milliseconds. */
-export const USE_NOTED_MS = 60_000;
+export const USE_INTERVAL_MS = 60_000;
 
 export interface NewToken {
   /** The first 16 digits of the digest. */
@@ -47,8 +47,8 @@ export interface KnownToken extends Pick<TokenRecord, "id" | "name" | "role" | "
   /** How long it is still valid, in milliseconds by the database's clock; null: no end is set. */
   readonly leftMs: number | null;
   readonly revoked: boolean;
-  /** No use has been recorded for `USE_NOTED_MS`. */
-  readonly useUnnoted: boolean;
+  /** No use has been recorded for `USE_INTERVAL_MS`. */
+  readonly useIsStale: boolean;
 }
 
 interface TokenPage {

@@ -53,8 +53,8 @@ export function assign(seen: Seen): Assignment {
 }
 
 /**
- * How many partitions a node may hand back, so long after it last did. Nodes do not take turns by
- * an agreement: each leaves the others as much time as they might need.
+ * How many partitions a node may hand back, by the time since it last did. Nodes do not take turns
+ * by an agreement: each leaves the others as much time as they might need.
  */
 export function movesNow(
   liveNodes: readonly LiveNode[],

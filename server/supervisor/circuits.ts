@@ -55,8 +55,8 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
     const counted = options.counted(found.watched, settings.windowMs);
     if (counted.length > 0) await circuits.count(counted);
     const { node, owned } = options.owner();
-    const trying = found.circuits.filter(({ state }) => state.kind === "trying");
-    const lanes = new Set([...found.watched, ...[...trying, ...counted].map(({ lane }) => lane)]);
+    const halfOpen = found.circuits.filter(({ state }) => state.kind === "trying");
+    const lanes = new Set([...found.watched, ...[...halfOpen, ...counted].map(({ lane }) => lane)]);
     if (node === null || lanes.size === 0) return;
     const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane));
     let changed = false;

@@ -1,7 +1,7 @@
 // Which partitions this process owns.
 //
-//   away → joined (a session, a node id, writer rows) → owner of its share → lost → away, under a
-//   new id
+//   not joined → joined (a session, a node id, writer rows) → owner of its share → lost → not
+//   joined; it joins again under a new id
 //
 // The advisory locks of the session elect the owner. If the last answered ping of a process is too
 // old, the process stops by its own monotonic clock, one scan before the database ends its session.
@@ -46,7 +46,7 @@ export interface Ownership {
   start(): Promise<void>;
   /** Hands all partitions back at once and leaves. */
   stop(): Promise<void>;
-  /** The node id of the present membership; null while away. */
+  /** The node id of the present membership; null while not joined. */
   node(): string | null;
   owned(): readonly Owned[];
   /** Other nodes have been seen alive. */
@@ -96,7 +96,7 @@ interface Membership {
   peers: boolean;
   answeredSentAt: number;
   /** The earliest time that is still to be announced, while another announcement is in flight. */
-  dueAt: { under: boolean; next: EpochMs | null };
+  dueAt: { isSending: boolean; next: EpochMs | null };
 }
 
 interface State {
@@ -104,7 +104,7 @@ interface State {
   /** Measured from the time at which the last answered ping was sent. */
   readonly trustMs: number;
   readonly watchesNothing: boolean;
-  /** null while away. */
+  /** null while not joined. */
   member: Membership | null;
   timer: Timer | null;
   running: boolean;
@@ -142,10 +142,10 @@ export function createOwnership(options: OwnershipOptions): Ownership {
 async function start(state: State): Promise<void> {
   if (state.running) return;
   state.running = true;
-  const noWay = await tick(state);
+  const fatalError = await tick(state);
   // A process that watches nothing also learns of lanes by its poll tick, up to a second later.
-  state.running = noWay === null;
-  if (noWay !== null && !state.watchesNothing) throw noWay;
+  state.running = fatalError === null;
+  if (fatalError !== null && !state.watchesNothing) throw fatalError;
   plan(state);
 }
 
@@ -190,13 +190,13 @@ async function tick(state: State): Promise<DroverError | null> {
     const why = errorMessage(error);
     if (state.member) lose(state, state.member, why);
     else log.warn({ event: "partitions.join-failed", why });
-    if (isNoWay(error)) return error;
+    if (isUnsupported(error)) return error;
   }
   return null;
 }
 
 /** A repetition does not help: there is a transaction pooler in between. */
-function isNoWay(error: unknown): error is DroverError {
+function isUnsupported(error: unknown): error is DroverError {
   return error instanceof DroverError && error.reason === "NOT_SUPPORTED";
 }
 
@@ -215,7 +215,7 @@ async function join(state: State): Promise<void> {
     unwatched: [],
     peers: false,
     answeredSentAt: sentAt,
-    dueAt: { under: false, next: null },
+    dueAt: { isSending: false, next: null },
   };
   state.member = joined;
   session.onLost((cause) => lose(state, joined, cause.message));
@@ -348,14 +348,14 @@ function announceDueTime(state: State, { wakeAt, now }: DueTimeSet): void {
   // A time that is further away is seen by the next scan of its owner.
   if (!member?.peers || wakeAt === null || wakeAt - now >= options.settings.scanEveryMs) return;
   const { dueAt: waiting } = member;
-  if (!waiting.under) void sendDueTime(state, member, wakeAt);
+  if (!waiting.isSending) void sendDueTime(state, member, wakeAt);
   else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
 }
 
 /** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
 async function sendDueTime(state: State, of: Membership, first: EpochMs): Promise<void> {
   const { log } = state.options;
-  of.dueAt.under = true;
+  of.dueAt.isSending = true;
   for (let dueAt: EpochMs | null = first; dueAt !== null && state.member === of; ) {
     await of.session.announceDueTime(dueAt).catch((error: unknown) => {
       log.warn({ event: "ownership.due-time-not-announced", err: String(error) });
@@ -363,5 +363,5 @@ async function sendDueTime(state: State, of: Membership, first: EpochMs): Promis
     dueAt = of.dueAt.next;
     of.dueAt.next = null;
   }
-  of.dueAt.under = false;
+  of.dueAt.isSending = false;
 }

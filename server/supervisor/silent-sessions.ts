@@ -2,7 +2,7 @@
 //
 //   1. A heartbeat of an agent renews its session (dispatch/heartbeats.ts).
 //   2. Each timer scan (timers.ts) asks the store for leases whose session has been silent for
-//      longer than they allow. Silence counts from `listeningSince` on, which is kept here.
+//      longer than they allow. Silence counts from `silenceCountsSince` on, which is kept here.
 //   3. The scan submits a `lease-timer` for each one (due-events.ts). The rules check the lease
 //      again and decide what follows (core/events/on-timer.ts).
 //
@@ -39,9 +39,9 @@ export interface SilenceWatch {
    * By partition: since when heartbeats could have been noticed. It leaves out fresh partitions:
    * their leases are not checked for silence.
    */
-  listeningSince(): ReadonlyMap<number, EpochMs>;
+  silenceCountsSince(): ReadonlyMap<number, EpochMs>;
   /** The same for one partition; null: no scan has read it. */
-  watchingSince(partition: number): EpochMs | null;
+  silenceCountsSinceFor(partition: number): EpochMs | null;
   /** A scan has read these partitions. */
   scanned(scan: Scanned): void;
 }
@@ -49,7 +49,7 @@ export interface SilenceWatch {
 export function createSilenceWatch(
   settings: Pick<SupervisorConfig, "gapMs" | "jumpMs">,
 ): SilenceWatch {
-  const watchingSince = new Map<number, EpochMs>();
+  const silenceCountsSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
 
   return Object.freeze({
@@ -57,14 +57,14 @@ export function createSilenceWatch(
       for (const partition of partitions) fresh.add(partition);
     },
     fresh: () => new Set(fresh),
-    listeningSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),
-    watchingSince: (partition: number) => watchingSince.get(partition) ?? null,
+    silenceCountsSince: () => new Map([...silenceCountsSince].filter(([one]) => !fresh.has(one))),
+    silenceCountsSinceFor: (partition: number) => silenceCountsSince.get(partition) ?? null,
     scanned({ partitions, fresh: wasFresh, time, before }: Scanned) {
       const isAnew = isInterrupted(before, time, settings);
       for (const partition of partitions) {
         const isFresh = wasFresh.has(partition);
-        if (isAnew || isFresh || !watchingSince.has(partition))
-          watchingSince.set(partition, time.now);
+        if (isAnew || isFresh || !silenceCountsSince.has(partition))
+          silenceCountsSince.set(partition, time.now);
         if (isFresh) fresh.delete(partition);
       }
     },

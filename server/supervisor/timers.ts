@@ -213,8 +213,8 @@ async function queryDue(
   const { store, clock, settings } = state.options;
   const since = isWhole ? null : state.since;
   const without = state.failedRows.refs(scannedAtMs, since);
-  const listeningSince = state.silence.listeningSince();
-  const range = { since, aheadMs: settings.scanEveryMs, without, listeningSince };
+  const silenceCountsSince = state.silence.silenceCountsSince();
+  const range = { since, aheadMs: settings.scanEveryMs, without, silenceCountsSince };
   if (isWhole) state.wholeAtMs = scannedAtMs;
   try {
     const found = await store.dueRows(partitions, DUE_MAX, range);
@@ -256,7 +256,7 @@ function submitAll(state: State, { now, due, schedules }: DueScan, { node, epoch
   const { silence, submissions } = state;
   for (const row of due) {
     const actor = { node, epoch: epochs.get(row.partition) ?? 0 };
-    submissions.submitRow(row, silence.watchingSince(row.partition) ?? now, actor);
+    submissions.submitRow(row, silence.silenceCountsSinceFor(row.partition) ?? now, actor);
   }
   for (const schedule of schedules) {
     const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };

@@ -36,7 +36,9 @@ let queue = "";
 let tests = 0;
 
 beforeAll(async () => {
-  server = await startDroverServer(undefined, { circuits: { ends: 4, cooldownMs: 300_000 } });
+  server = await startDroverServer(undefined, {
+    circuits: { minOutcomes: 4, cooldownMs: 300_000 },
+  });
   client = createClient({ address: server.address });
 });
 afterAll(async () => {

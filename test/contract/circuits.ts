@@ -246,7 +246,7 @@ export function describeCircuits(opened: Opened): void {
           {
             since: now,
             until: now + 30_000,
-            trying: false,
+            isHalfOpen: false,
             override: null,
             saw: "20 of 20 failed",
           },
@@ -257,7 +257,7 @@ export function describeCircuits(opened: Opened): void {
     await store.circuits.setOverride({ lane, agentId: "" }, setting);
     expect((await circuits()).get(0)).toMatchObject({
       until: null,
-      trying: false,
+      isHalfOpen: false,
       override: { by: "ada", why: "maintenance" },
     });
     await store.circuits.setOverride({ lane, agentId: "" }, { ...setting, forced: "closed" });

@@ -113,7 +113,7 @@ export function describeClaims(opened: Opened): void {
       avoid: null,
       stallMs: null,
       ...timeouts,
-      plain: true,
+      isFirstTry: true,
     });
     expect(step && movingSide(step)?.state).toMatchObject({ kind: "READY", until, alarms: 0 });
   });
@@ -297,7 +297,7 @@ export function describeClaims(opened: Opened): void {
       ]);
     await pass(store, run, silence(first), LATE);
     const second = await claimOne(store, run, { session: newSession() });
-    expect([first.ready.plain, second.ready.plain]).toEqual([true, false]);
+    expect([first.ready.isFirstTry, second.ready.isFirstTry]).toEqual([true, false]);
     expect(await store.taskFacts([second])).toMatchObject([{ lastDetails: reported.details }]);
     // The first has ended: no agent gets it any more.
     expect(await store.taskFacts([first, second])).toHaveLength(1);
@@ -318,7 +318,7 @@ export function describeClaims(opened: Opened): void {
     expect(await store.taskFacts([slow])).toMatchObject([{ strategy: 0, lastDetails: null }]);
     await pass(store, run, report(slow, permanent));
     const next = await claimOne(store, run, { session: newSession() });
-    expect(next.ready.plain).toBe(false);
+    expect(next.ready.isFirstTry).toBe(false);
     const facts = await store.taskFacts([slow, next]);
     expect(facts).toMatchObject([{ step: 0, strategy: 1 }]);
     expect(facts).toHaveLength(1);

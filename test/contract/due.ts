@@ -100,7 +100,7 @@ export function describeDue(opened: Opened): void {
     const SILENT_AT_ONCE = { timeouts: { heartbeatMs: 0 } };
     const since = (partition: number, at: EpochMs) => ({
       ...WHOLE_RANGE,
-      listeningSince: new Map([[partition, at]]),
+      silenceCountsSince: new Map([[partition, at]]),
     });
 
     async function leased(step: object, partition: number) {

@@ -86,7 +86,7 @@ export async function beginAs(
     state: { kind: "RUNNING", deadline: DEADLINE },
     version: 1,
     stepsLeft: 3,
-    finallyLeft: 0,
+    alwaysLeft: 0,
     moving: 0,
     asking: 0,
     undosLeft: 0,

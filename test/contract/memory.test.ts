@@ -170,7 +170,7 @@ test("a lost tail takes back namespaces, definitions, workflows and lanes, and g
     return { namespaceId, definitionId, lanes };
   };
   const lost = await make();
-  await store.loseTail(4);
+  await store.simulateFailover(4);
   expect(await store.namespace("tail")).toBeNull();
   expect(await store.namespace("default")).not.toBeNull();
   await expect(store.definition(lost.definitionId)).rejects.toThrow("there is no definition");
@@ -194,6 +194,6 @@ test("what is made beside a transaction stays when that one fails, and is lost w
   });
   await expect(failed).rejects.toThrow("it fails");
   expect(await store.lanesOfQueues(namespaceId, ["beside"])).toHaveLength(1);
-  await store.loseTail(1);
+  await store.simulateFailover(1);
   expect(await store.lanesOfQueues(namespaceId, ["beside"])).toEqual([]);
 });

@@ -96,7 +96,7 @@ export function describePausedWorkflows(opened: Opened): void {
     const pauseInfo = await pause(run, "the price list is wrong");
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
     const { pauses } = await store.reads.runLiveness(run.ref.runId);
-    expect(pauses).toEqual(new Map([[0, { of: "workflow", ...pauseInfo }]]));
+    expect(pauses).toEqual(new Map([[0, { scope: "workflow", ...pauseInfo }]]));
     await resume(run);
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
     expect((await store.reads.runLiveness(run.ref.runId)).pauses).toEqual(new Map());

@@ -121,8 +121,8 @@ export function describeQueues(opened: Opened): void {
     const all = await pause(run.namespaceId, "", "moving");
     expect(await pauses()).toEqual(
       new Map([
-        [0, { of: "queue", ...own }],
-        [1, { of: "namespace", ...all }],
+        [0, { scope: "queue", ...own }],
+        [1, { scope: "namespace", ...all }],
       ]),
     );
   });

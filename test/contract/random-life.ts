@@ -236,7 +236,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
       heartbeatMs,
       cancelMs,
       stallMs,
-      plain: row.plain,
+      isFirstTry: row.isFirstTry,
     });
     const agentId = `agent of ${session.slice(0, 4)}`;
     return tx.grant([{ ready: row, secret: hex(16), session, agentId, pollSeq: 1 }]);
@@ -244,7 +244,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const [one] = granted;
   if (!one) return null;
   // What is made of the run alone needs nothing that the store knows beside it.
-  if (one.ready.plain) expect(await life.store.taskFacts([one])).toMatchObject([PLAIN]);
+  if (one.ready.isFirstTry) expect(await life.store.taskFacts([one])).toMatchObject([PLAIN]);
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
   const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
   const slowCheckAt =

@@ -17,7 +17,9 @@ type Handlers = AgentOptions["handlers"];
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startDroverServer(undefined, { circuits: { ends: 4, cooldownMs: 300_000 } });
+  server = await startDroverServer(undefined, {
+    circuits: { minOutcomes: 4, cooldownMs: 300_000 },
+  });
 });
 afterAll(() => server?.stop());
 

@@ -10,9 +10,9 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  isPlainReport,
-  isPlainResult,
-  withoutPlainItems,
+  isCertainlyValidReport,
+  isCertainlyValidResult,
+  withSampledItems,
 } from "../../server/api/calls/request-check.ts";
 
 const text = fc.oneof(
@@ -52,7 +52,7 @@ test("what is plain is right by the proto", () => {
   let plain = 0;
   fc.assert(
     fc.property(result, (one) => {
-      if (!isPlainResult(one)) return;
+      if (!isCertainlyValidResult(one)) return;
       plain += 1;
       expect(validator.validate(TaskResultSchema, one).kind).toBe("valid");
     }),
@@ -60,7 +60,7 @@ test("what is plain is right by the proto", () => {
   );
   fc.assert(
     fc.property(report, (one) => {
-      if (!isPlainReport(one)) return;
+      if (!isCertainlyValidReport(one)) return;
       plain += 1;
       expect(validator.validate(HeartbeatReportSchema, one).kind).toBe("valid");
     }),
@@ -73,10 +73,10 @@ test("one plain item represents the others, and none that is not plain", () => {
   const wrong = create(TaskResultSchema, { taskToken: "", outcome: successOf(undefined) });
   const bare = create(HeartbeatReportSchema, { taskToken: "t" });
   const heartbeat = create(HeartbeatRequestSchema, { reports: [bare, bare] });
-  expect(withoutPlainItems(heartbeat)).toMatchObject({ reports: [bare] });
+  expect(withSampledItems(heartbeat)).toMatchObject({ reports: [bare] });
   const briefOf = (results: (typeof plain)[]) => {
     const request = create(CompleteRequestSchema, { results });
-    return withoutPlainItems(request) === request ? "as it is" : "brief";
+    return withSampledItems(request) === request ? "as it is" : "brief";
   };
   expect(briefOf([plain, plain])).toBe("brief");
   expect(briefOf([plain])).toBe("as it is");

@@ -67,7 +67,7 @@ function aheadMsMax(chance: Chance): number {
 
 export function createChaos(
   chance: Chance,
-  store: Pick<MemoryStore, "loseTail">,
+  store: Pick<MemoryStore, "simulateFailover">,
   witness: Pick<StoreWitness, "lost">,
 ): Chaos {
   let storeUp = true;
@@ -181,7 +181,7 @@ export function createChaos(
     storeUp = false;
     forAWhile(world, chance.between(...FAIL_OVER_MS), () => {
       void store
-        .loseTail(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX])))
+        .simulateFailover(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX])))
         .then((changes) => {
           const lost = lostTail(changes);
           witness.lost(changes);

@@ -294,6 +294,6 @@ function counted({ run, steps }: View, plan: Plan): Run {
     // A map counts by its items.
     undone: all.filter(({ undo, items }) => undo.kind === "DONE" && !items).length,
     stepsLeft: left(false),
-    finallyLeft: left(true),
+    alwaysLeft: left(true),
   };
 }

@@ -42,7 +42,7 @@ export interface Simulated {
 /** Circuits open by themselves. In the other seeds ready work is to be handed out at once. */
 const TRIPPING_SHARE = 0.3;
 const QUICK_TO_TRIP = Object.freeze({
-  ends: 3,
+  minOutcomes: 3,
   share: 0.5,
   windowMs: 10_000,
   cooldownMs: 300,
@@ -165,7 +165,7 @@ async function prepare(store: MemoryStore, witness: StoreWitness, region: string
   for (const name of NAMESPACES) await store.createNamespace(name, region);
   await putHooks(store, NAMESPACES);
   await putTriggers(store, witness, CANARIES);
-  store.keepTail();
+  store.makeDurable();
 }
 
 /** Those that are there, and those that a client learned of before a fail-over forgot them. */

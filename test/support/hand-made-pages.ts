@@ -31,7 +31,7 @@ export const RUN: Run = {
   state: { kind: "RUNNING", deadline: START + 1_000_000 },
   version: 1,
   stepsLeft: 1,
-  finallyLeft: 0,
+  alwaysLeft: 0,
   moving: 1,
   asking: 0,
   undosLeft: 0,
@@ -50,7 +50,7 @@ export const TERMS: TaskTerms = {
   cancelMs: 10_000,
   stallMs: null,
   slowAfterMs: null,
-  plain: true,
+  isFirstTry: true,
 };
 
 export function stepOf(more: Partial<Step> = {}): Step {

@@ -33,7 +33,7 @@ export function runWith(of: Partial<Run> = {}): Run {
     state: { kind: "RUNNING", deadline: NOW + 3_600_000 },
     version: 3,
     stepsLeft: 2,
-    finallyLeft: 0,
+    alwaysLeft: 0,
     moving: 1,
     asking: 0,
     undosLeft: 0,
@@ -94,7 +94,7 @@ export const TERMS: TaskTerms = {
   cancelMs: 10_000,
   stallMs: null,
   slowAfterMs: null,
-  plain: true,
+  isFirstTry: true,
 };
 
 export function readyWith(of: Partial<Ready> = {}): Ready {

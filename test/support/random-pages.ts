@@ -157,7 +157,7 @@ export const terms: fc.Arbitrary<TaskTerms> = fc.record({
   cancelMs: COUNT,
   stallMs: orNull(COUNT),
   slowAfterMs: orNull(COUNT),
-  plain: fc.boolean(),
+  isFirstTry: fc.boolean(),
 });
 
 /** Beside those of random-states.ts: leases, maps, and what waits for other runs. */

@@ -46,7 +46,7 @@ const runStates: fc.Arbitrary<RunState> = fc.oneof(
 export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
   state: runStates,
   stepsLeft: COUNT,
-  finallyLeft: COUNT,
+  alwaysLeft: COUNT,
   moving: COUNT,
   asking: COUNT,
   undosLeft: COUNT,

@@ -9,7 +9,7 @@ import { createCircuitWatch } from "../../server/supervisor/circuits.ts";
 import type { Owned } from "../../server/supervisor/ownership.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
-const ENDS = CIRCUIT_DEFAULTS.ends;
+const ENDS = CIRCUIT_DEFAULTS.minOutcomes;
 
 test("a server where all goes well reports it in the check that learns of bad ends elsewhere", async () => {
   const clock = createServerClock();

@@ -18,7 +18,7 @@ const token: KnownToken = {
   namespace: "default",
   leftMs: null,
   revoked: false,
-  useUnnoted: false,
+  useIsStale: false,
 };
 
 let now: number;
@@ -126,7 +126,7 @@ test("guesses are asked for in batches, one at a time, and never evict known tok
 });
 
 test("that it was presented is noted when the store asks for it", async () => {
-  stored = [{ ...token, useUnnoted: true }];
+  stored = [{ ...token, useIsStale: true }];
   await known.find(GOOD);
   expect(noted).toEqual([token.id]);
 });

@@ -30,7 +30,7 @@ function row(step: number, { lane, priority = 5, avoid = null }: Sketch): ReadyR
     attemptMs: 1,
     heartbeatMs: 1,
     stallMs: null,
-    plain: false,
+    isFirstTry: false,
     cancelMs: 1,
   };
 }

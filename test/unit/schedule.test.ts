@@ -18,7 +18,7 @@ async function openWorld({ tails }: { readonly tails: number }) {
   const failingOver: EngineStore = {
     ...store,
     async transact(use, work) {
-      if (left-- > 0) await store.loseTail(10);
+      if (left-- > 0) await store.simulateFailover(10);
       return store.transact(use, work);
     },
   };
@@ -73,7 +73,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
 it("a run whose reason was read before a fail-over does not begin: the reason may be lost", async () => {
   const { store, schedule, request } = await openWorld({ tails: 0 });
   const readIn = store.incarnation();
-  await store.loseTail(10);
+  await store.simulateFailover(10);
   await expect(schedule({ ...request, readIn })).rejects.toMatchObject({
     reason: "STORE_UNAVAILABLE",
   });

@@ -95,8 +95,8 @@ function find(state: State, digest: string): ReturnType<KnownTokens["find"]> {
 }
 
 function ask({ reads, reading }: State, digest: string): Promise<HeldToken | null> {
-  const under = reading.get(digest);
-  if (under) return under;
+  const inFlight = reading.get(digest);
+  if (inFlight) return inFlight;
   const answer = reads.submit(digest).finally(() => {
     if (reading.get(digest) === answer) reading.delete(digest);
   });
@@ -114,19 +114,19 @@ async function read(
   const readAt = clock.monotonicMs();
   const asked = state.incarnation;
   const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
-  const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
+  const stale = [...found.values()].filter(({ useIsStale }) => useIsStale);
   // Times of use are coarse and for people: one that is lost is written at the next read.
-  if (unnoted.length > 0) tokens.noteUse(unnoted.map(({ id }) => id)).catch(() => undefined);
+  if (stale.length > 0) tokens.noteUse(stale.map(({ id }) => id)).catch(() => undefined);
   return digests.map((digest) => {
     const one = found.get(digest);
     const goodUntil = one === undefined || one.leftMs === null ? null : readAt + one.leftMs;
     const token = one === undefined ? null : { ...one, goodUntil };
-    if (asked === state.incarnation) keep(state, digest, { token, readAt, again: false });
+    if (asked === state.incarnation) cache(state, digest, { token, readAt, again: false });
     return { kind: "done", result: token };
   });
 }
 
-function keep({ known, unknown }: State, digest: string, entry: Entry): void {
+function cache({ known, unknown }: State, digest: string, entry: Entry): void {
   known.delete(digest);
   unknown.delete(digest);
   const cached = entry.token === null ? unknown : known;

@@ -73,7 +73,7 @@ function check(
   const unknown = unknownFieldErrors(checks, desc, message, itemField);
   const ofCall: FieldProblem[] = [];
   const ofItems = new Map<number, FieldProblem[]>();
-  for (const violation of violations(checks, desc, withoutPlainItems(message))) {
+  for (const violation of violations(checks, desc, withSampledItems(message))) {
     const problem = problemOf(message, violation);
     const item = itemField === null ? null : itemOf(violation, itemField);
     if (item === null) ofCall.push(problem);
@@ -183,29 +183,38 @@ const CHARACTER_BYTES_MAX = 3;
  * A busy agent reports hundreds of successes in a call, and sends heartbeats for hundreds of tasks
  * in another. Validating each item by the rules of the proto took an eighth of what a server
  * allocates, so one item is validated in place of all items that cannot break a rule. An item that
- * is plain here must be valid by those rules: a property test ensures that.
+ * is certainly valid here must be valid by those rules: a property test ensures that.
  *
- * The request with one of its items, if all are plain; otherwise unchanged.
+ * The request with one of its items, if all are certainly valid; otherwise unchanged.
  */
-export function withoutPlainItems(message: Message): Message {
-  if (isMessage(message, CompleteRequestSchema) && arePlain(message.results, isPlainResult)) {
-    const brief: CompleteRequest = { ...message, results: message.results.slice(0, 1) };
-    return brief;
+export function withSampledItems(message: Message): Message {
+  if (
+    isMessage(message, CompleteRequestSchema) &&
+    areCertainlyValid(message.results, isCertainlyValidResult)
+  ) {
+    const sampled: CompleteRequest = { ...message, results: message.results.slice(0, 1) };
+    return sampled;
   }
-  if (isMessage(message, HeartbeatRequestSchema) && arePlain(message.reports, isPlainReport)) {
-    const brief: HeartbeatRequest = { ...message, reports: message.reports.slice(0, 1) };
-    return brief;
+  if (
+    isMessage(message, HeartbeatRequestSchema) &&
+    areCertainlyValid(message.reports, isCertainlyValidReport)
+  ) {
+    const sampled: HeartbeatRequest = { ...message, reports: message.reports.slice(0, 1) };
+    return sampled;
   }
   return message;
 }
 
-function arePlain<Item>(items: readonly Item[], isPlain: (item: Item) => boolean): boolean {
-  return items.length > 1 && items.length <= ITEMS_MAX && items.every(isPlain);
+function areCertainlyValid<Item>(
+  items: readonly Item[],
+  isCertainlyValid: (item: Item) => boolean,
+): boolean {
+  return items.length > 1 && items.length <= ITEMS_MAX && items.every(isCertainlyValid);
 }
 
 /** A success with no output, or with a JSON text. */
-export function isPlainResult({ taskToken, outcome }: TaskResult): boolean {
-  if (!isPlainToken(taskToken) || outcome?.kind.case !== "success") return false;
+export function isCertainlyValidResult({ taskToken, outcome }: TaskResult): boolean {
+  if (!isCertainlyValidToken(taskToken) || outcome?.kind.case !== "success") return false;
   const { output, outputProblem } = outcome.kind.value;
   if (outputProblem !== "") return false;
   if (output === undefined) return true;
@@ -216,11 +225,11 @@ export function isPlainResult({ taskToken, outcome }: TaskResult): boolean {
 }
 
 /** A report that says only that the task is still running. */
-export function isPlainReport({ taskToken, progress, details }: HeartbeatReport): boolean {
-  return isPlainToken(taskToken) && progress === undefined && details === undefined;
+export function isCertainlyValidReport({ taskToken, progress, details }: HeartbeatReport): boolean {
+  return isCertainlyValidToken(taskToken) && progress === undefined && details === undefined;
 }
 
-function isPlainToken(token: string): boolean {
+function isCertainlyValidToken(token: string): boolean {
   return token.length > 0 && token.length <= TOKEN_MAX;
 }
 

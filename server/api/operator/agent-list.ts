@@ -34,7 +34,7 @@ interface AgentCallDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
 }
 
-/** For the agents of one page together. */
+/** Most circuits read for one page of agents. */
 const CIRCUITS_MAX = 1_000;
 
 export function createAgentCalls({

@@ -145,13 +145,13 @@ export function circuitMessage({
 export function laneCircuitMessage(
   queue: string,
   task: string,
-  { since, until, trying, override, saw }: LaneCircuit,
+  { since, until, isHalfOpen, override, saw }: LaneCircuit,
 ): MessageInitShape<typeof CircuitSchema> {
   return {
     queue,
     task,
     saw,
-    state: trying ? CircuitState.TRYING : CircuitState.OPEN,
+    state: isHalfOpen ? CircuitState.TRYING : CircuitState.OPEN,
     sinceTime: timestampFromMs(since),
     ...timeField("tryTime", until),
     ...(override && { setting: CircuitSetting.OPEN, setBy: override.by, why: override.why }),

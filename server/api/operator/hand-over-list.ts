@@ -5,13 +5,13 @@ import type { OperatorService } from "@drover/proto/drover/v1/operator_service_p
 import { HandOverReason, type HandOverSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { HandOverPage, HandOverRecord } from "../../store/operators.ts";
-import type { HandOverWhy } from "../../store/partition-session.ts";
+import type { HandOverReason as StoredReason } from "../../store/partition-session.ts";
 import type { Handlers } from "../calls/mount.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
 
-const REASONS: Readonly<Record<HandOverWhy, HandOverReason>> = Object.freeze({
+const REASONS: Readonly<Record<StoredReason, HandOverReason>> = Object.freeze({
   first: HandOverReason.FIRST,
   "given-back": HandOverReason.GIVEN_BACK,
   lost: HandOverReason.LOST,

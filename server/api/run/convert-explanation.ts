@@ -84,7 +84,7 @@ const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
   "next-wave": NextKind.NEXT_WAVE,
 });
 
-const PAUSED: Readonly<Record<LanePause["of"], PausedThing>> = Object.freeze({
+const PAUSED: Readonly<Record<LanePause["scope"], PausedThing>> = Object.freeze({
   queue: PausedThing.QUEUE,
   namespace: PausedThing.NAMESPACE,
   workflow: PausedThing.WORKFLOW,
@@ -175,7 +175,7 @@ function detailOf(runId: string, waitsFor: WaitsFor): Pick<WaitInit, "detail"> {
     }
     case "queue-to-resume": {
       const { queue, taskName: task, pause } = waitsFor;
-      const value = { queue, task, of: PAUSED[pause.of], pause: pauseMessage(pause) };
+      const value = { queue, task, of: PAUSED[pause.scope], pause: pauseMessage(pause) };
       return { detail: { case: "pause", value } };
     }
     case "circuit-to-close": {

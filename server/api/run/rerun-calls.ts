@@ -47,7 +47,7 @@ export function createRerunCalls({ scheduler, runs }: RerunCallDeps) {
 }
 
 /**
- * Covers what is requested. It leaves out namespace, run and request id: the digest is filed under
+ * Covers what is requested. It leaves out namespace, run and request id: the digest is stored by
  * them.
  */
 function digestOf<Desc extends DescMessage>(desc: Desc, asked: MessageInitShape<Desc>): string {

@@ -17,7 +17,7 @@ import {
   type TriggerSource,
 } from "../../core/definition/trigger.ts";
 import type { EndKind } from "../../core/model/model.ts";
-import type { Asked, CallbackOutcome } from "../../expressions/trigger-mapping.ts";
+import type { CallbackOutcome, TriggerRequest } from "../../expressions/trigger-mapping.ts";
 import type { RefusalRecord, TriggerRecord } from "../../store/triggers.ts";
 import { payloadField, payloadFrom, payloadMessage } from "../calls/payload.ts";
 
@@ -136,7 +136,7 @@ function actionMessage(action: TriggerAction): NonNullable<DefinitionInit["actio
  * What the trigger would ask of the scheduler, in the form of an action whose texts are rendered.
  */
 export function askedMessage(
-  asked: Asked,
+  asked: TriggerRequest,
 ): NonNullable<MessageInitShape<typeof TryTriggerResponseSchema>["action"]> {
   switch (asked.kind) {
     case "schedule": {

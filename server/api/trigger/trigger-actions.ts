@@ -7,10 +7,10 @@ import {
   SignalRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
-import { REPEAT_KNOWN_MS } from "../../core/definition/trigger.ts";
+import { DEDUP_WINDOW_MS } from "../../core/definition/trigger.ts";
 import { parseCallbackToken } from "../../dispatch/token.ts";
 import { DroverError } from "../../errors.ts";
-import type { Asked, CallbackOutcome } from "../../expressions/trigger-mapping.ts";
+import type { CallbackOutcome, TriggerRequest } from "../../expressions/trigger-mapping.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { Namespace } from "../../store/store.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -28,17 +28,21 @@ interface TriggerActionDeps {
 
 export interface TriggerActions {
   /** Resolves after the commit. Throws what the scheduler refuses. */
-  perform(namespace: Namespace, trigger: string, asked: Asked): Promise<{ readonly runId: string }>;
+  perform(
+    namespace: Namespace,
+    trigger: string,
+    asked: TriggerRequest,
+  ): Promise<{ readonly runId: string }>;
 }
 
-type Of<Kind extends Asked["kind"]> = Extract<Asked, { kind: Kind }>;
+type Of<Kind extends TriggerRequest["kind"]> = Extract<TriggerRequest, { kind: Kind }>;
 
 type Deps = TriggerActionDeps & { readonly commands: ReturnType<typeof createRunCommands> };
 
 export function createTriggerActions(options: TriggerActionDeps): TriggerActions {
   const deps: Deps = { ...options, commands: createRunCommands(options) };
   return Object.freeze({
-    perform(namespace: Namespace, trigger: string, asked: Asked) {
+    perform(namespace: Namespace, trigger: string, asked: TriggerRequest) {
       switch (asked.kind) {
         case "schedule":
           return schedule(deps, namespace, trigger, asked);
@@ -70,7 +74,7 @@ async function schedule(
     concurrency: null,
     // Covers the key only: a repeat may be signed or worded differently.
     digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
-    keyKeptMs: REPEAT_KNOWN_MS,
+    keyRetentionMs: DEDUP_WINDOW_MS,
   });
 }
 

@@ -1,5 +1,5 @@
 // Definitions as a message or as a text, and everything that is wrong with one as a whole: first
-// its structure (core), then the further check that the caller supplies, such as expressions and
+// its structure (core), then the semantic check that the caller supplies, such as expressions and
 // schemas.
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../../core/definition/definition.ts";
@@ -25,10 +25,10 @@ const FIELD = "definition";
 /** For a request's field `definition`, which has passed the validation rules of the proto. */
 export function definitionOfMessage(
   message: WorkflowDefinition,
-  further: DefinitionCheck,
+  semanticCheck: DefinitionCheck,
 ): Definition {
   const definition = definitionFrom(message);
-  refuseProblems(definition, further, (path) => `${FIELD}.${path}`);
+  refuseProblems(definition, semanticCheck, (path) => `${FIELD}.${path}`);
   return definition;
 }
 
@@ -36,13 +36,13 @@ export function definitionOfMessage(
 export function definitionOfText(
   text: string,
   check: Pick<RequestCheck, "checkDefinition">,
-  further: DefinitionCheck,
+  semanticCheck: DefinitionCheck,
 ): Definition {
   const parsed = parseWorkflowText(text);
   try {
     check.checkDefinition(parsed.definition);
     const definition = definitionFrom(parsed.definition);
-    refuseProblems(definition, further, (path) => path);
+    refuseProblems(definition, semanticCheck, (path) => path);
     return definition;
   } catch (error) {
     throw error instanceof DroverError ? placed(error, parsed.locate) : error;
@@ -57,11 +57,11 @@ export function notesOnText(text: string, definition: Definition): readonly Fiel
 
 function refuseProblems(
   definition: Definition,
-  further: DefinitionCheck,
+  semanticCheck: DefinitionCheck,
   pathOf: (path: string) => string,
 ): void {
   const structural = definitionProblems(definition);
-  const problems = structural.length > 0 ? structural : further(definition);
+  const problems = structural.length > 0 ? structural : semanticCheck(definition);
   if (problems.length === 0) return;
   throw refusal(
     "INVALID_DEFINITION",

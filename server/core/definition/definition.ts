@@ -15,7 +15,7 @@ export interface RetryPolicy {
 }
 
 export interface Timeouts {
-  /** After so long in READY, the supervisor checks whether agents poll for the task. */
+  /** The time in READY after which the supervisor checks whether agents poll for the task. */
   readonly pickupMs: number;
   /** One attempt, from its claim. */
   readonly attemptMs: number;

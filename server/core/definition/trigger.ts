@@ -58,7 +58,7 @@ export interface TriggerDefinition {
 export const TRIGGER_DEPTH_MAX = 16;
 
 /** A repeated call is recognized by its key for at least this time. */
-export const REPEAT_KNOWN_MS = 24 * 3_600_000;
+export const DEDUP_WINDOW_MS = 24 * 3_600_000;
 
 export const SIGNATURE_TOLERANCE_MS = 300_000;
 

@@ -63,7 +63,7 @@ export function onEscalationTimer(
   pass: Pass,
   { n }: Extract<RunEvent, { kind: "escalation-timer" }>,
 ): Answer {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const asked = pass.view.escalations.find((one) => one.n === n);
   if (!asked || asked.closedBy !== null || asked.wakeAt === null || now < asked.wakeAt) return DONE;
   const { deadlineAt, claimed } = asked;

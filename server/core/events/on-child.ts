@@ -55,7 +55,7 @@ export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): 
 }
 
 function endAttempt(pass: Pass, step: Step, child: EndedChild, outcome: Outcome): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { no, fence } = step;
   const plan = planStep(pass, no);
   const failure = outcome.kind === "failure" ? outcome : null;
@@ -158,7 +158,7 @@ export function childLate(pass: Pass, step: Step, on: "child" | "child-end", due
     return;
   }
   const wakeAt = totalEndsAt(pass, step);
-  if (pass.occasion.now < wakeAt) {
+  if (pass.time.now < wakeAt) {
     emit(pass, { kind: "wake-moved", step: no, wakeAt });
     return;
   }

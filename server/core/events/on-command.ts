@@ -3,7 +3,7 @@ import { messageChildren } from "../child.ts";
 import type { Answer, RunEvent } from "../model/event.ts";
 import { isEnded, movingSide, type RunState } from "../model/model.ts";
 import { emit, makeReady, type Pass, touchedSteps } from "../pass.ts";
-import { finishAsIs, goOn, leftOf, resumeStopped, stop } from "../recovery/saga.ts";
+import { finishAsIs, leftOf, resumeRunning, resumeStopped, stop } from "../recovery/saga.ts";
 
 const DONE: Answer = { kind: "done" };
 
@@ -63,7 +63,7 @@ function isBeingUndone(state: RunState): boolean {
  */
 export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>): Answer {
   const { state } = pass.view.run;
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   if (state.kind === "PAUSED") return DONE;
   const escalated = state.kind === "ESCALATED" && state.from.kind === "RUNNING" ? state.from : null;
   if (state.kind !== "RUNNING" && !escalated) {
@@ -103,7 +103,7 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
     };
   if (state.kind !== "PAUSED") return DONE;
   emit(pass, { kind: "command-noted", command: "resume", note: event.note });
-  goOn(pass, "resume", state);
+  resumeRunning(pass, "resume", state);
   if (state.stopReason) {
     stop(pass, state.stopReason);
     return DONE;

@@ -40,7 +40,7 @@ export function onDueTime(pass: Pass, event: Extract<RunEvent, { kind: "due-time
   // The step may wait for something else by now, and the pass has loaded only what `event.on`
   // needs.
   const on = due?.kind === "WAITING" ? due.on : "backoff";
-  if (!due || on !== event.on || pass.occasion.now < due.wakeAt) return DONE;
+  if (!due || on !== event.on || pass.time.now < due.wakeAt) return DONE;
   if (due.kind === "BACKOFF") backoffOver(pass, step, due);
   else if (isChildWait(due.on)) childLate(pass, step, due.on, due.wakeAt);
   else waitingOver(pass, step, due.on, due.wakeAt);
@@ -150,7 +150,7 @@ function callbackOver(pass: Pass, step: Step): void {
   if (ended)
     emit(pass, {
       kind: "attempt-settled",
-      attempt: { ...ended, outcome, endedAt: pass.occasion.now },
+      attempt: { ...ended, outcome, endedAt: pass.time.now },
       was: ended.counted,
       counted: { policy: policyFor(retry, outcome.code) },
     });
@@ -161,7 +161,7 @@ function callbackOver(pass: Pass, step: Step): void {
 /** The timer of the run itself: its start, its deadline, or the end of its settling. */
 export function onRunTimer(pass: Pass): Answer {
   const { state, pivoted } = pass.view.run;
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const wakeAt = runWakeAt(pass.view.run);
   if (wakeAt === null || now < wakeAt) return DONE;
   if (state.kind === "PENDING") {
@@ -203,7 +203,7 @@ function startComes(pass: Pass, dueAt: EpochMs): void {
     begin(pass);
     return;
   }
-  const until = pass.occasion.now + pass.plan.timeoutMs;
+  const until = pass.time.now + pass.plan.timeoutMs;
   emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "permit", until } });
 }
 

@@ -1,8 +1,8 @@
 // Applies the messages of other runs. No sender waits for an answer, so a message that the run
 // cannot follow any more has no effect: a run that has ended takes its messages and stays as it is.
 
-import { settle } from "../map.ts";
-import type { RunTrigger } from "../model/effect.ts";
+import { advanceByCounters } from "../map.ts";
+import type { RunMoveCause } from "../model/effect.ts";
 import type { Answer } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import { type End, isEnded, stageOf } from "../model/model.ts";
@@ -21,7 +21,7 @@ export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
     apply(pass, message, `requested by run ${from}`);
     emit(pass, { kind: "message-applied", no });
-    settle(pass);
+    advanceByCounters(pass);
   }
   beginAsChild(pass);
   return { kind: "done" };
@@ -29,9 +29,9 @@ export function onMessages(pass: Pass): Answer {
 
 function beginAsChild(pass: Pass): void {
   const { state, parent } = pass.view.run;
-  if (parent === null || state.kind !== "PENDING" || pass.occasion.now < state.until) return;
+  if (parent === null || state.kind !== "PENDING" || pass.time.now < state.until) return;
   begin(pass);
-  settle(pass);
+  advanceByCounters(pass);
 }
 
 function apply(pass: Pass, message: Message, note: string): void {
@@ -83,6 +83,6 @@ function makeRoom(pass: Pass): void {
   stop(pass, { reason: "CANCELLED_BY_NEWER", undo: true });
 }
 
-function end(pass: Pass, by: RunTrigger, state: End): void {
+function end(pass: Pass, by: RunMoveCause, state: End): void {
   emit(pass, { kind: "run-moved", by, state });
 }

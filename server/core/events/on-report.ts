@@ -93,9 +93,9 @@ function findEnded(
 
 function onEnded(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport): Answer {
   if (ended.digest === report.digest) return { kind: "repeated" };
-  const settled = ended.outcome === "success" || ended.outcome === "failure";
+  const isKnown = ended.outcome === "success" || ended.outcome === "failure";
   // The callback came before the agent's own report.
-  if (!report.called && settled && report.outcome.kind === "deferred") return { kind: "repeated" };
+  if (!report.called && isKnown && report.outcome.kind === "deferred") return { kind: "repeated" };
   const open =
     ended.outcome === "unknown" ||
     ended.outcome === "cancelled" ||
@@ -109,7 +109,7 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport
   const over =
     ended.kind === "compensate"
       ? step.undo.kind === "DONE" || stageOf(run) === "FINISHING" || isUndone(step)
-      : isFinal(step.forward) || isPassed(step);
+      : isFinal(step.forward) || isGateOver(step);
   const stale = ended.kind === "verify" || currentFence(step) !== ended.fence;
   if (isEnded(run) || over || stale) {
     emit(pass, { kind: "attempt-stored", attempt: endedAttempt(pass, ended, report, "late") });
@@ -117,19 +117,19 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport
       lateSuccess(pass, step, ended, report, { final: isEnded(run) || over, stale });
     return { kind: "lease-lost", run: run.kind };
   }
-  settle(pass, step, ended, report, outcome);
+  applyLateOutcome(pass, step, ended, report, outcome);
   return { kind: "done" };
 }
 
-/** The effect of the last undo is undone, and nothing was done about the next effect. */
+/** The last undo has succeeded, and no attempt at the next undo has begun. */
 function isUndone({ strategies, attempt, lost }: Step): boolean {
   return (
     attempt === 0 && lost === 0 && strategies.some(({ effectStatus }) => effectStatus === "UNDONE")
   );
 }
 
-/** The gate of the attempt has let its wave begin, and the next gate was not tried yet. */
-function isPassed({ items, attempt, lost, strategies }: Step): boolean {
+/** The gate that this attempt belongs to has succeeded, and no attempt at the next has begun. */
+function isGateOver({ items, attempt, lost, strategies }: Step): boolean {
   return (
     items !== null &&
     attempt === 0 &&
@@ -138,8 +138,11 @@ function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   );
 }
 
-/** A report of the current attempt settles it, and closes what its silence has started. */
-function settle(
+/**
+ * The late report of the current attempt decides its outcome, and cancels the verify or escalation
+ * that was opened when the agent fell silent.
+ */
+function applyLateOutcome(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
@@ -179,7 +182,7 @@ function settle(
 }
 
 /**
- * A strategy that was left, or is being left, did fail. The step continues as before, unless the
+ * A late report says that an abandoned strategy failed. The step continues as before, unless the
  * report changes what is known of the effect: then its undo begins, or is needless.
  */
 function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport): void {
@@ -207,7 +210,7 @@ function reopen(pass: Pass, { no, forward, undo }: Step): void {
     emit(pass, { kind: "escalation-closed", step: no, by: "a late report of the attempt" });
 }
 
-/** The verify that its silence has started is needless now. */
+/** Cancels the verify that was opened when the agent fell silent. */
 function supersede(pass: Pass, step: Step, lease: Lease): void {
   const { agentId, session } = lease;
   emit(pass, {
@@ -241,7 +244,7 @@ function lateSuccess(
     intervene(pass, "late-effect", {
       step,
       fence: ended.fence,
-      dueAt: pass.occasion.now,
+      dueAt: pass.time.now,
       saw: `${saw} after ${isFinal(step.forward) || step.items === null ? "the step was final" : "its wave had started"}`,
       did: "stored the report as evidence; nothing changed",
     });
@@ -269,7 +272,7 @@ function endedAttempt(pass: Pass, ended: EndedAttempt, report: LateReport, kind:
     session: report.session,
     secret: ended.secret,
     startedAt: ended.startedAt,
-    endedAt: pass.occasion.now,
+    endedAt: pass.time.now,
     outcome: report.outcome,
     digest: report.digest,
   };

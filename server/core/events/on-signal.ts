@@ -67,7 +67,7 @@ export function onDecide(pass: Pass, event: Extract<RunEvent, { kind: "decide" }
   const why = whyNot(pass, work, event);
   if (why !== null) return refused(why);
   const { step, approver, approved, comment, form } = event;
-  const at = pass.occasion.now;
+  const at = pass.time.now;
   emit(pass, { kind: "decision-stored", step, approver, approved, comment, form, at });
   if (!approved) {
     const message = `${approver} rejected it${comment === "" ? "" : `: ${comment}`}`;

@@ -68,7 +68,7 @@ export function endTask(
     lost,
   });
   if (by.digest === null && outcome.kind === "unknown" && lease.task !== "verify")
-    emit(pass, { kind: "settling", step: step.no, until: pass.occasion.now + timeouts.settleMs });
+    emit(pass, { kind: "settling", step: step.no, until: pass.time.now + timeouts.settleMs });
   const ended: TaskEnd = {
     fence: lease.fence,
     n: lease.task === "verify" ? lease.attempt : 0,
@@ -86,7 +86,7 @@ export function endTask(
 
 function backOff(pass: Pass, no: number, task: Lease["task"], waitMs: number): void {
   const step = stepOf(pass, no);
-  const wakeAt = pass.occasion.now + waitMs;
+  const wakeAt = pass.time.now + waitMs;
   if (task === "perform" && wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
   else emit(pass, { kind: "backed-off", step: no, task, cause: "retry", wakeAt });
 }
@@ -222,7 +222,7 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else if (outcome.kind === "again") {
     askAgain(pass, no, outcome.afterMs);
   } else if (outcome.kind === "deferred") {
-    const { now } = pass.occasion;
+    const { now } = pass.time;
     const callbackBy = now + planStep(pass, no).timeouts.callbackMs;
     const wakeAt = Math.min(callbackBy, totalEndsAt(pass, step));
     emit(pass, { kind: "began-waiting", step: no, on: "callback", at: now, wakeAt });
@@ -254,7 +254,7 @@ function gatePassed(pass: Pass, no: number, outcome: Outcome): void {
  */
 function askAgain(pass: Pass, no: number, afterMs: number): void {
   const step = stepOf(pass, no);
-  const wakeAt = pass.occasion.now + afterMs;
+  const wakeAt = pass.time.now + afterMs;
   if (wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
   else emit(pass, { kind: "backed-off", step: no, task: "perform", cause: "again", wakeAt });
 }
@@ -277,7 +277,7 @@ function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
     if (forward.kind === "UNDOING") strategyUndone(pass, no);
     else effectUndone(pass, no);
   } else if (outcome.kind === "again") {
-    const wakeAt = pass.occasion.now + outcome.afterMs;
+    const wakeAt = pass.time.now + outcome.afterMs;
     emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });
   } else if (setback) recover(pass, no, "compensate", setback);
   else makeReady(pass, no, "compensate", released(ended));
@@ -337,7 +337,7 @@ export function attemptOf(
     session: lease.session,
     secret: lease.secret,
     startedAt: lease.grantedAt,
-    endedAt: pass.occasion.now,
+    endedAt: pass.time.now,
     outcome,
     digest: by.digest,
   };

@@ -44,7 +44,7 @@ export function onLeaseTimer(
   const step = stepOf(pass, event.step);
   const lease = movingSide(step)?.state;
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { cancel } = lease;
   const dueTimes = dueTimesOf(lease, event, now);
   if (cancel.kind === "received") {
@@ -83,7 +83,7 @@ function slow(
   dueTimes: LeaseDueTimes,
 ): void {
   if (!typical) return;
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { samples, p99Ms, slowAfterMs } = typical;
   const evidence = `of ${samples} successful ones 99 % took ${inWords(p99Ms)} at most, and past ${inWords(slowAfterMs)} it is slow`;
   intervene(pass, "slow", {
@@ -110,7 +110,7 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
     code: stopCode(lease) ?? "drover.lost",
     message: "its agent holds it no longer, and has not reported how it ended",
     saw: `${lease.agentId} lists its tasks up to poll ${lease.pollSeq}, without this one`,
-    dueAt: pass.occasion.now,
+    dueAt: pass.time.now,
     rule: "forgotten",
   });
   return DONE;
@@ -165,7 +165,7 @@ function requestStop(
   lease: Lease,
   why: { rule: "attempt" | "stall"; cause: "timeout" | "stalled"; dueAt: EpochMs; saw: string },
 ): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   intervene(pass, why.rule, {
     step,
     fence: lease.fence,
@@ -183,7 +183,7 @@ function numberOf(lease: Lease, n: number): number {
 }
 
 function silent(pass: Pass, step: Step, lease: Lease, dueTimes: LeaseDueTimes): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const quiet = inWords(now - dueTimes.lastSeenAt);
   const allowed = inWords(lease.heartbeatMs);
   const heartbeats = now < dueTimes.quietAt;
@@ -246,7 +246,7 @@ export function onReadyTimer(
   pass: Pass,
   event: Extract<RunEvent, { kind: "ready-timer" }>,
 ): Answer {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const step = stepOf(pass, event.step);
   const ready = movingSide(step)?.state;
   if (ready?.kind !== "READY" || ready.fence !== event.fence || now < ready.wakeAt) return DONE;
@@ -279,7 +279,7 @@ function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" 
   const wakeAt = readyWakeAt(pass, step, ready.task);
   if (ready.task !== "perform" || !pass.view.suspendedMs.has(step.no))
     return { wakeAt, until: ready.until };
-  const soon = pass.occasion.now + BEHIND_CIRCUIT_MS;
+  const soon = pass.time.now + BEHIND_CIRCUIT_MS;
   const until = Math.max(attemptsEndAt(pass, step), soon);
   return { wakeAt: Math.min(Math.max(wakeAt, soon), until), until };
 }
@@ -293,7 +293,7 @@ function notPickedUp(
   ready: Ready,
   { wakeAt, event }: { wakeAt: EpochMs; event: Extract<RunEvent, { kind: "ready-timer" }> },
 ): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const { asked = false, agentVersion } = event;
   const { no } = step;
   const plan = planStep(pass, no);

@@ -28,7 +28,7 @@ export function onUndelivered(pass: Pass, event: Undelivered): Answer {
     step,
     fence: lease.fence,
     n: lease.task === "verify" ? lease.attempt : 0,
-    dueAt: pass.occasion.now,
+    dueAt: pass.time.now,
     saw: event.problem === undefined ? sawOf(lease, event) : (undeliverable?.message ?? ""),
     did:
       undeliverable || waitMs > 0

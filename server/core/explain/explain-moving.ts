@@ -64,7 +64,9 @@ function inQueue({ planned, step, seen }: StepSide, ready: Ready): Found {
       since: Math.max(pause.since, ready.readyAt),
       next: { what: afterPickup(planned, step, ready, true), at: ready.wakeAt },
       actions: [
-        pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: `resume-${pause.of}` },
+        pause.scope === "queue"
+          ? { kind: "resume-queue", queue }
+          : { kind: `resume-${pause.scope}` },
       ],
     };
   const circuit = seen.liveness.circuits.get(step.no);

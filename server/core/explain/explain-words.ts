@@ -138,7 +138,7 @@ function whatWords(
 }
 
 function pauseWords({ queue, pause }: Extract<WaitsFor, { kind: "queue-to-resume" }>): string {
-  const what = pause.of === "queue" ? `queue "${queue}"` : `the ${pause.of}`;
+  const what = pause.scope === "queue" ? `queue "${queue}"` : `the ${pause.scope}`;
   const why = pause.reason === "" ? "" : ` (${pause.reason})`;
   return `${what} is paused${why}`;
 }
@@ -146,12 +146,12 @@ function pauseWords({ queue, pause }: Extract<WaitsFor, { kind: "queue-to-resume
 function circuitWords({
   queue,
   taskName,
-  circuit: { trying, override, saw },
+  circuit: { isHalfOpen, override, saw },
 }: Extract<WaitsFor, { kind: "circuit-to-close" }>): string {
   const what = `the circuit of task "${taskName}" in queue "${queue}" is open`;
   if (override)
     return `${what}: ${override.by} opened it${override.why === "" ? "" : ` (${override.why})`}`;
-  return `${what}: ${saw}${trying ? "; one task probes the service" : ""}`;
+  return `${what}: ${saw}${isHalfOpen ? "; one task probes the service" : ""}`;
 }
 
 function workWords(

@@ -32,7 +32,9 @@ export function explain(plan: Plan, seen: SeenRun): Explanation {
           ...plan.steps.flatMap((planned) => explainStep(plan, planned, seen) ?? []),
           ...explainItems(plan, seen),
         ];
-  const first = steps.filter(isFirst).sort((a, b) => rank(a) - rank(b) || at(a) - at(b));
+  const first = steps
+    .filter(waitsForSomethingExternal)
+    .sort((a, b) => rank(a) - rank(b) || at(a) - at(b));
   return asWatched(seen, {
     run: explainRun(plan, seen, steps, first[0]),
     waitsOn: first.map(({ step }) => step),
@@ -78,8 +80,8 @@ function explainItems(plan: Plan, seen: SeenRun): readonly StepWait[] {
   );
 }
 
-/** Whether the step waits for more than other steps, or than its own items. */
-function isFirst({ waitsFor }: StepWait): boolean {
+/** Whether the step waits for something other than steps or items. */
+function waitsForSomethingExternal({ waitsFor }: StepWait): boolean {
   return !["steps", "end-of-run", "items"].includes(waitsFor.kind);
 }
 

@@ -6,7 +6,8 @@ import type { Items } from "../model/items.ts";
 import type { CancelCause, RunState, Step } from "../model/model.ts";
 
 /**
- * The state of a run at `now`, with the liveness of agents and supervisors, which no rule needs.
+ * The state of a run at `now`, with the liveness of agents and supervisors, which only
+ * explanations read.
  */
 export interface SeenRun {
   readonly now: EpochMs;
@@ -51,7 +52,7 @@ export interface Liveness {
   readonly leases: ReadonlyMap<number, LeaseLiveness>;
   /** Of steps in their queue: the last poll of the lane; null: no recent one. */
   readonly polls: ReadonlyMap<number, EpochMs | null>;
-  /** A lane counts as polled for so many milliseconds after a poll. */
+  /** Milliseconds after a poll for which its lane counts as polled. */
   readonly polledMs: number;
   /** Steps in their queue whose lane was polled only by agents that have been silent since. */
   readonly silent: ReadonlySet<number>;
@@ -82,7 +83,7 @@ export interface Unwatched {
 
 /** A pause of the queue, of all queues of the namespace, or of the workflow. */
 export interface LanePause {
-  readonly of: "queue" | "namespace" | "workflow";
+  readonly scope: "queue" | "namespace" | "workflow";
   readonly since: EpochMs;
   /** The note of the person who paused it; may be empty. */
   readonly reason: string;
@@ -94,7 +95,7 @@ export interface LaneCircuit {
   /** From then on one task may be the probe; null: none may, or one is. */
   readonly until: EpochMs | null;
   /** The probe is with an agent, and all other tasks wait for its outcome. */
-  readonly trying: boolean;
+  readonly isHalfOpen: boolean;
   /** The operator who opened it, with the reason; null: the supervisor opened it. */
   readonly override: { readonly by: string; readonly why: string } | null;
   /** The evidence of the supervisor. */

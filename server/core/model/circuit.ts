@@ -1,10 +1,10 @@
 // Circuit breakers: when almost all tasks fail, nothing is dispatched for a cool-down. Then one
 // probe is let through.
 //
-//   closed ─ almost all tasks fail ─→ open ─ the cool-down is over, a task is claimed ─→ trying
-//   trying ─ the probe goes well ─→ closed
-//          ─ the probe goes badly ─→ open, for twice as long
-//          ─ the probe says nothing (returned, cancelled) ─→ open, and the next task is the probe
+//   closed ─ almost all tasks fail ─→ open ─ the cool-down is over, a task is claimed ─→ half-open
+//   half-open ─ the probe goes well ─→ closed
+//             ─ the probe goes badly ─→ open, for twice as long
+//             ─ the probe says nothing (returned, cancelled) ─→ open; the next task is the probe
 //
 // The circuit of a queue's task (`agentId` "") opens when the remote service is down: several
 // agents and several runs see it. The circuit of one agent opens when other agents of its lane do
@@ -13,7 +13,7 @@ import type { EpochMs, Outcome } from "./attempt.ts";
 
 export interface CircuitSettings {
   /** Fewer counted outcomes than this within the window decide nothing; at least 1. */
-  readonly ends: number;
+  readonly minOutcomes: number;
   /** The share of bad outcomes that opens the circuit, 0 to 1. */
   readonly share: number;
   readonly windowMs: number;
@@ -26,7 +26,7 @@ export interface CircuitSettings {
 }
 
 export const CIRCUIT_DEFAULTS: CircuitSettings = Object.freeze({
-  ends: 20,
+  minOutcomes: 20,
   share: 0.8,
   windowMs: 60_000,
   cooldownMs: 30_000,
@@ -49,20 +49,20 @@ export type CircuitState =
 
 export type CircuitEvent =
   | { readonly kind: "tripped" }
-  | { readonly kind: "tried" }
-  | { readonly kind: "probe-ended"; readonly end: EndKind };
+  | { readonly kind: "probe-claimed" }
+  | { readonly kind: "probe-ended"; readonly end: OutcomeClass };
 
 /** What an outcome says about the remote service. `nothing`: not called, or it is not known. */
-export type EndKind = "good" | "bad" | "nothing";
+export type OutcomeClass = "good" | "bad" | "nothing";
 
 export const CLOSED: CircuitState = Object.freeze({ kind: "closed" });
 
 /** A permanent failure counts as good: the service has answered. */
-export function endKindOf(outcome: {
+export function outcomeClassOf(outcome: {
   readonly kind: Outcome["kind"];
   /** Whether a failure was transient. */
   readonly transient: boolean;
-}): EndKind {
+}): OutcomeClass {
   switch (outcome.kind) {
     case "success":
     case "again":
@@ -91,7 +91,7 @@ export function circuitAfter(
   switch (event.kind) {
     case "tripped":
       return state.kind === "closed" ? coolDown(now, 0, now, settings) : null;
-    case "tried":
+    case "probe-claimed":
       if (state.kind !== "open" || now < state.until) return null;
       return { kind: "trying", since: state.since, cooldowns: state.cooldowns };
     case "probe-ended": {
@@ -166,16 +166,16 @@ function sumOf(tallies: readonly Tally[]): Sum {
 }
 
 function fails(sum: Sum, settings: CircuitSettings): boolean {
-  return sum.good + sum.bad >= settings.ends && isMostlyBad(sum, settings);
+  return sum.good + sum.bad >= settings.minOutcomes && isMostlyBad(sum, settings);
 }
 
 function isMostlyBad({ good, bad }: Sum, { share }: CircuitSettings): boolean {
   return bad > 0 && bad >= share * (good + bad);
 }
 
-/** A quarter of `ends` is enough to compare with; half of `share` is clearly better. */
-function doesWell({ good, bad }: Sum, { ends, share }: CircuitSettings): boolean {
-  return good + bad >= ends / 4 && bad <= (share / 2) * (good + bad);
+/** A quarter of `minOutcomes` is enough to compare with; half of `share` is clearly better. */
+function doesWell({ good, bad }: Sum, { minOutcomes, share }: CircuitSettings): boolean {
+  return good + bad >= minOutcomes / 4 && bad <= (share / 2) * (good + bad);
 }
 
 /** A time in which no task of a lane could pass; `to` null: it has not ended. */

@@ -15,7 +15,7 @@ import type { Payload } from "./payload.ts";
 import type { EffectStatus, Strategy } from "./strategy.ts";
 
 /** The cause of a change of a run's state. */
-export type RunTrigger =
+export type RunMoveCause =
   /** The start time or the permit of a PENDING run has come. */
   | "start"
   /** There is no permit for a PENDING run that does not wait for one. */
@@ -186,7 +186,7 @@ export type Effect =
   | { readonly kind: "strategy-dropped"; readonly step: number; readonly attempt: number }
   /** A person lets the step be tried again: new retries of the same strategy, a new `total`. */
   | { readonly kind: "retries-renewed"; readonly step: number; readonly side: Side }
-  /** The run was suspended for so long, and the step's `total` with it. */
+  /** The run, and with it the step's `total`, was suspended for `byMs`. */
   | { readonly kind: "total-moved"; readonly step: number; readonly byMs: number }
   | { readonly kind: "succeeded"; readonly step: number; readonly result: ResultRef | null }
   | { readonly kind: "failed"; readonly step: number; readonly code: string }
@@ -248,7 +248,7 @@ export type Effect =
       readonly form: Payload | null;
       readonly at: EpochMs;
     }
-  | { readonly kind: "run-moved"; readonly by: RunTrigger; readonly state: RunState }
+  | { readonly kind: "run-moved"; readonly by: RunMoveCause; readonly state: RunState }
   /** A person gave this command, with a note. */
   | {
       readonly kind: "command-noted";

@@ -47,7 +47,7 @@ export function room({ limits, leased, bucket }: QueueUse, now: EpochMs): number
 }
 
 /** The use of the queue after `count` more claims. */
-export function taken(use: QueueUse, count: number, now: EpochMs): QueueUse {
+export function afterGranting(use: QueueUse, count: number, now: EpochMs): QueueUse {
   const { limits, bucket } = use;
   const tokens = limits.rate && bucket ? tokensAt(limits.rate, bucket, now) - count : 0;
   return {

@@ -281,7 +281,7 @@ export interface Run {
   /** Steps whose forward state is not final, without `always` steps and without items. */
   readonly stepsLeft: number;
   /** `always` steps whose forward state is not final. */
-  readonly finallyLeft: number;
+  readonly alwaysLeft: number;
   /** Steps whose forward or undo state is moving. */
   readonly moving: number;
   /** Steps that wait for a person: forward ESCALATED, or an undo that FAILED. */

@@ -9,7 +9,7 @@
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
 // A row from a state to itself changes a property of the state, such as its next due time.
-import type { Effect, RunTrigger } from "./effect.ts";
+import type { Effect, RunMoveCause } from "./effect.ts";
 import type { Forward, RunState, Undo } from "./model.ts";
 
 export interface Edge<State extends string, Trigger extends string> {
@@ -22,7 +22,7 @@ export interface Edge<State extends string, Trigger extends string> {
 /** An effect of a decision, or an action on a task outside of a decision. */
 export type StepTrigger = Effect["kind"] | "claim" | "heartbeat";
 
-type RunEdge = Edge<RunState["kind"], RunTrigger>;
+type RunEdge = Edge<RunState["kind"], RunMoveCause>;
 type ForwardEdge = Edge<Forward["kind"], StepTrigger>;
 type UndoEdge = Edge<Undo["kind"], StepTrigger>;
 
@@ -35,7 +35,7 @@ function edges<State extends string, Trigger extends string>(
   return Object.freeze(rows.map(([from, on, to, why]) => Object.freeze({ from, on, to, why })));
 }
 
-export const RUN_EDGES: readonly RunEdge[] = edges<RunState["kind"], RunTrigger>([
+export const RUN_EDGES: readonly RunEdge[] = edges<RunState["kind"], RunMoveCause>([
   ["PENDING", "start", "RUNNING", "its start time has come, or it has a permit"],
   ["PENDING", "start", "PENDING", "its start time has come, and it waits for a permit of its key"],
   ["PENDING", "cancel", "CANCELLED", "cancelled before it began, by a person or a newer run"],

@@ -62,7 +62,7 @@ export interface AppliedPass {
   /** Attempts for which their page has no more room. */
   readonly logged: readonly LoggedAttempt[];
   /** Attempts in the log whose outcome was open, and has been reported now. */
-  readonly settledInLog: readonly LoggedAttempt[];
+  readonly updatedInLog: readonly LoggedAttempt[];
 }
 
 /** `pages`: those that hold the steps of the pass, as they were read. */
@@ -70,7 +70,7 @@ export function applyPass(
   pages: ReadonlyMap<number, Page>,
   { before, after, effects, laneOf, slowAfter, endedAt }: AppliedPassInput,
 ): AppliedPass {
-  const out: Writing = { payloads: [], logged: [], settledInLog: [] };
+  const out: Writing = { payloads: [], logged: [], updatedInLog: [] };
   const changed = new Map<number, Map<number, PageStep>>();
   const stepsOf = (no: number): Map<number, PageStep> => {
     let steps = changed.get(no);
@@ -89,9 +89,9 @@ export function applyPass(
     const was = stored(step.no) ?? untriedStep(step);
     expectSameTask(before.steps.get(step.no), was.step);
     const terms = termsAfter(was, step, laneOf, slowAfter);
-    const isOut = movingSide(step)?.state.kind === "LEASED";
-    const beside = isOut ? {} : NO_PROGRESS;
-    stepsOf(pageNoOf(step.no)).set(step.no, { ...was, ...beside, step, terms });
+    const isLeased = movingSide(step)?.state.kind === "LEASED";
+    const progressPatch = isLeased ? {} : NO_PROGRESS;
+    stepsOf(pageNoOf(step.no)).set(step.no, { ...was, ...progressPatch, step, terms });
   }
   // Progress and details of the lease that ends, from before the pass.
   const progressOf = (place: number): LeaseProgress =>
@@ -108,10 +108,10 @@ export function applyPass(
     if (effect.kind !== "attempt-settled") continue;
     const { attempt, counted } = effect;
     const was = stored(attempt.step);
-    const settled = was && settle(was, attempt, counted, out);
-    if (settled) stepsOf(pageNoOf(attempt.step)).set(attempt.step, settled);
+    const updated = was && updateEndedAttempt(was, attempt, counted, out);
+    if (updated) stepsOf(pageNoOf(attempt.step)).set(attempt.step, updated);
     else
-      out.settledInLog.push({
+      out.updatedInLog.push({
         ...pageAttempt(attempt, counted, NO_PROGRESS, out),
         step: attempt.step,
       });
@@ -162,7 +162,7 @@ export function pagesTouched({
 interface Writing {
   readonly payloads: PayloadRow[];
   readonly logged: LoggedAttempt[];
-  readonly settledInLog: LoggedAttempt[];
+  readonly updatedInLog: LoggedAttempt[];
 }
 
 /** Refuses to write a pass that was decided on an outdated state. */
@@ -229,11 +229,11 @@ function termsAfter(
     cancelMs,
     stallMs,
     slowAfterMs,
-    plain: isPlain(step, state),
+    isFirstTry: isFirstTryAsPlanned(step, state),
   };
 }
 
-function isPlain({ strategies, items }: Step, { task, fence }: Ready): boolean {
+function isFirstTryAsPlanned({ strategies, items }: Step, { task, fence }: Ready): boolean {
   const [first, ...others] = strategies;
   const asPlanned = first?.planned === 0 && !first.changed && others.length === 0;
   return task === "perform" && fence === 1 && asPlanned && items === null;
@@ -314,7 +314,12 @@ function withAttempt(was: PageStep, ended: PageAttempt, out: Writing): PageStep 
 }
 
 /** null: the attempt is no longer in the page. */
-function settle(was: PageStep, attempt: Attempt, counted: Counted, out: Writing): PageStep | null {
+function updateEndedAttempt(
+  was: PageStep,
+  attempt: Attempt,
+  counted: Counted,
+  out: Writing,
+): PageStep | null {
   const at = was.attempts.findIndex((one) => sameAttempt(one, attempt));
   const before = was.attempts[at];
   if (!before) return null;

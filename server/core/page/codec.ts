@@ -32,13 +32,13 @@ import {
   unknownOf,
 } from "./field-codec.ts";
 import {
+  decodeConstants,
   decodeHead,
-  decodeOf,
+  encodeConstants,
   encodeHead,
-  encodeOf,
   type HeadOfRun,
+  type RawConstants,
   type RawHead,
-  type RawOf,
 } from "./head-codec.ts";
 import type { Page, PageStep } from "./page.ts";
 import {
@@ -72,7 +72,7 @@ export function encodePage(page: Page, before: EncodedPage | null = null): Encod
     steps = steps === "" ? `\n"${stepKey}":${line}` : `\n"${stepKey}":${line},${steps}`;
   }
   const { no, head } = page;
-  const of = head === null ? "" : `,"of":${encodeOf(head)}`;
+  const of = head === null ? "" : `,"of":${encodeConstants(head)}`;
   const first = `{"f":${PAGE_FORMAT},"n":${no},${head === null ? "" : `"h":${encodeHead(head)},`}"s":{`;
   return { page, lines, text: `${first}${steps}\n}${of}}` };
 }
@@ -90,7 +90,7 @@ export function decodePage(text: string): EncodedPage {
     lines.set(stepKey, line);
     steps.set(stepKey, decodeStep(stepKey, JSON.parse(line)));
   }
-  const head = raw.h === undefined ? null : { ...decodeOf(raw.of), ...decodeHead(raw.h) };
+  const head = raw.h === undefined ? null : { ...decodeConstants(raw.of), ...decodeHead(raw.h) };
   return { page: { no: raw.n, head, steps }, text, lines };
 }
 
@@ -126,7 +126,7 @@ function stepLine(text: string): readonly [number, string] {
 
 type RawPage = { readonly n: number } & (
   | { readonly h?: undefined }
-  | { readonly h: RawHead; readonly of: RawOf }
+  | { readonly h: RawHead; readonly of: RawConstants }
 );
 
 /**

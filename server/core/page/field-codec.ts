@@ -121,10 +121,11 @@ function fromBase64(text: string): Uint8Array {
 }
 
 /**
- * Lane, slow, plain, attempt, heartbeat, cancel, stall. Left out at the end: the standard values.
+ * Lane, slow, is first try, attempt, heartbeat, cancel, stall. Left out at the end: the standard
+ * values.
  */
 export type RawTerms = readonly [
-  ...[lane: number, slow?: number | null, plain?: 0 | 1],
+  ...[lane: number, slow?: number | null, isFirstTry?: 0 | 1],
   ...[attempt?: number, heartbeat?: number, cancel?: number, stall?: number | null],
 ];
 
@@ -139,17 +140,25 @@ const STANDARD_TERMS = Object.freeze([
 ]);
 
 export function encodeTerms(terms: TaskTerms): string {
-  const { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain } = terms;
+  const { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, isFirstTry } = terms;
   return encodeShort(
-    [lane, slowAfterMs, plain ? 1 : 0, attemptMs, heartbeatMs, cancelMs, stallMs],
+    [lane, slowAfterMs, isFirstTry ? 1 : 0, attemptMs, heartbeatMs, cancelMs, stallMs],
     STANDARD_TERMS,
   );
 }
 
 export function decodeTerms(raw: RawTerms): TaskTerms {
-  const [lane, slowAfterMs = null, plain = 1, ...times] = raw;
+  const [lane, slowAfterMs = null, isFirstTry = 1, ...times] = raw;
   const standard = TIMEOUTS_DEFAULT;
   const [attemptMs = standard.attemptMs, heartbeatMs = standard.heartbeatMs, ...others] = times;
   const [cancelMs = standard.cancelMs, stallMs = standard.stallMs] = others;
-  return { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain: plain === 1 };
+  return {
+    lane,
+    attemptMs,
+    heartbeatMs,
+    cancelMs,
+    stallMs,
+    slowAfterMs,
+    isFirstTry: isFirstTry === 1,
+  };
 }

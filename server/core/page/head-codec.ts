@@ -5,16 +5,16 @@ import { encodeShort, encodeUnknown, unknownOf } from "./field-codec.ts";
 import type { PageHead } from "./page.ts";
 
 /** Namespace, definition, priority. */
-export type RawOf = readonly [number, number, number];
-type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
+export type RawConstants = readonly [number, number, number];
+type RunConstants = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
 /** The values that may change while the run is open. */
-export type HeadOfRun = Omit<PageHead, keyof OfRun>;
+export type HeadOfRun = Omit<PageHead, keyof RunConstants>;
 
-export function decodeOf([namespaceId, definitionId, priority]: RawOf): OfRun {
+export function decodeConstants([namespaceId, definitionId, priority]: RawConstants): RunConstants {
   return { namespaceId, definitionId, priority };
 }
 
-export function encodeOf({ namespaceId, definitionId, priority }: OfRun): string {
+export function encodeConstants({ namespaceId, definitionId, priority }: RunConstants): string {
   return `[${namespaceId},${definitionId},${priority}]`;
 }
 
@@ -51,8 +51,8 @@ const HEAD_KEYS = new Set<string>([
 ] satisfies (keyof RawHead)[]);
 
 export function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadOfRun): string {
-  const { stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations } = run;
-  const counts = [stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations];
+  const { stepsLeft, alwaysLeft, moving, asking, undosLeft, undone, warnings, escalations } = run;
+  const counts = [stepsLeft, alwaysLeft, moving, asking, undosLeft, undone, warnings, escalations];
   return (
     `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeShort(counts, NO_COUNTS)}` +
     `${run.pivoted ? ',"p":1' : ""}` +
@@ -76,13 +76,13 @@ function decodeState(raw: RunState | number): RunState {
 }
 
 export function decodeHead(raw: RawHead): HeadOfRun {
-  const [stepsLeft = 0, finallyLeft = 0, moving = 0, asking = 0, ...others] = raw.c;
+  const [stepsLeft = 0, alwaysLeft = 0, moving = 0, asking = 0, ...others] = raw.c;
   const [undosLeft = 0, undone = 0, warnings = 0, escalations = 0] = others;
   const run: Run = {
     state: decodeState(raw.s),
     version: raw.v,
     stepsLeft,
-    finallyLeft,
+    alwaysLeft,
     moving,
     asking,
     undosLeft,

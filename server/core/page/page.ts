@@ -64,7 +64,7 @@ export interface TaskTerms {
   /** From the claim until an attempt is checked for being slow; null: too little is known. */
   readonly slowAfterMs: number | null;
   /** The first try of the step, as planned: the task is made from the plan and the run alone. */
-  readonly plain: boolean;
+  readonly isFirstTry: boolean;
 }
 
 export interface PageStep {

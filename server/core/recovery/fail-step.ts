@@ -19,7 +19,7 @@ export const PERMANENT = Object.freeze({
 
 /** Stores a failure that no agent reported, as an attempt. */
 export function recordFailure(pass: Pass, step: Step, code: string, message: string): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   emit(pass, {
     kind: "attempt-stored",
     attempt: {

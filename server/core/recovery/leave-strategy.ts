@@ -41,7 +41,7 @@ export function totalOver(pass: Pass, step: Step): void {
 export function leave(pass: Pass, no: number, setback: Setback): void {
   const step = stepOf(pass, no);
   const planned = setback.code === TOTAL_OVER ? null : nextPlanned(pass, step);
-  if (planned !== null && pass.occasion.now >= totalEndsAt(pass, step)) {
+  if (planned !== null && pass.time.now >= totalEndsAt(pass, step)) {
     totalOver(pass, step);
     return;
   }

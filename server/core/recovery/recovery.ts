@@ -40,7 +40,7 @@ export function recover(
     return;
   }
   if (setback.lostBy !== null) {
-    if (forward && pass.occasion.now >= totalEndsAt(pass, step)) totalOver(pass, step);
+    if (forward && pass.time.now >= totalEndsAt(pass, step)) totalOver(pass, step);
     else if (step.lost < LOSSES_IN_A_ROW_MAX) makeReady(pass, no, task, setback.lostBy);
     else poison(pass, step, forward, setback);
     return;
@@ -51,7 +51,7 @@ export function recover(
     else undoFailed(pass, step, setback);
     return;
   }
-  const { now, draw } = pass.occasion;
+  const { now, draw } = pass.time;
   const wakeAt = now + backoffMs(next.policy, next.tries, draw, setback.retryAfterMs);
   if (forward && wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
   else emit(pass, { kind: "backed-off", step: no, task, cause: "retry", wakeAt });

@@ -94,7 +94,7 @@ export function reuseSteps(pass: Pass, reused: readonly ReusedStep[]): void {
 }
 
 function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: ReusedStep): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const result = as === "SUCCEEDED" ? ({ fence, kind: "answer", n: 0 } as const) : null;
   emit(pass, { kind: "reused", step: no, as, strategies, fence, result, inputs, of });
   addFacts(pass, no, { status: as, output, error: null });

@@ -14,7 +14,7 @@
 import { endChild, isChildWait } from "../child.ts";
 import { asks, currentEffectStatus } from "../evolve.ts";
 import type { EpochMs, Outcome } from "../model/attempt.ts";
-import type { RunTrigger } from "../model/effect.ts";
+import type { RunMoveCause } from "../model/effect.ts";
 import {
   type End,
   isFinal,
@@ -31,7 +31,7 @@ import { addFacts, emit, makeReady, type Pass, planStep, stepOf, touchedSteps } 
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { onUnknownOutcome } from "./unknown-outcome.ts";
 
-const TRIGGERS: Readonly<Record<StopReason["reason"], RunTrigger>> = Object.freeze({
+const MOVE_CAUSES: Readonly<Record<StopReason["reason"], RunMoveCause>> = Object.freeze({
   STEP_FAILED: "stop",
   TIMED_OUT: "deadline",
   CANCELLED_BY_USER: "cancel",
@@ -44,7 +44,7 @@ export function stop(pass: Pass, stopReason: StopReason): void {
   const settleUntil = Math.max(0, ...settles);
   emit(pass, {
     kind: "run-moved",
-    by: TRIGGERS[stopReason.reason],
+    by: MOVE_CAUSES[stopReason.reason],
     state: {
       kind: "STOPPING",
       stopReason,
@@ -60,7 +60,7 @@ function stopStep(pass: Pass, step: Step, stopReason: StopReason): void {
   switch (forward.kind) {
     case "LEASED":
       if (forward.cancel.kind === "none" && !(verifying && forward.task === "verify"))
-        emit(pass, { kind: "cancel-asked", step: no, cause: "run", at: pass.occasion.now });
+        emit(pass, { kind: "cancel-asked", step: no, cause: "run", at: pass.time.now });
       return;
     case "HELD":
       if (verifying && forward.task === "verify") makeReady(pass, no, "verify");
@@ -133,7 +133,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
 
 /** Moves the run to its next state, if its counters say so (map.ts: after those of its maps). */
 export function settleRun(pass: Pass): boolean {
-  const next = nextRunState(pass.view.run, pass.occasion.now);
+  const next = nextRunState(pass.view.run, pass.time.now);
   if (!next) return false;
   emit(pass, { kind: "run-moved", by: "counters", state: next });
   if (next.kind === "COMPENSATING") planUndos(pass);
@@ -162,7 +162,7 @@ function nextRunState(run: Run, now: EpochMs): RunState | null {
       if (run.undosLeft === 0) return finishing(run, endOf(run, state.stopReason));
       return run.moving > 0 ? null : { kind: "ESCALATED", from: state };
     case "FINISHING":
-      if (run.finallyLeft === 0) return state.end;
+      if (run.alwaysLeft === 0) return state.end;
       return run.moving > 0 ? null : { kind: "ESCALATED", from: state };
     default:
       return null;
@@ -178,7 +178,7 @@ export function leftOf(deadline: EpochMs | null, now: EpochMs): number | null {
 export function resumeStopped(pass: Pass): void {
   const { state } = pass.view.run;
   if (state.kind !== "ESCALATED") return;
-  if (state.from.kind === "RUNNING") goOn(pass, "continue", state.from);
+  if (state.from.kind === "RUNNING") resumeRunning(pass, "continue", state.from);
   else emit(pass, { kind: "run-moved", by: "continue", state: state.from });
 }
 
@@ -186,12 +186,12 @@ export function resumeStopped(pass: Pass): void {
  * Runs again after a suspension: moves its deadline, and the `total` of each open step, by the time
  * between.
  */
-export function goOn(
+export function resumeRunning(
   pass: Pass,
   by: "continue" | "resume",
   { leftMs, since }: { readonly leftMs: number | null; readonly since: EpochMs },
 ): void {
-  const { now } = pass.occasion;
+  const { now } = pass.time;
   const deadline = leftMs === null ? null : now + leftMs;
   emit(pass, { kind: "run-moved", by, state: { kind: "RUNNING", deadline } });
   if (now <= since) return;
@@ -208,7 +208,7 @@ function endOf(run: Run, { reason }: StopReason): End {
 
 /** FINISHING if `always` steps have to run first, else the end. */
 function finishing(run: Run, end: End): RunState {
-  return run.finallyLeft > 0 ? { kind: "FINISHING", end } : end;
+  return run.alwaysLeft > 0 ? { kind: "FINISHING", end } : end;
 }
 
 /** Begins the `always` steps that have no needs. */
@@ -289,7 +289,7 @@ export function startUndos(pass: Pass): void {
     if (step.undo.kind !== "PENDING") continue;
     if (reaches(pass.plan, step.no, left)) continue;
     if (planStep(pass, step.no).work.kind === "map")
-      emit(pass, { kind: "items-due", step: step.no, side: "undo", wakeAt: pass.occasion.now });
+      emit(pass, { kind: "items-due", step: step.no, side: "undo", wakeAt: pass.time.now });
     else makeReady(pass, step.no, "compensate");
   }
 }

@@ -53,7 +53,7 @@ export function afterSettling(pass: Pass, no: number, task: TaskKind): void {
   const { settleUntil } = stepOf(pass, no);
   const { effects } = planStep(pass, no);
   const waits = task === "compensate" || effects !== "idempotent";
-  if (waits && settleUntil !== null && settleUntil > pass.occasion.now)
+  if (waits && settleUntil !== null && settleUntil > pass.time.now)
     emit(pass, { kind: "backed-off", step: no, task, cause: "settle", wakeAt: settleUntil });
   else makeReady(pass, no, task);
 }
@@ -106,7 +106,7 @@ function inconclusive(pass: Pass, no: number, outcome: Outcome): void {
   const policy = index === null ? undefined : retry[index];
   const permanent = outcome.kind === "failure" && outcome.class === "permanent";
   if (policy && !permanent && tries < policy.attempts) {
-    const { now, draw } = pass.occasion;
+    const { now, draw } = pass.time;
     const after = outcome.kind === "failure" ? outcome.retryAfterMs : null;
     const asked = outcome.kind === "again" ? outcome.afterMs : after;
     const wakeAt = now + backoffMs(policy, tries, draw, asked);

@@ -54,7 +54,7 @@ interface Catalogue {
 interface World {
   readonly tables: CatalogueTables;
   readonly now: () => EpochMs;
-  readonly beside: Transactions["beside"];
+  readonly runConcurrently: Transactions["runConcurrently"];
 }
 
 type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pick<
@@ -65,9 +65,9 @@ type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pic
 export function createCatalogue(
   tables: CatalogueTables,
   now: () => EpochMs,
-  { beside }: Pick<Transactions, "beside">,
+  { runConcurrently }: Pick<Transactions, "runConcurrently">,
 ): Catalogue {
-  const world = { tables, now, beside };
+  const world = { tables, now, runConcurrently };
   const named = namespaces(world);
   const defined = definitions(world);
   const { makeClass, ...laned } = lanes(world);
@@ -86,7 +86,7 @@ export function createCatalogue(
 
 function namespaces({
   tables,
-  beside,
+  runConcurrently,
 }: World): Part<
   "namespace" | "createNamespace",
   "namespaceOf" | "namespaceRows" | "regionNames" | "setNamespace"
@@ -108,7 +108,7 @@ function namespaces({
     return made;
   };
   const rowOf = (id: number) => tables.namespace.where("id", id)[0];
-  void beside(() => create("default", "default"));
+  void runConcurrently(() => create("default", "default"));
   const shown = ({ id, name, region }: Namespace): Namespace => Object.freeze({ id, name, region });
   const regionNames = (): readonly string[] =>
     tables.region
@@ -121,7 +121,8 @@ function namespaces({
         const found = tables.namespace.get(name);
         return found ? shown(found) : null;
       },
-      createNamespace: (name, region = "default") => beside(() => shown(create(name, region))),
+      createNamespace: (name, region = "default") =>
+        runConcurrently(() => shown(create(name, region))),
     },
     namespaceRows: () => tables.namespace.all(),
     regionNames,
@@ -140,7 +141,7 @@ function namespaces({
 function definitions({
   tables,
   now,
-  beside,
+  runConcurrently,
 }: World): Part<"internDefinition" | "definition", "isWorkflow" | "forgetDefinitions"> {
   const isVersion = isVersionIn(tables);
   return {
@@ -148,7 +149,7 @@ function definitions({
       tables.definition.where("workflow", workflowRowKey(namespaceId, workflow)).length > 0,
     calls: {
       internDefinition: (namespaceId, given) =>
-        beside(() => {
+        runConcurrently(() => {
           if (tables.namespace.where("id", namespaceId).length === 0) throw namespaceDeleted();
           const content = definitionText(given);
           const [known] = tables.definition.where("content", contentKey({ namespaceId, content }));
@@ -190,14 +191,14 @@ function isVersionIn({ workflow }: CatalogueTables): Catalogue["isVersion"] {
 function workflows({
   tables,
   now,
-  beside,
+  runConcurrently,
 }: World): Part<"registerWorkflow" | "setDefaultVersion" | "workflowVersion", "isVersion"> {
   const rowOf = (namespaceId: number, name: string) =>
     tables.workflow.get(workflowRowKey(namespaceId, name));
   return {
     calls: {
       registerWorkflow: ({ namespaceId, name, definitionId, keepDefault }) =>
-        beside(() => {
+        runConcurrently(() => {
           const known = rowOf(namespaceId, name);
           const at = known?.definitions.indexOf(definitionId) ?? -1;
           if (at >= 0) return { version: at + 1, created: false };
@@ -223,7 +224,7 @@ function workflows({
         return { definitionId, version, createdAt };
       },
       setDefaultVersion: (namespaceId, name, version) =>
-        beside(() => {
+        runConcurrently(() => {
           const known = rowOf(namespaceId, name);
           if (known?.definitions[version - 1] === undefined) return null;
           tables.workflow.put({ ...known, defaultVersion: version });
@@ -236,7 +237,7 @@ function workflows({
 
 function lanes({
   tables,
-  beside,
+  runConcurrently,
 }: World): Part<"lanes" | "lanesOfQueues", "laneOf"> & Pick<PinWorld, "makeClass"> {
   const make = (key: LaneKey, agentVersion: string | null, of: number | null): LaneRow => {
     const { namespaceId, queue, task } = key;
@@ -256,7 +257,7 @@ function lanes({
   };
   return {
     calls: {
-      lanes: (keys) => beside(() => keys.map(idOf)),
+      lanes: (keys) => runConcurrently(() => keys.map(idOf)),
       lanesOfQueues: async (namespaceId, queues) =>
         [...new Set(queues)].flatMap((queue) =>
           tables.lane

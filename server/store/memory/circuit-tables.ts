@@ -14,7 +14,7 @@ interface OutageRow extends Outage {
   readonly lane: number;
 }
 
-interface EndRow extends Tally {
+interface OutcomeCountRow extends Tally {
   readonly lane: number;
   /** Begin of its interval of 5 seconds. */
   readonly at: EpochMs;
@@ -25,7 +25,7 @@ export interface CircuitTables {
   /** The numbers of this table are the versions of circuits. */
   readonly circuit: NumberedTable<CircuitRow, "lane">;
   readonly circuitOutage: Table<OutageRow, "lane">;
-  readonly circuitEnd: Table<EndRow, "lane">;
+  readonly circuitEnd: Table<OutcomeCountRow, "lane">;
   readonly cordon: Table<Cordon, never>;
 }
 
@@ -55,7 +55,7 @@ export function createTablesOfCircuits(journal: Journal): CircuitTables {
       key: (row) => `${row.lane}/${row.from}`,
       indexes: { lane: (row) => row.lane },
     }),
-    circuitEnd: createTable<EndRow, "lane">(journal, {
+    circuitEnd: createTable<OutcomeCountRow, "lane">(journal, {
       name: "circuit_end",
       key: endKey,
       indexes: { lane: (row) => row.lane },

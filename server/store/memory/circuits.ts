@@ -2,7 +2,7 @@
 
 import type { LaneCircuit } from "../../core/explain/explanation.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/model/circuit.ts";
+import { CLOSED, flowOf, outcomeClassOf, type Tally } from "../../core/model/circuit.ts";
 import { taskOf } from "../../core/page/page.ts";
 import type {
   Circuit,
@@ -205,7 +205,7 @@ function probeEndOf(tables: Tables, now: EpochMs, { probe }: CircuitRow): ProbeE
   if (!ended) return { runId, step, fence, end: "nothing", at: now };
   const { outcome, endedAt: at } = ended;
   const transient = outcome.kind === "failure" && outcome.class === "transient";
-  return { runId, step, fence, end: endKindOf({ kind: outcome.kind, transient }), at };
+  return { runId, step, fence, end: outcomeClassOf({ kind: outcome.kind, transient }), at };
 }
 
 function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, actor: Actor) {
@@ -268,7 +268,7 @@ function circuitShown({ state, override, saw }: Circuit): LaneCircuit {
   return {
     since,
     until: override || state.kind !== "open" ? null : state.until,
-    trying: override === null && state.kind === "trying",
+    isHalfOpen: override === null && state.kind === "trying",
     override: override && { by: override.by, why: override.why },
     saw,
   };

@@ -96,7 +96,14 @@ interface DueAsked extends DueRange {
 export function dueRows(
   tables: Tables,
   now: EpochMs,
-  { partitions, limit, since, aheadMs, without = [], listeningSince = NEVER_LISTENED }: DueAsked,
+  {
+    partitions,
+    limit,
+    since,
+    aheadMs,
+    without = [],
+    silenceCountsSince = NEVER_LISTENED,
+  }: DueAsked,
   held: LaneHold,
 ): DueScan {
   const suspended = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
@@ -108,7 +115,7 @@ export function dueRows(
     row.wakeAt >= (since ?? row.wakeAt) && isSoon(row);
   const dueTimes = partitions.flatMap((partition) => [
     ...timersOfRun(tables, partition, now).filter(isInRange),
-    ...silentLeases(tables, partition, listeningSince.get(partition) ?? null).filter(isSoon),
+    ...silentLeases(tables, partition, silenceCountsSince.get(partition) ?? null).filter(isSoon),
   ]);
   const due = dueTimes
     .filter((row) => row.wakeAt <= now && !isSuspended(dueRefOf(row)))
@@ -305,7 +312,7 @@ export function runLiveness(
 
 function workflowPauseOf(tables: Tables, runId: RunId): LanePause | null {
   const paused = tables.pausedWorkflow.get(workflowKey(tables.run.expect(runId)));
-  return paused ? { of: "workflow", ...paused.pause } : null;
+  return paused ? { scope: "workflow", ...paused.pause } : null;
 }
 
 /** The same as in operators.sql and reads.sql. */

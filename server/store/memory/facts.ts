@@ -38,7 +38,10 @@ export function taskFacts(tables: Tables, granted: Granted): readonly TaskFacts[
     planned,
     changedInput: override ? { payload: override.input } : null,
     output: made ? outputIn(of, attempts, payloadOf) : null,
-    effectOf: task === "compensate" ? (tables.reused.get(stepKey(runId, step))?.of ?? null) : null,
+    effectOf:
+      task === "compensate"
+        ? (tables.reusedSteps.get(stepKey(runId, step))?.madeByRun ?? null)
+        : null,
   };
   return [facts];
 }

@@ -75,9 +75,9 @@ export interface MemoryStore extends EngineStore {
    * Simulates a fail-over to a standby that had not received the last transactions, at most this
    * many: they are undone. Their ids are not given out again. Returns what they had changed.
    */
-  loseTail(transactions: number): Promise<readonly ChangedRow[]>;
-  /** What is committed by now can no longer be lost by `loseTail`. */
-  keepTail(): void;
+  simulateFailover(transactions: number): Promise<readonly ChangedRow[]>;
+  /** What is committed by now can no longer be lost by `simulateFailover`. */
+  makeDurable(): void;
   /** The `outside` of `dueRows`, without a scan of timers. */
   outside(partitions: readonly number[]): Promise<readonly Outside[]>;
 }
@@ -109,10 +109,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const partitions = createPartitions(tables, transactions, clock);
   const { live } = partitions;
   const liveness = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
-  const { run, begin, loseTail, keepTail } = transactions;
+  const { run, begin, simulateFailover, makeDurable } = transactions;
   const memory: Memory = { tables, now, run, world, liveness };
   // Every database has the default namespace.
-  keepTail();
+  makeDurable();
 
   return Object.freeze({
     ...catalogue.calls,
@@ -138,8 +138,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     ...walksOf(memory),
     pollQuery: (asked) => run(() => pollQuery(tables, now(), asked, { pauseOf, transactions })),
     begin,
-    loseTail,
-    keepTail,
+    simulateFailover,
+    makeDurable,
     ready: () => run(() => undefined),
     close: async () => {
       partitions.close();

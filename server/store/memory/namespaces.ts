@@ -105,7 +105,7 @@ function forgetRun(tables: Tables, run: RunRow): void {
   for (const row of tables.signal.where("run", runId)) tables.signal.removeRow(row);
   for (const row of tables.decision.where("run", runId)) tables.decision.removeRow(row);
   for (const row of tables.override.where("run", runId)) tables.override.removeRow(row);
-  for (const row of tables.reused.where("run", runId)) tables.reused.removeRow(row);
+  for (const row of tables.reusedSteps.where("run", runId)) tables.reusedSteps.removeRow(row);
   const behind = tables.triggered.get(runId);
   if (behind) tables.triggered.removeRow(behind);
   tables.run.removeRow(run);

@@ -111,7 +111,7 @@ export function putApplied(writing: Writing, ref: RunRef, applied: AppliedPass):
   putPayloads(tables, runId, applied.payloads);
   for (const one of applied.logged)
     if (!loggedOf(tables, runId, one)) tables.attemptLog.insert({ ...one, runId });
-  for (const settled of applied.settledInLog) {
+  for (const settled of applied.updatedInLog) {
     const row = loggedOf(tables, runId, settled);
     if (!row) throw new Error(`an attempt of run ${runId} is settled that is nowhere`);
     const { endedAt, outcome, digest, counted } = settled;

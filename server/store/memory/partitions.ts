@@ -22,7 +22,7 @@ interface PartitionClock {
   readonly elapsedMs: () => number;
   /** The ids of all regions. */
   readonly regions: () => readonly number[];
-  /** A session without a call for so long is lost, and its node is not live. */
+  /** A session without a call for longer is lost, and its node is not live. */
   readonly ownerLostMs: number;
 }
 

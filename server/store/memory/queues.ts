@@ -91,8 +91,8 @@ export function lanePause({ tables }: Pick<QueueWorld, "tables">, lane: number):
   const { namespaceId, queue } = key;
   const own: Pause | null = tables.queue.get(queueKey({ namespaceId, queue }))?.pause ?? null;
   const all = tables.queue.get(queueKey({ namespaceId, queue: "" }))?.pause ?? null;
-  if (own) return { ...own, of: "queue" };
-  return all && { ...all, of: "namespace" };
+  if (own) return { ...own, scope: "queue" };
+  return all && { ...all, scope: "namespace" };
 }
 
 /** The queue of a lane, if it has limits. */

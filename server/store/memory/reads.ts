@@ -19,7 +19,7 @@ import { stateOfRecord } from "../run-states.ts";
 import type { RunId } from "../store.ts";
 import type { TracedRun } from "../trace.ts";
 import { attemptsOf, payloadReader } from "./pages.ts";
-import { keyOfKey, type RunRow, runStateOf, stepsOf, type Tables } from "./tables.ts";
+import { concurrencyKeyText, type RunRow, runStateOf, stepsOf, type Tables } from "./tables.ts";
 
 export function findRun(
   tables: Tables,
@@ -29,7 +29,7 @@ export function findRun(
   const runId =
     "runId" in by
       ? by.runId
-      : tables.idempotency.get(keyOfKey({ namespaceId, key: by.key }))?.runId;
+      : tables.idempotency.get(concurrencyKeyText({ namespaceId, key: by.key }))?.runId;
   const row = runId === undefined ? undefined : tables.run.get(runId);
   return row?.namespaceId === namespaceId ? runRecord(tables, row) : null;
 }
@@ -70,7 +70,9 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
     escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
     signals: signalsOf(tables, runId),
     decisions: decisionsOf(tables, runId),
-    reused: new Map(tables.reused.where("run", runId).map(({ step, of }) => [step, of])),
+    reused: new Map(
+      tables.reusedSteps.where("run", runId).map(({ step, madeByRun }) => [step, madeByRun]),
+    ),
   };
 }
 

@@ -8,12 +8,14 @@
 //   signal, decision, step_override, message       input from people and from other runs
 //   step_reused           steps that are reused from an earlier run
 //   hook, outbox, delivery, slot         webhooks; permits of concurrency keys
-//   queue, paused_workflow, lane_question       pauses, limits, and questions about lanes
+//   queue, paused_workflow, lane_question       pauses, limits, and open escalations about lanes
+//                         (no agent polls them)
 //   schedule, occurrence  cron schedules and their occurrences
-//   trigger, trigger_end, triggered, trigger_refusal       triggers and the ends that they wait for
+//   trigger, trigger_end, triggered, trigger_refusal       triggers, and ended runs that
+//                         they still have to process
 //   circuit, circuit_outage, circuit_end, cordon       circuits, outcome counts, and cordons
 //   duration              learned durations of steps
-//   region, namespace, definition, workflow, lane, version_class       what changes rarely
+//   region, namespace, definition, workflow, lane, version_class       reference data
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { StoredMessage } from "../../core/model/message.ts";
@@ -139,7 +141,7 @@ export interface Tables
   readonly signal: Table<SignalRow, "run">;
   readonly decision: Table<DecisionRow, "run">;
   readonly override: Table<OverrideRow, "run">;
-  readonly reused: Table<ReusedInsert & { readonly runId: RunId }, "run">;
+  readonly reusedSteps: Table<ReusedInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly permit: Table<PermitRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
@@ -214,7 +216,7 @@ export function interventionKey(
   return `${about.runId}/${about.step}/${about.fence}/${about.rule}/${about.n}`;
 }
 
-export function keyOfKey({ namespaceId, key }: ConcurrencyKey): string {
+export function concurrencyKeyText({ namespaceId, key }: ConcurrencyKey): string {
   return `${namespaceId}/${key}`;
 }
 
@@ -303,7 +305,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfProcesses(journal),
     idempotency: createTable<KeyRow, never>(journal, {
       name: "idempotency",
-      key: keyOfKey,
+      key: concurrencyKeyText,
       indexes: {},
     }),
   });
@@ -313,7 +315,7 @@ function createTablesOfPeople(
   journal: Journal,
 ): Pick<
   Tables,
-  "escalation" | "signal" | "decision" | "override" | "reused" | "message" | "permit"
+  "escalation" | "signal" | "decision" | "override" | "reusedSteps" | "message" | "permit"
 > {
   return {
     escalation: createTable<EscalationRow, "run" | "namespace" | "partition">(journal, {
@@ -336,7 +338,7 @@ function createTablesOfPeople(
       key: overrideKey,
       indexes: { run: runOf },
     }),
-    reused: createTable<ReusedInsert & { readonly runId: RunId }, "run">(journal, {
+    reusedSteps: createTable<ReusedInsert & { readonly runId: RunId }, "run">(journal, {
       name: "step_reused",
       key: (row) => stepKey(row.runId, row.step),
       indexes: { run: runOf },
@@ -349,7 +351,7 @@ function createTablesOfPeople(
     permit: createTable<PermitRow, "key">(journal, {
       name: "permit",
       key: runOf,
-      indexes: { key: keyOfKey },
+      indexes: { key: concurrencyKeyText },
     }),
   };
 }

@@ -35,10 +35,10 @@ import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { byAge, mayBeTaken, readyTaskOf, rowsInLane } from "./ready-rows.ts";
 import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import {
+  concurrencyKeyText,
   endedHeadOf,
   headOf,
   isOpen,
-  keyOfKey,
   pageOf,
   pageStepOf,
   type ReadyRow,
@@ -139,7 +139,7 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
     },
     reserveKeys: async (keys) => {
       open.enter("keys");
-      expectEachOnce(keys.map(keyOfKey));
+      expectEachOnce(keys.map(concurrencyKeyText));
       return keys.map((key) => reserve(open, key));
     },
     lockRuns: async (runs) => {
@@ -164,7 +164,7 @@ function expectEachOnce(keys: readonly string[]): void {
 
 function reserve({ tables, now }: Open, { keepMs, ...wanted }: KeyReservation): KeyHolder {
   const { namespaceId, key } = wanted;
-  const held = tables.idempotency.get(keyOfKey(wanted));
+  const held = tables.idempotency.get(concurrencyKeyText(wanted));
   // An expired key is retained while its run is open.
   const mine = !held || (held.expiresAt < now && !isOpen(tables, held.runId));
   if (mine) tables.idempotency.put({ ...wanted, expiresAt: now + keepMs });
@@ -291,15 +291,15 @@ function permitsOf(
     lockPermits: async (keys) => {
       if (keys.length > 0) open.enter("concurrency keys");
       return keys.map((key) => {
-        locked.add(keyOfKey(key));
-        const rows = tables.permit.where("key", keyOfKey(key));
+        locked.add(concurrencyKeyText(key));
+        const rows = tables.permit.where("key", concurrencyKeyText(key));
         return { ...key, permits: rows.map(({ namespaceId: _, key: __, ...permit }) => permit) };
       });
     },
     writePermits: async (changes) => {
       open.enter("writes and claims");
       for (const { runId, permit, namespaceId, key } of changes) {
-        if (!locked.has(keyOfKey({ namespaceId, key })))
+        if (!locked.has(concurrencyKeyText({ namespaceId, key })))
           throw new Error(`to write permits of the key ${key} it must be locked before`);
         if (permit) tables.permit.put({ ...permit, namespaceId, key });
         else tables.permit.remove(runId);
@@ -307,7 +307,7 @@ function permitsOf(
     },
     releaseKeys: async (keys) => {
       open.enter("writes and claims");
-      for (const key of keys) tables.idempotency.remove(keyOfKey(key));
+      for (const key of keys) tables.idempotency.remove(concurrencyKeyText(key));
     },
   };
 }
@@ -377,7 +377,7 @@ function claimingOf(
 function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
   const { runId, partition, step, lane, priority } = row;
   const { ready, terms } = readyTaskOf(tables, row);
-  const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = terms;
+  const { attemptMs, heartbeatMs, cancelMs, stallMs, isFirstTry } = terms;
   const { task, fence, attempt, readyAt, until, avoid } = ready;
   return {
     runId,
@@ -395,7 +395,7 @@ function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
     heartbeatMs,
     cancelMs,
     stallMs,
-    plain,
+    isFirstTry,
   };
 }
 

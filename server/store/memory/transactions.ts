@@ -24,9 +24,9 @@ export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
   run<T>(work: (number: number) => Promise<T> | T, open?: OpenTransaction): Promise<T>;
-  /** Ends at once, even while another one is open: neither changes rows of the other. */
-  beside<T>(work: () => T): Promise<T>;
-  /** Takes a number for a transaction that runs later, beside others that begin after it. */
+  /** Commits without waiting for the open transaction; the two must touch different rows. */
+  runConcurrently<T>(work: () => T): Promise<T>;
+  /** Takes a number for a transaction that runs later, also while others are open. */
   begin(): OpenTransaction;
   /** The least number of those that have started and not ended, as a running one sees it. */
   oldest(): number;
@@ -36,17 +36,17 @@ export interface Transactions {
    * Takes back the last transactions that changed something, at most this many, as a fail-over that
    * lost them. Returns what they had changed.
    */
-  loseTail(most: number): Promise<readonly ChangedRow[]>;
+  simulateFailover(most: number): Promise<readonly ChangedRow[]>;
   onIncarnation(listener: () => void): void;
-  /** What is committed by now can no longer be lost by `loseTail`. */
-  keepTail(): void;
+  /** What is committed by now can no longer be lost by `simulateFailover`. */
+  makeDurable(): void;
   /** From now on every call fails; transactions that have started are completed. */
   close(): Promise<void>;
 }
 
 export interface OpenTransaction {
   readonly number: number;
-  /** No caller waits for it any more. If it runs all the same, it begins then. */
+  /** Cancels the number. A later `run()` with it gets a new number. */
   end(): void;
 }
 
@@ -55,7 +55,7 @@ interface Undo {
   readonly changed: () => ChangedRow;
 }
 
-/** So many transactions can be taken back. */
+/** Most transactions that can be taken back. */
 const TAIL_MAX = 100;
 
 interface State {
@@ -87,12 +87,12 @@ export function createTransactions(): Transactions {
   };
   return Object.freeze({
     begin: () => begin(state),
-    beside: (work) => beside(state, work),
+    runConcurrently: (work) => runConcurrently(state, work),
     oldest: () => Math.min(...state.open),
     incarnation: () => state.incarnation,
-    loseTail: (most) => loseTail(state, most),
+    simulateFailover: (most) => simulateFailover(state, most),
     onIncarnation: (listener) => void state.listeners.push(listener),
-    keepTail: () => void state.committed.splice(0),
+    makeDurable: () => void state.committed.splice(0),
     journal: Object.freeze({
       note: (undo: () => void, changed: () => ChangedRow) =>
         void state.undos.push({ undo, changed }),
@@ -148,7 +148,7 @@ async function attempt<T>(
   }
 }
 
-async function beside<T>(state: State, work: () => T): Promise<T> {
+async function runConcurrently<T>(state: State, work: () => T): Promise<T> {
   const open = state.undos;
   const { number, end } = begin(state);
   state.undos = [];
@@ -169,7 +169,7 @@ function keep({ committed, undos }: State, number: number): void {
   if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
 }
 
-function loseTail(state: State, most: number): Promise<readonly ChangedRow[]> {
+function simulateFailover(state: State, most: number): Promise<readonly ChangedRow[]> {
   return run(state, () => {
     const lost = state.committed.splice(-most);
     for (const { undos } of lost.toReversed()) for (const { undo } of undos.toReversed()) undo();

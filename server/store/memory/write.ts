@@ -147,7 +147,8 @@ function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
     tables.decision.put({ runId, step, approver, approved, comment, form, at });
   for (const { step, strategy, input } of changes.overrides)
     tables.override.put({ runId, step, strategy, input });
-  for (const { step, of } of changes.reused) tables.reused.insert({ runId, step, of });
+  for (const { step, madeByRun } of changes.reusedSteps)
+    tables.reusedSteps.insert({ runId, step, madeByRun });
 }
 
 /** Claims an open escalation, or (`release`) gives it back. */

@@ -1,6 +1,6 @@
 // Circuits and cordons on PostgreSQL.
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { type CircuitState, CLOSED, endKindOf } from "../../core/model/circuit.ts";
+import { type CircuitState, CLOSED, outcomeClassOf } from "../../core/model/circuit.ts";
 import { taskOf } from "../../core/page/page.ts";
 import type {
   Circuit,
@@ -262,7 +262,7 @@ function probeEndOf(row: TriedRow): ProbeEnd | null {
   if (!ended) return { ...about, end: "nothing", at: row.now };
   const { outcome, endedAt: at } = ended;
   const transient = outcome.kind === "failure" && outcome.class === "transient";
-  return { ...about, end: endKindOf({ kind: outcome.kind, transient }), at };
+  return { ...about, end: outcomeClassOf({ kind: outcome.kind, transient }), at };
 }
 
 async function changeCircuits(

@@ -8,7 +8,7 @@ import type { Reason, RunState } from "../../core/model/model.ts";
 import type { ConcurrencyPolicy } from "../../core/model/permits.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
-import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
+import { HAND_OVER_REASONS, type HandOverReason } from "../partition-session.ts";
 import {
   OCCURRENCE_CAUSES,
   OCCURRENCE_OUTCOMES,
@@ -139,7 +139,7 @@ export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
   "trying",
 ]);
 export const circuitSettings = codes<Exclude<Forced, null>>("circuit setting", ["closed", "open"]);
-export const handOverWhys = codes<HandOverWhy>("hand-over", HAND_OVER_WHYS);
+export const handOverReasons = codes<HandOverReason>("hand-over", HAND_OVER_REASONS);
 export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version"]);
 
 /** The lists whose words the .sql files use. */
@@ -149,5 +149,5 @@ export const CODES: ReadonlyMap<string, readonly string[]> = new Map<string, rea
   ["circuit_setting", circuitSettings.names],
   ["delivery_state", deliveryStates.names],
   ["outbox_kind", outboxKinds.names],
-  ["hand_over_why", handOverWhys.names],
+  ["hand_over_why", handOverReasons.names],
 ]);

@@ -231,10 +231,10 @@ async function withTakers(
 async function silentLeases(
   query: Query,
   partitions: readonly number[],
-  { listeningSince, limit, aheadMs }: DueAsked,
+  { silenceCountsSince, limit, aheadMs }: DueAsked,
 ): Promise<readonly DueRow[]> {
   const listened = partitions.flatMap((partition) => {
-    const since = listeningSince?.get(partition);
+    const since = silenceCountsSince?.get(partition);
     return since === undefined ? [] : [{ partition, since }];
   });
   if (listened.length === 0) return [];

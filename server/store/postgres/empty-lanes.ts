@@ -1,6 +1,6 @@
 // Lanes in which the last scan has left nothing and which have no limits. What a small batch makes
 // ready there may be handed out without another scan. That is a guess, which a statement
-// (hold_empty_lanes) confirms or refuses.
+// (assert_lanes_empty) confirms or refuses.
 import type { Clock } from "../../clock.ts";
 
 /** A scan is forgotten after this time, in milliseconds. */

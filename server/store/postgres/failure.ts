@@ -1,4 +1,4 @@
-// What a database error means for the caller: repeat the batch, the database is away, or a defect.
+// What a database error means for the caller: repeat the batch, a lost connection, or a defect.
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
@@ -6,8 +6,8 @@ const STATEMENT_TIMEOUT = "57014";
 /** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout. */
 const RETRYABLE = new Set(["40001", "40P01", "55P03", STATEMENT_TIMEOUT]);
 /** Too many connections; the server is starting or stopping, or it has ended the session. */
-const AWAY = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
-const AWAY_SYSTEM = new Set([
+const LOST_CODES = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
+const LOST_SYSTEM_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -16,7 +16,7 @@ const AWAY_SYSTEM = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
-const AWAY_MESSAGE =
+const LOST_MESSAGE =
   /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|not queryable/;
 
 function codeOf(error: unknown): string | null {
@@ -43,12 +43,15 @@ export function isRefused(error: unknown): boolean {
 }
 
 /** The connection or the server is lost: whether the last statement took effect is not known. */
-export function isAway(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== null && (AWAY.has(code) || AWAY_SYSTEM.has(code) || code.startsWith("08")))
+  if (
+    code !== null &&
+    (LOST_CODES.has(code) || LOST_SYSTEM_CODES.has(code) || code.startsWith("08"))
+  )
     return true;
-  if (error instanceof AggregateError) return error.errors.some(isAway);
-  return error instanceof Error && AWAY_MESSAGE.test(error.message);
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLost);
+  return error instanceof Error && LOST_MESSAGE.test(error.message);
 }
 
 const RETRY_AFTER_MS = 1_000;
@@ -69,7 +72,7 @@ export function rolledBack(cause: unknown): DroverError {
  * they are.
  */
 export function storeFailure(error: unknown): unknown {
-  if (!isAway(error)) return error;
+  if (!isConnectionLost(error)) return error;
   return new DroverError(
     "STORE_UNAVAILABLE",
     "the database does not answer; whether this call took effect is not known: repeat it",

@@ -1,6 +1,6 @@
-// Deletes what no caller will ask for again (sql/housekeeping.sql), and finishes what a server has
-// started that may have died. No statement reads more than a page. Walks over rows that may stay
-// continue where the last page has ended, and then begin anew.
+// Deletes what no caller will ask for again (sql/housekeeping.sql), and completes moves of ready
+// rows that a crashed server left half done. No statement reads more than a page. Scans whose rows
+// are not all deleted resume after the last page, and begin anew after the last row.
 import type { Clock } from "../../clock.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
@@ -25,9 +25,9 @@ type ForgetOld = (
 type Part = readonly [name: string, work: () => Promise<boolean>];
 
 export function createForgetOld(query: Query, clock: Clock): ForgetOld {
-  const forgetKeys = keysWalk(query);
-  const forgetTriggered = triggeredWalk(query);
-  const restampReady = orderRepair(query);
+  const forgetKeys = keysScan(query);
+  const forgetTriggered = triggeredScan(query);
+  const renumberReady = createRenumberReady(query);
 
   function partsOf(rowsMax: number, times: Retention): readonly Part[] {
     const bounded = (name: string, values: Values = {}): Part => [
@@ -48,7 +48,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       // The server that paused, resumed or pinned a workflow may have died before its ready rows
       // were moved.
       whole("finish_moves", () => finishMoves({ query, clock })),
-      whole("restamp_ready", () => restampReady(rowsMax)),
+      whole("renumber_ready", () => renumberReady(rowsMax)),
       ["forget_keys", () => forgetKeys(rowsMax)],
       ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredMs)],
       bounded("release_sessions", { silent: SESSION_IDLE_MS, grant_max: GRANT_MS_MAX }),
@@ -83,7 +83,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
 }
 
 /** Deletes expired keys, except those of open runs. */
-function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
+function keysScan(query: Query): (rowsMax: number) => Promise<boolean> {
   const first = { expires_at: "-infinity", namespace_id: 0, key: "" };
   let after = first;
   return async (rowsMax) => {
@@ -100,7 +100,7 @@ function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
 }
 
 /** Deletes the trigger chains of runs, except of those that may still be open. */
-function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promise<boolean> {
+function triggeredScan(query: Query): (rowsMax: number, keptMs: number) => Promise<boolean> {
   let place = FIRST_RUN;
   return async (rowsMax, keptMs) => {
     const asked = { limit: rowsMax, retention: keptMs, after: place };
@@ -115,7 +115,7 @@ function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promi
  * restored dump, logical replication) may have greater numbers than this cluster will reach for
  * long. So all lanes are scanned once for each incarnation of the database.
  */
-function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
+function createRenumberReady(query: Query): (rowsMax: number) => Promise<void> {
   let done: string | null = null;
   return async (rowsMax) => {
     const [database] = await query<{ incarnation: string }>("incarnation", {});
@@ -123,7 +123,7 @@ function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
     for (let after = 0; ; ) {
       const asked = { after, lanes_max: LANES_MAX, rows_max: rowsMax };
       const [page] = await query<{ last: number | null; lanes: number; moved: number }>(
-        "restamp_ready",
+        "renumber_ready",
         asked,
       );
       if (!page || page.last === null) break;

@@ -33,12 +33,12 @@ const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
 export function createLists(pool: pg.Pool, schema: string, query: Query): Lists {
   const found = searches(pool, schema);
   return Object.freeze({
-    runs: (...of) => found.runs(...of).catch(away),
-    countRuns: (...of) => found.countRuns(...of).catch(away),
-    definitions: (...of) => found.definitions(...of).catch(away),
-    escalations: (...of) => found.escalations(...of).catch(away),
-    workflows: (...of) => found.workflows(...of).catch(away),
-    versions: (...of) => found.versions(...of).catch(away),
+    runs: (...of) => found.runs(...of).catch(throwReadFailure),
+    countRuns: (...of) => found.countRuns(...of).catch(throwReadFailure),
+    definitions: (...of) => found.definitions(...of).catch(throwReadFailure),
+    escalations: (...of) => found.escalations(...of).catch(throwReadFailure),
+    workflows: (...of) => found.workflows(...of).catch(throwReadFailure),
+    versions: (...of) => found.versions(...of).catch(throwReadFailure),
     ...namespaceLists(query),
     ...queueLists(query),
     pins: (...of) => listPins(query, ...of),
@@ -49,7 +49,7 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
   } satisfies Lists);
 }
 
-function away(error: unknown): never {
+function throwReadFailure(error: unknown): never {
   throw readFailure(error);
 }
 

@@ -19,7 +19,7 @@ interface LivenessRow {
   page: string | null;
   polled_at: EpochMs | null;
   /** null: it is not paused. */
-  paused: LanePause["of"] | null;
+  paused: LanePause["scope"] | null;
   paused_at: EpochMs | null;
   pause_reason: string | null;
   queue: string | null;
@@ -74,9 +74,9 @@ export async function runLiveness(
     if (row.agent_version !== null) agentVersions.set(row.step_no, row.agent_version);
     const circuit = circuitOf(row);
     if (circuit) circuits.set(row.step_no, circuit);
-    const { paused: of, paused_at: since, pause_reason: reason } = row;
-    if (of === null || since === null) continue;
-    pauses.set(row.step_no, { of, since, reason: reason ?? "" });
+    const { paused: scope, paused_at: since, pause_reason: reason } = row;
+    if (scope === null || since === null) continue;
+    pauses.set(row.step_no, { scope, since, reason: reason ?? "" });
   }
   const lanes = { polls, silent, pauses, circuits, cordoned, agentVersions, queues };
   const { now = 0, unwatched: region = null, whole = null } = rows[0] ?? {};
@@ -91,7 +91,7 @@ function circuitOf(row: LivenessRow): LaneCircuit | null {
   return {
     since: forcedAt ?? row.open_since ?? row.now,
     until: forcedAt === null && kind === "open" ? row.open_until : null,
-    trying: forcedAt === null && kind === "trying",
+    isHalfOpen: forcedAt === null && kind === "trying",
     override: forcedAt === null ? null : { by: by ?? "", why: why ?? "" },
     saw: row.saw ?? "",
   };

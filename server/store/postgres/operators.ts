@@ -29,7 +29,7 @@ import type { StoreTimes } from "../store-times.ts";
 import { createActivity } from "./activity.ts";
 import { heldTasks, listAgents } from "./agents.ts";
 import { attemptIn } from "./attempts-at.ts";
-import { handOverWhys, rules } from "./codes.ts";
+import { handOverReasons, rules } from "./codes.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { lateTimers } from "./late-timers.ts";
 import { lateLeases } from "./overdue.ts";
@@ -174,7 +174,7 @@ async function listHandOvers(
   };
   const rows = await query<HandOverRow>("list_hand_overs", { partition, ...place, limit });
   return rows.map(({ why, taken_at: takenAt, left_at: leftAt, ...row }) => {
-    return { ...row, why: handOverWhys.name(why), takenAt, leftAt };
+    return { ...row, why: handOverReasons.name(why), takenAt, leftAt };
   });
 }
 

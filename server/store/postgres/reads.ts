@@ -14,16 +14,16 @@ import { inSnapshot, queryOn } from "./transaction.ts";
 export function createReads(pool: pg.Pool, schema: string, times: StoreTimes): Reads {
   const reads = unguardedReads(pool, schema, times);
   return Object.freeze({
-    findRun: (...of) => reads.findRun(...of).catch(away),
-    runDetail: (...of) => reads.runDetail(...of).catch(away),
-    runItems: (...of) => reads.runItems(...of).catch(away),
-    changedInputs: (...of) => reads.changedInputs(...of).catch(away),
-    tracedRuns: (...of) => reads.tracedRuns(...of).catch(away),
-    runLiveness: (...of) => reads.runLiveness(...of).catch(away),
+    findRun: (...of) => reads.findRun(...of).catch(throwReadFailure),
+    runDetail: (...of) => reads.runDetail(...of).catch(throwReadFailure),
+    runItems: (...of) => reads.runItems(...of).catch(throwReadFailure),
+    changedInputs: (...of) => reads.changedInputs(...of).catch(throwReadFailure),
+    tracedRuns: (...of) => reads.tracedRuns(...of).catch(throwReadFailure),
+    runLiveness: (...of) => reads.runLiveness(...of).catch(throwReadFailure),
   } satisfies Reads);
 }
 
-function away(error: unknown): never {
+function throwReadFailure(error: unknown): never {
   throw readFailure(error);
 }
 

@@ -67,7 +67,7 @@ async function lock(
 ): Promise<LockedReady> {
   const { transaction, pages, emptyLanes } = state;
   if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane)))
-    return holdEmpty(state, lanes, marks);
+    return assertEmpty(state, lanes, marks);
   const found = await transaction.query<LockedReadyRow | LaneRow>("lock_ready", {
     ...columns(lanes, { lane: ({ lane }) => lane, most: ({ limit }) => limit }),
     queues_locked: queuesLocked,
@@ -77,7 +77,7 @@ async function lock(
   for (const row of found) if (row.run_id !== null) pages.adopt(row);
   const rows = found.flatMap((row) => (row.run_id === null ? [] : readyRowsOf(pages, row)));
   if (pages.made().length === 0) return { rows, limited: limitedOf(found) };
-  if (found.some(({ moves }) => moves)) {
+  if (found.some(({ has_overrides }) => has_overrides)) {
     await place(state);
     return lock(state, lanes, queuesLocked, marks);
   }
@@ -88,10 +88,14 @@ async function lock(
 }
 
 /** A scan that reads nothing: the lanes were empty a moment ago, so only its own rows are there. */
-function holdEmpty(state: State, lanes: readonly Lane[], marks: readonly Watermark[]): LockedReady {
+function assertEmpty(
+  state: State,
+  lanes: readonly Lane[],
+  marks: readonly Watermark[],
+): LockedReady {
   const { transaction, emptyLanes } = state;
   const asked = columns(lanes, { lane: ({ lane }) => lane });
-  void transaction.send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
+  void transaction.send("assert_lanes_empty", { ...asked, ...rangeArrays(lanes, marks) });
   const rows = own(state, new Set(lanes.map(({ lane }) => lane)));
   for (const { lane, limit } of lanes)
     emptyLanes.scanned(lane, rows.filter((row) => row.lane === lane).length <= limit);
@@ -107,7 +111,7 @@ function note(
   const byLane = Map.groupBy(found, ({ asked }) => asked);
   for (const { lane, limit } of lanes) {
     const rows = byLane.get(lane) ?? [];
-    const isOpen = rows.length > 0 && rows.every(({ moves }) => !moves);
+    const isOpen = rows.length > 0 && rows.every(({ has_overrides }) => !has_overrides);
     if (!isOpen || limitedOf(rows).length > 0) emptyLanes.drop(lane);
     else emptyLanes.scanned(lane, rows.filter((row) => row.run_id !== null).length < limit);
   }
@@ -156,7 +160,7 @@ function handOut({ transaction, pages }: State, grant: Grant): Granted {
 function taskOf({ step, terms }: PageStep) {
   const ready = movingSide(step)?.state;
   if (ready?.kind !== "READY" || !terms) return null;
-  const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = terms;
+  const { attemptMs, heartbeatMs, cancelMs, stallMs, isFirstTry } = terms;
   const { task, fence, attempt, readyAt, until, avoid } = ready;
   return {
     task,
@@ -169,7 +173,7 @@ function taskOf({ step, terms }: PageStep) {
     heartbeatMs,
     cancelMs,
     stallMs,
-    plain,
+    isFirstTry,
   };
 }
 
@@ -177,7 +181,7 @@ function taskOf({ step, terms }: PageStep) {
 interface OfLane {
   asked: number;
   /** A pin or a pause may put ready rows of its namespace into another lane. */
-  moves: boolean;
+  has_overrides: boolean;
 }
 
 /** A lane that gives no row: it has none, or its queue has limits (`queue`) and is not locked. */

@@ -5,7 +5,7 @@ import {
   TOKEN_RETENTION_MS,
   type TokenRecord,
   type Tokens,
-  USE_NOTED_MS,
+  USE_INTERVAL_MS,
 } from "../tokens.ts";
 import type { Query } from "./transaction.ts";
 
@@ -46,13 +46,13 @@ export function createTokens(query: Query): Tokens {
       return one(id, namespaceId);
     },
     async find(digests) {
-      const rows = await query<KnownRow>("find_tokens", { digests, noted: USE_NOTED_MS });
-      return rows.map(({ left_ms: leftMs, use_unnoted: useUnnoted, ...row }) => {
-        return { ...row, leftMs, useUnnoted };
+      const rows = await query<KnownRow>("find_tokens", { digests, interval_ms: USE_INTERVAL_MS });
+      return rows.map(({ left_ms: leftMs, use_is_stale: useIsStale, ...row }) => {
+        return { ...row, leftMs, useIsStale };
       });
     },
     async noteUse(ids) {
-      await query("note_token_use", { ids, noted: USE_NOTED_MS });
+      await query("note_token_use", { ids, interval_ms: USE_INTERVAL_MS });
     },
   } satisfies Tokens);
 }
@@ -66,7 +66,7 @@ interface KnownRow {
   namespace: string | null;
   left_ms: number | null;
   revoked: boolean;
-  use_unnoted: boolean;
+  use_is_stale: boolean;
 }
 
 interface TokenRow {

@@ -21,7 +21,7 @@ import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
-import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
+import { isConnectionLost, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
 import { INCARNATION } from "./pool.ts";
 import { createSent, type TransactionId } from "./sent-statements.ts";
 import { bind, type Values } from "./sql.ts";
@@ -96,7 +96,7 @@ export function createTransact(
       const result = await work(sent.transaction);
       await sent.checked();
       await sent.commit().catch(async (error: unknown) => {
-        if (!isAway(error)) throw error;
+        if (!isConnectionLost(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
         const { id } = await begin;
         const fate = id === null ? null : await commitResultOf(pool, clock, id);
@@ -106,7 +106,8 @@ export function createTransact(
       return result;
     } catch (error) {
       sent.close();
-      if (isAway(error)) broken = error instanceof Error ? error : new Error(String(error));
+      if (isConnectionLost(error))
+        broken = error instanceof Error ? error : new Error(String(error));
       else if (!broken)
         await client.query("rollback").catch((failed: unknown) => {
           broken = failed instanceof Error ? failed : new Error(String(failed));
@@ -178,7 +179,7 @@ async function commitResultOf(
       if (fate === "aborted") return false;
       if (fate === null) return null;
     } catch (error) {
-      if (!isAway(error)) return null;
+      if (!isConnectionLost(error)) return null;
     }
     await clock.sleep(FATE_PAUSE_MS);
   }

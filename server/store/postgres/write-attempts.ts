@@ -25,7 +25,7 @@ export function writeApplied(send: Send, all: readonly AppliedTo[]): void {
   writeEach(
     send,
     "settle_logged_attempts",
-    all.flatMap(({ runId, applied }) => applied.settledInLog.map((row) => ({ row, runId }))),
+    all.flatMap(({ runId, applied }) => applied.updatedInLog.map((row) => ({ row, runId }))),
     attemptColumns,
   );
 }

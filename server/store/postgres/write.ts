@@ -106,11 +106,11 @@ async function writeRowsBeside(
   writeRows(
     send,
     "insert_reused",
-    ofEach(rows, ({ reused }) => reused),
+    ofEach(rows, ({ reusedSteps }) => reusedSteps),
     {
       run_id: ({ head }) => head.runId,
       step_no: ({ row }) => row.step,
-      of_run: ({ row }) => row.of,
+      of_run: ({ row }) => row.madeByRun,
     },
   );
   writeInterventions(send, rows);

@@ -36,7 +36,7 @@ export function describeTokens(opened: Opened<Store>): void {
         namespace: record.namespace,
         leftMs: null,
         revoked: false,
-        useUnnoted: true,
+        useIsStale: true,
       },
     ]);
     expect(record).toMatchObject({ id, name, madeBy: "ada", expiresAt: null, usedAt: null });
@@ -95,7 +95,7 @@ export function describeTokens(opened: Opened<Store>): void {
     const page = { namespaceId, ended: false, after: null, limit: 1 };
     const [noted] = await store().tokens.list(page);
     expect(noted?.usedAt).toEqual(expect.any(Number));
-    expect((await store().tokens.find([token.digest]))[0]?.useUnnoted).toBe(false);
+    expect((await store().tokens.find([token.digest]))[0]?.useIsStale).toBe(false);
     await store().tokens.noteUse([token.id]);
     expect((await store().tokens.list(page))[0]?.usedAt).toBe(noted?.usedAt);
   });

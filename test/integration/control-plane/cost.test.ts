@@ -258,7 +258,7 @@ describe("a step of a plain chain", () => {
         "begin",
         "hold_known_runs",
         "end_leases",
-        "hold_empty_lanes",
+        "assert_lanes_empty",
         "update_pages",
         "insert_leases",
         "commit",

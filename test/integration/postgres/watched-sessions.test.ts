@@ -104,8 +104,12 @@ async function release(between: () => Promise<unknown> = async () => undefined):
 }
 
 async function silentLeases(): Promise<number> {
-  const listeningSince = new Map([[7, 0]]);
-  const { due } = await store.dueRows([7], 10, { ...WHOLE_RANGE, aheadMs: 1_000, listeningSince });
+  const silenceCountsSince = new Map([[7, 0]]);
+  const { due } = await store.dueRows([7], 10, {
+    ...WHOLE_RANGE,
+    aheadMs: 1_000,
+    silenceCountsSince,
+  });
   return due.length;
 }
 

@@ -75,8 +75,8 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "sessions not watched",
     file: "supervisor/silent-sessions.ts",
-    find: "listeningSince: () => new Map([...watchingSince].filter(([one]) => !fresh.has(one))),",
-    replace: "listeningSince: () => new Map<number, EpochMs>(),",
+    find: "silenceCountsSince: () => new Map([...silenceCountsSince].filter(([one]) => !fresh.has(one))),",
+    replace: "silenceCountsSince: () => new Map<number, EpochMs>(),",
     why: "an agent that has fallen silent holds its task until its attempt has no time left",
   },
 ];

@@ -186,7 +186,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "a bad event takes its batch with it",
     file: "batching/batcher.ts",
-    find: "if (batch.length === 1 || isAway(error)) {",
+    find: "if (batch.length === 1 || isStoreUnavailable(error)) {",
     replace: "if (batch.length >= 1) {",
     why: "one run whose passes always throw fails the events of all runs in one batch with it",
   },

@@ -7,11 +7,11 @@ import {
   type CircuitState,
   CLOSED,
   circuitAfter,
-  type EndKind,
-  endKindOf,
   flowOf,
   nextLaneState,
+  type OutcomeClass,
   outageMs,
+  outcomeClassOf,
   type Tally,
 } from "../../../server/core/model/circuit.ts";
 
@@ -24,7 +24,7 @@ const tally = (agentId: string, good: number, bad: number, runs = ["r1", "r2"]):
 });
 const moved = (state: CircuitState, event: CircuitEvent, now: number): CircuitState =>
   circuitAfter(state, event, now, S) ?? state;
-const probeEnded = (end: EndKind): CircuitEvent => ({ kind: "probe-ended", end });
+const probeEnded = (end: OutcomeClass): CircuitEvent => ({ kind: "probe-ended", end });
 
 describe("the circuit of a queue's task", () => {
   it("opens when two agents fail in two runs, 20 times and 4 of 5", () => {
@@ -72,7 +72,7 @@ describe("a circuit", () => {
       expect(flowOf(state, null, state.until - 1)).toBe("nothing");
       expect(flowOf(state, null, state.until)).toBe("one");
       now = state.until;
-      state = moved(state, { kind: "tried" }, now);
+      state = moved(state, { kind: "probe-claimed" }, now);
       expect(flowOf(state, null, now + 1_000_000)).toBe("nothing");
       state = moved(state, probeEnded("bad"), now);
     }
@@ -82,12 +82,12 @@ describe("a circuit", () => {
 
   it("closes with a probe that went well, and begins anew with 30 s", () => {
     const open = moved(CLOSED, { kind: "tripped" }, 0);
-    const trying = moved(open, { kind: "tried" }, 30_000);
+    const trying = moved(open, { kind: "probe-claimed" }, 30_000);
     expect(moved(trying, probeEnded("good"), 31_000)).toEqual(CLOSED);
   });
 
   it("lets the next task try at once when the probe has no result", () => {
-    const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "tried" }, 30_000);
+    const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "probe-claimed" }, 30_000);
     const state = moved(trying, probeEnded("nothing"), 31_000);
     expect(flowOf(state, null, 31_000)).toBe("one");
     expect(state).toMatchObject({ cooldowns: 1 });
@@ -103,8 +103,8 @@ describe("a circuit", () => {
 
 describe("an end", () => {
   it("is bad when it is unknown or a later try may do better; a refusal is an answer", () => {
-    const of = (kind: Parameters<typeof endKindOf>[0]["kind"], transient = false) =>
-      endKindOf({ kind, transient });
+    const of = (kind: Parameters<typeof outcomeClassOf>[0]["kind"], transient = false) =>
+      outcomeClassOf({ kind, transient });
     expect(of("failure", true)).toBe("bad");
     expect(of("unknown")).toBe("bad");
     expect(of("failure")).toBe("good");
@@ -117,8 +117,8 @@ describe("an end", () => {
 
 const someEvent: fc.Arbitrary<CircuitEvent> = fc.oneof(
   fc.constant<CircuitEvent>({ kind: "tripped" }),
-  fc.constant<CircuitEvent>({ kind: "tried" }),
-  fc.constantFrom<EndKind>("good", "bad", "nothing").map(probeEnded),
+  fc.constant<CircuitEvent>({ kind: "probe-claimed" }),
+  fc.constantFrom<OutcomeClass>("good", "bad", "nothing").map(probeEnded),
 );
 const someTallies = fc.uniqueArray(
   fc.record({

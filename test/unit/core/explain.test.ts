@@ -112,8 +112,8 @@ describe("a run that has not begun", () => {
 });
 
 describe("a task in a queue that is paused", () => {
-  const paused = (of: LanePause["of"]): Liveness => {
-    const pause = { of, since: START + 5_000, reason: "the bank is down" };
+  const paused = (scope: LanePause["scope"]): Liveness => {
+    const pause = { scope, since: START + 5_000, reason: "the bank is down" };
     return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
   };
 
@@ -122,7 +122,7 @@ describe("a task in a queue that is paused", () => {
     world.advance(60_000);
     const wait = waitOf(world, "a", paused("queue"));
     expect(wait).toMatchObject({
-      waitsFor: { kind: "queue-to-resume", queue: "bank", pause: { of: "queue" } },
+      waitsFor: { kind: "queue-to-resume", queue: "bank", pause: { scope: "queue" } },
       since: START + 5_000,
       next: { what: "check-again" },
       actions: [{ kind: "resume-queue", queue: "bank" }],
@@ -136,7 +136,7 @@ describe("a task in a queue that is paused", () => {
     const world = createWorld(workflow({ a: { queue: "bank" } }));
     world.advance(60_000);
     expect(waitOf(world, "a", paused(of))).toMatchObject({
-      waitsFor: { pause: { of } },
+      waitsFor: { pause: { scope: of } },
       actions: [{ kind: `resume-${of}` }],
     });
   });
@@ -147,7 +147,7 @@ describe("a task in a queue that is paused", () => {
     const { waitsOn } = explained(world, {
       ...NO_SIGNS,
       polls: new Map([[1, world.now()]]),
-      pauses: new Map([[0, { of: "queue", since: START, reason: "" }]]),
+      pauses: new Map([[0, { scope: "queue", since: START, reason: "" }]]),
     });
     expect(waitsOn).toEqual([0, 1]);
   });
@@ -176,7 +176,7 @@ describe("a task for which all that ask are cordoned", () => {
 describe("a task behind an open circuit", () => {
   const open = (over: Partial<LaneCircuit>): Liveness => {
     const seen = { since: START + 5_000, until: START + 90_000, saw: "20 of 20 tasks failed" };
-    const circuit = { ...seen, trying: false, override: null, ...over };
+    const circuit = { ...seen, isHalfOpen: false, override: null, ...over };
     return { ...NO_SIGNS, circuits: new Map([[0, circuit]]) };
   };
   const waiting = (liveness: Liveness) => {
@@ -200,7 +200,7 @@ describe("a task behind an open circuit", () => {
   });
 
   test("or for how that goes, once it is out", () => {
-    const { wait, sentence } = waiting(open({ until: null, trying: true }));
+    const { wait, sentence } = waiting(open({ until: null, isHalfOpen: true }));
     expect(wait.next).toMatchObject({ what: "check-again" });
     expect(sentence).toContain("20 of 20 tasks failed; one task probes the service");
   });

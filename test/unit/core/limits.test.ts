@@ -1,7 +1,7 @@
 /** How much of a queue may be handed out: never more than its limits, and never for ever less. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { opensAt, type QueueUse, room, taken } from "../../../server/core/model/limits.ts";
+import { afterGranting, opensAt, type QueueUse, room } from "../../../server/core/model/limits.ts";
 
 const NOW = 1_000_000;
 
@@ -47,7 +47,7 @@ describe("tasks per second", () => {
   test("a clock that goes back takes nothing out, and gives nothing twice", () => {
     const full = use({ rate }, 0, 3);
     expect(room(full, NOW - 60_000)).toBe(3);
-    const after = taken(full, 3, NOW - 60_000);
+    const after = afterGranting(full, 3, NOW - 60_000);
     expect(after.bucket).toEqual({ tokens: 0, filledAt: NOW });
   });
 });
@@ -76,7 +76,7 @@ test("whatever is taken, the limits hold", () => {
         now += gap;
         const count = room(of, now);
         if (!Number.isFinite(count)) return;
-        of = taken(of, count, now);
+        of = afterGranting(of, count, now);
         handedOut += count;
         expect(room(of, now)).toBe(0);
       }

@@ -14,16 +14,17 @@
 -- Plan: ready_lane, one probe a lane; run_page by key.
 -- Result: asked is the lane that was asked for. A lane that is not paused and gives nothing has one row
 --   with run_id null. There queue names a queue with limits that is not locked yet; null: no such queue.
---   moves: the namespace has a pin or a paused workflow, so its ready rows may belong to other lanes.
+--   has_overrides: the namespace has a pin or a paused workflow, so its ready rows may belong to other
+--   lanes.
 -- Note: A pause relies on this read: it waits for the claims that began before it (claims_under_way).
-select w.lane as asked, w.moves, w.namespace_id,
+select w.lane as asked, w.has_overrides, w.namespace_id,
   case when not :queues_locked::boolean then w.queue end as queue,
   r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
     u.lasts::smallint[] as lasts, l.namespace_id, s.queue,
     exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
-      or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id) as moves
+      or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id) as has_overrides
   from unnest(:lane::integer[], :most::integer[], :priorities::text[], :firsts::text[], :lasts::text[])
     as u (lane, most, priorities, firsts, lasts)
   join drover.lane as l on l.id = u.lane
@@ -56,7 +57,7 @@ left join lateral (
   limit w.most
 ) as r on true;
 
--- name: hold_empty_lanes
+-- name: assert_lanes_empty
 -- Purpose: Fails the transaction with DR001 unless these lanes are as the server knows them: neither paused
 --   nor of queues with limits, in namespaces without pins and paused workflows, and without a ready row in
 --   the given ranges.

@@ -162,7 +162,7 @@ left join (
 --   database that was restored.
 select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) as incarnation from pg_stat_wal as w;
 
--- name: restamp_ready
+-- name: renumber_ready
 -- Purpose: Reads up to :lanes_max lanes after :after, and gives up to :rows_max ready rows a new
 --   transaction number: rows with the number of a transaction that has not begun here. Another cluster gave
 --   them that number, before they were restored or replicated. Otherwise they would wait behind all new

@@ -189,8 +189,8 @@ where d.run_id = any (:run_ids::uuid[])
 order by d.run_id, d.step_no, d.at, d.approver collate "C";
 
 -- name: write_overrides
--- Purpose: Stores inputs that replace those of the plan. A strategy that was dropped leaves its index, and
---   so its row, to the next.
+-- Purpose: Stores inputs that replace those of the plan. The next strategy reuses the index of a dropped one
+--   and overwrites its row.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[], :strategy smallint[] (index in the
 --   strategies of the step), :input_type text[], :input_json text[], :input_data bytea[] (type null: no
 --   input).
@@ -204,17 +204,17 @@ set input_type = excluded.input_type, input_json = excluded.input_json,
   input_data = excluded.input_data;
 
 -- name: lock_lane_questions
--- Purpose: Locks the questions about lanes until the end of the transaction.
+-- Purpose: Locks the open escalations about lanes (no agent polls them) until the end of the transaction.
 -- Params: :lanes integer[].
 -- Locks: Advisory locks in the order of the lanes; waits.
 select pg_advisory_xact_lock('drover.lane_question'::regclass::oid::integer, l.lane)
 from (select distinct u.lane from unnest(:lanes::integer[]) as u (lane) order by 1 offset 0) as l;
 
 -- name: lane_questions
--- Purpose: Reads which of these lanes have an open question. The lanes are locked.
+-- Purpose: Reads which of these lanes have an open escalation (no agent polls them). The lanes are locked.
 -- Params: :lanes integer[].
 -- Plan: lane_question, escalation by key.
--- Result: A lane without an open question has no row.
+-- Result: A lane without an open escalation has no row.
 select q.lane
 from unnest(:lanes::integer[]) as u (lane)
 join drover.lane_question as q on q.lane = u.lane
@@ -224,7 +224,7 @@ cross join lateral (
 where e.closed_at is null;
 
 -- name: write_lane_questions
--- Purpose: Stores the last question about each lane. The lanes are locked.
+-- Purpose: Stores the last escalation about each lane. The lanes are locked.
 -- Params: Parallel arrays: :lane integer[], :run_id uuid[], :n integer[] (of the escalation).
 insert into drover.lane_question (lane, run_id, n)
 select u.lane, u.run_id, u.n

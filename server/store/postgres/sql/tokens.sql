@@ -42,21 +42,21 @@ where t.id = :id::text and t.revoked_at is null
 
 -- name: find_tokens
 -- Purpose: Finds tokens by their digests, also those that are revoked or expired.
--- Params: :digests text[] (hex), :noted bigint (ms; how often the use of a token is noted).
+-- Params: :digests text[] (hex), :interval_ms bigint (ms; how often the use of a token is noted).
 -- Plan: api_token by digest.
--- Result: left_ms is how long the token is still valid; null: no end is set. use_unnoted: its use was not
---   noted for :noted ms. No row: there is no such token.
+-- Result: left_ms is how long the token is still valid; null: no end is set. use_is_stale: its use was not
+--   noted for :interval_ms. No row: there is no such token.
 select encode(t.digest, 'hex') as digest, t.id, t.name, t.role, t.queues, n.name as namespace,
   (extract(epoch from t.expires_at - now()) * 1000)::double precision as left_ms,
   t.revoked_at is not null as revoked,
-  t.used_at is null or t.used_at < now() - :noted::bigint * interval '1 millisecond' as use_unnoted
+  t.used_at is null or t.used_at < now() - :interval_ms::bigint * interval '1 millisecond' as use_is_stale
 from unnest(:digests::text[]) as u (digest)
 join drover.api_token as t on t.digest = decode(u.digest, 'hex')
 left join drover.namespace as n on n.id = t.namespace_id;
 
 -- name: note_token_use
--- Purpose: Notes that tokens were used, unless that was noted within :noted ms.
--- Params: :ids text[], :noted bigint (ms).
+-- Purpose: Notes that tokens were used, unless that was noted within :interval_ms.
+-- Params: :ids text[], :interval_ms bigint (ms).
 -- Locks: Tokens, without waiting: of several servers at once one writes.
 -- Plan: api_token by key.
 update drover.api_token as t
@@ -64,7 +64,7 @@ set used_at = now()
 from (
   select o.id from drover.api_token as o
   where o.id = any (:ids::text[])
-    and (o.used_at is null or o.used_at < now() - :noted::bigint * interval '1 millisecond')
+    and (o.used_at is null or o.used_at < now() - :interval_ms::bigint * interval '1 millisecond')
   order by o.id
   for update skip locked
 ) as o

@@ -88,7 +88,7 @@ describe("the terms of a task", () => {
       cancelMs: 10_000,
       stallMs: null,
       slowAfterMs: 9,
-      plain: true,
+      isFirstTry: true,
     });
   });
 
@@ -103,7 +103,7 @@ describe("the terms of a task", () => {
   test("a task is plain where it is the first try of the step as planned", () => {
     const plain = (more: Partial<Step>) =>
       stepIn(afterPass(pageOf(), { steps: [stepOf({ forward: readyFor(), ...more })] })).terms
-        ?.plain;
+        ?.isFirstTry;
     expect(plain({})).toBe(true);
     expect(plain({ forward: readyFor({ fence: 2 }) })).toBe(false);
     expect(plain({ strategies: [{ planned: 0, changed: true, effectStatus: "NONE" }] })).toBe(
@@ -181,7 +181,7 @@ describe("an attempt that ends", () => {
     const again = passOn(before, {
       effects: [attemptStored({ ...late, outcome: succeeded(LARGE) })],
     });
-    expect(again).toEqual({ pages: [], payloads: [], logged: [], settledInLog: [] });
+    expect(again).toEqual({ pages: [], payloads: [], logged: [], updatedInLog: [] });
   });
 
   test("a late success is stored beside a late failure of the same attempt", () => {
@@ -240,7 +240,7 @@ describe("the attempt log", () => {
     const open = { ...pageAttemptAt({ outcome: UNKNOWN, digest: null }), progress: "half" };
     const page = pageOf({ ...readyStep({ fence: 2 }), attempts: [open] });
     const applied = passOn(page, { effects: [settled({ outcome, digest: "5a1d" })] });
-    expect(applied.settledInLog).toEqual([]);
+    expect(applied.updatedInLog).toEqual([]);
     expect(applied.pages.map((one) => stepIn(one).attempts)).toEqual([
       [{ ...open, outcome, digest: "5a1d", counted: { policy: 1 } }],
     ]);
@@ -250,7 +250,7 @@ describe("the attempt log", () => {
     const attempt = { fence: 0, outcome: succeeded(LARGE) };
     const applied = passOn(full, { effects: [settled(attempt)] });
     expect(applied.pages).toEqual([]);
-    expect(applied.settledInLog).toMatchObject([
+    expect(applied.updatedInLog).toMatchObject([
       { step: 0, fence: 0, outcome: { output: { kind: "row" } }, counted: { policy: 1 } },
     ]);
     expect(applied.payloads).toMatchObject([{ fence: 0, what: "output", payload: json(LARGE) }]);
