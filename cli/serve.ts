@@ -7,8 +7,8 @@
  * everything that was acknowledged is in the database.
  */
 import type {
+  ApiLimitConfig,
   CircuitConfig,
-  EdgeConfig,
   LogConfig,
   SupervisorConfig,
   TraceConfig,
@@ -34,7 +34,7 @@ export interface ServeOptions {
   /** When circuits open, and for how long; left out: the defaults. */
   readonly circuits?: CircuitConfig;
   /** Limits of concurrent calls; left out: the defaults. */
-  readonly limits?: Partial<EdgeConfig>;
+  readonly limits?: Partial<ApiLimitConfig>;
   /** undefined: traces are off. */
   readonly trace: TraceConfig | undefined;
   readonly log: LogConfig;

@@ -3,14 +3,14 @@
  * bounds come from tables of the server.
  */
 import {
+  API_LIMIT_SETTING_NAMES,
+  API_LIMIT_SETTINGS,
+  type ApiLimitConfig,
+  apiLimitConfig,
   CIRCUIT_SETTING_NAMES,
   CIRCUIT_SETTINGS,
   type CircuitConfig,
   circuitConfig,
-  EDGE_SETTING_NAMES,
-  EDGE_SETTINGS,
-  type EdgeConfig,
-  edgeConfig,
   type Setting,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
@@ -45,13 +45,13 @@ export function settingsOf(options: SettingOptions): SupervisorConfig {
 }
 
 export function addEdgeSettings(command: Command): Command {
-  for (const name of EDGE_SETTING_NAMES) command.addOption(optionOf(EDGE_SETTINGS[name]));
+  for (const name of API_LIMIT_SETTING_NAMES) command.addOption(optionOf(API_LIMIT_SETTINGS[name]));
   return command;
 }
 
 /** Throws CliFailure for a value that is out of its bounds. */
-export function edgeOf(options: SettingOptions): Partial<EdgeConfig> {
-  return checked(() => edgeConfig(given(EDGE_SETTING_NAMES, EDGE_SETTINGS, options)));
+export function edgeOf(options: SettingOptions): Partial<ApiLimitConfig> {
+  return checked(() => apiLimitConfig(given(API_LIMIT_SETTING_NAMES, API_LIMIT_SETTINGS, options)));
 }
 
 /** Throws CliFailure for a value that is out of its bounds. */

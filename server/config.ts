@@ -424,7 +424,7 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
 }
 
 /** How many calls may be in progress. Those that wait are counted apart from those that work. */
-export const EDGE_SETTINGS = Object.freeze({
+export const API_LIMIT_SETTINGS = Object.freeze({
   connectionsMax: {
     flag: "connections",
     unit: "count",
@@ -459,17 +459,17 @@ export const EDGE_SETTINGS = Object.freeze({
   },
 } as const satisfies Readonly<Partial<Record<keyof RpcConfig, Setting>>>);
 
-type EdgeSetting = keyof typeof EDGE_SETTINGS;
-export type EdgeConfig = Pick<RpcConfig, EdgeSetting>;
-export const EDGE_SETTING_NAMES: readonly EdgeSetting[] = Object.freeze([
+type ApiLimitSetting = keyof typeof API_LIMIT_SETTINGS;
+export type ApiLimitConfig = Pick<RpcConfig, ApiLimitSetting>;
+export const API_LIMIT_SETTING_NAMES: readonly ApiLimitSetting[] = Object.freeze([
   ...(["connectionsMax", "waitingCallsMax"] as const),
   ...(["waitingCallsPerPeerMax", "waitingCallsPerNamespaceMax"] as const),
 ]);
 
 /** What is left out stays so. Throws an Error that names every setting that is wrong. */
-export function edgeConfig(given: Partial<EdgeConfig>): Partial<EdgeConfig> {
-  const problems = EDGE_SETTING_NAMES.flatMap((name) =>
-    given[name] === undefined ? [] : problemsOf(EDGE_SETTINGS[name], given[name]),
+export function apiLimitConfig(given: Partial<ApiLimitConfig>): Partial<ApiLimitConfig> {
+  const problems = API_LIMIT_SETTING_NAMES.flatMap((name) =>
+    given[name] === undefined ? [] : problemsOf(API_LIMIT_SETTINGS[name], given[name]),
   );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return given;

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
+  apiLimitConfig,
   CIRCUIT_SETTING_NAMES,
   CIRCUIT_SETTINGS,
   circuitConfig,
-  edgeConfig,
   SUPERVISOR_DEFAULTS,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
@@ -125,9 +125,9 @@ function durationText(ms: number): string {
 }
 
 test("how many may call is set in whole numbers within bounds, and what is left out stays so", () => {
-  expect(edgeConfig({})).toEqual({});
-  expect(edgeConfig({ waitingCallsMax: 40_000 })).toEqual({ waitingCallsMax: 40_000 });
-  expect(() => edgeConfig({ waitingCallsMax: 1.5, connectionsMax: 2 })).toThrow(
+  expect(apiLimitConfig({})).toEqual({});
+  expect(apiLimitConfig({ waitingCallsMax: 40_000 })).toEqual({ waitingCallsMax: 40_000 });
+  expect(() => apiLimitConfig({ waitingCallsMax: 1.5, connectionsMax: 2 })).toThrow(
     "--connections is 2: give 10 to 1000000; --waiting-calls is 1.5: give a whole number 10 to 1000000",
   );
 });
