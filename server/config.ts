@@ -167,7 +167,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: SECOND,
     least: 100,
     most: 10 * SECOND,
-    why: "the longest sleep between two scans for due rows. Known due times wake the owner themselves; this bounds how late one is found that another server has set",
+    why: "the longest pause between two scans for due rows. A due time that the owner knows wakes it anyway; this bounds how late it finds one that another server has set",
   },
   gapMs: {
     flag: "watch-gap",
@@ -175,7 +175,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 2 * SECOND,
     least: 500,
     most: MINUTE,
-    why: "after a longer pause between two scans, silence counts anew: the server may have missed heartbeats meanwhile. At least twice --scan-every",
+    why: "after a longer pause between two scans, the server starts to count silence again: it may have missed heartbeats in between. At least twice --scan-every",
   },
   jumpMs: {
     flag: "watch-jump",
@@ -183,7 +183,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: SECOND,
     least: 100,
     most: MINUTE,
-    why: "the database's clock moved so much against the owner's own: silence counts anew",
+    why: "after a larger jump of the database's clock against the owner's own, the owner starts to count silence again",
   },
   slowFactor: {
     flag: "slow-factor",
@@ -191,7 +191,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 1.5,
     least: 1,
     most: 100,
-    why: "an attempt is suspect past so many times the learned p99 of its step. Less than 1 of 100 good attempts takes longer than the p99, so half as much again is suspect",
+    why: "an attempt is suspect when it runs longer than this many times the learned p99 of its step. Fewer than 1 of 100 good attempts take longer than the p99, so 1.5 times the p99 is suspect",
   },
   slowSamples: {
     flag: "slow-samples",
@@ -199,7 +199,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 30,
     least: 10,
     most: 10_000,
-    why: "successful attempts before the p99 of a step counts: with fewer it is the slowest of them",
+    why: "successful attempts that the p99 of a step needs: with fewer, the p99 is only the slowest of them",
   },
   slowMs: {
     flag: "slow-least",
@@ -207,7 +207,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: SECOND,
     least: 10,
     most: DAY,
-    why: "no attempt is suspect before it has run so long: a short delay of its machine is no reason",
+    why: "no attempt that has run for less is suspect: a short delay of its machine is no reason",
   },
   learnEveryMs: {
     flag: "learn-every",
@@ -223,7 +223,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 10 * MINUTE,
     least: MINUTE,
     most: DAY,
-    why: "an agent session without tasks is removed after so long a silence: longer than any pause after which its agent may come back",
+    why: "an agent session without tasks is removed after this silence: longer than any pause after which its agent may come back",
   },
   pollerRetentionMs: {
     flag: "poller-retention",
@@ -231,7 +231,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 5 * MINUTE,
     least: MINUTE,
     most: DAY,
-    why: "the record of which agents polled a lane is removed after so long. At least twice --polled",
+    why: "the record of which agents polled a lane is removed after this time. At least twice --polled",
   },
   polledMs: {
     flag: "polled",
@@ -239,7 +239,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: MINUTE,
     least: 10 * SECOND,
     most: HOUR,
-    why: "a lane counts as polled for so long after a poll: a task that was not claimed within its pickup time then counts as backlog, otherwise as a task without an agent. Longer than any pause between two polls of a healthy agent",
+    why: "a lane counts as polled for this time after a poll: a task that was not claimed within its pickup time then counts as backlog, otherwise as a task without an agent. Longer than any pause between two polls of a healthy agent",
   },
   ownerPollMs: {
     flag: "owner-poll",
@@ -247,7 +247,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 500,
     least: 100,
     most: 10 * SECOND,
-    why: "how often a node renews its session and reads the owners of partitions: also how late it sees that a partition is free",
+    why: "how often a node renews its session and reads the owners of partitions. It also bounds how late the node notices a free partition",
   },
   ownerLostMs: {
     flag: "owner-lost",
@@ -255,7 +255,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 3 * SECOND,
     least: SECOND,
     most: MINUTE,
-    why: "a node that has not renewed its session for so long is lost: its session ends, and other nodes take its partitions. It stops by itself one --owner-poll earlier. At least three times --owner-poll, as one poll may be slow; less finds a frozen node sooner, and moves partitions for nothing when the database is slow",
+    why: "a node that has not renewed its session for this time is lost: its session ends, and other nodes take its partitions. It stops by itself one --owner-poll earlier. At least three times --owner-poll, as one poll may be slow; less finds a frozen node sooner, and moves partitions for nothing when the database is slow",
   },
   ownerMoves: {
     flag: "owner-moves",
@@ -263,7 +263,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 4,
     least: 1,
     most: 256,
-    why: "partitions that nodes hand back in a second, counted over all nodes, when another has joined: all at once would leave them unwatched together",
+    why: "partitions that all nodes together hand over in a second after another node has joined: handing over all at once would leave all of them unwatched for a time",
   },
   overdueMs: {
     flag: "overdue",
@@ -271,7 +271,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 5 * SECOND,
     least: SECOND,
     most: HOUR,
-    why: "what is due for longer is overdue: its partition is late (`drover partition list --late`), and the servers are degraded. The longest of the promises is 5 s, for a supervisor that is frozen",
+    why: "a row that is due for longer is overdue: its partition is late (`drover partition list --late`), and the servers are degraded. The longest guaranteed delay is 5 s, for a frozen supervisor",
   },
   unownedMs: {
     flag: "unowned",
@@ -279,7 +279,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: 2 * SECOND,
     least: SECOND,
     most: HOUR,
-    why: "partitions without an owner for so long make a server degraded: with the 3 s of --owner-lost it is the 5 s that a take-over may last",
+    why: "a server is degraded when partitions have had no owner for this time: together with the 3 s of --owner-lost, this is the 5 s that a take-over may last",
   },
   consistencyEveryMs: {
     flag: "consistency-every",
@@ -287,7 +287,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: SECOND,
     least: 100,
     most: HOUR,
-    why: "how often the consistency check scans a thousand open runs: a million open runs of one owner take a quarter of an hour; a round begins 30 scans after the last one at the earliest. Slower costs less, and finds a wrong derived row later",
+    why: "how often the consistency check scans a thousand open runs: a million open runs of one owner take a quarter of an hour. A round starts at least 30 scans after the start of the last one. A slower check costs less, and finds a wrong derived row later",
   },
   consistencyLateMs: {
     flag: "consistency-late",
@@ -295,7 +295,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     byDefault: HOUR,
     least: MINUTE,
     most: DAY,
-    why: "a server whose last whole round of the consistency check began longer ago than this is degraded; or a hundred times --consistency-every, if that is longer. An hour is enough for three million open runs of one server: with more, give it more",
+    why: "a server whose last whole round of the consistency check started longer ago than this is degraded; or a hundred times --consistency-every, if that is longer. An hour is enough for three million open runs of one server: with more, give it more",
   },
 } as const satisfies Readonly<Record<string, Setting>>);
 
@@ -376,7 +376,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     least: 10 * SECOND,
     most: HOUR,
     byDefault: CIRCUIT_DEFAULTS.windowMs,
-    why: "how far back ends are counted: a shorter one forgets sooner, and a slow lane never has enough of them; in a longer one counts what failed long ago",
+    why: "how far back ended tasks are counted: with a shorter one a slow lane never has enough of them; a longer one still counts what failed long ago",
   },
   share: {
     flag: "circuit-share",
@@ -384,7 +384,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     least: 0.01,
     most: 1,
     byDefault: CIRCUIT_DEFAULTS.share,
-    why: "so many percent of them have to have failed: less opens for a service that is merely bad, more only for one that is down",
+    why: "the percentage of them that must have failed: a lower one opens for a service that is merely bad, a higher one only for a service that is down",
   },
   cooldownMs: {
     flag: "circuit-cooldown",
@@ -392,7 +392,7 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     least: 100,
     most: HOUR,
     byDefault: CIRCUIT_DEFAULTS.cooldownMs,
-    why: "until one task probes the service, doubled with each that fails: a shorter one notices earlier that the service is back, and asks it more often",
+    why: "the time until one task probes the service, doubled after each failed probe: a shorter one notices earlier that the service is back, and calls it more often",
   },
   cooldownMsMax: {
     flag: "circuit-cooldown-max",
@@ -431,7 +431,7 @@ export const API_LIMIT_SETTINGS = Object.freeze({
     least: 10,
     most: 1_000_000,
     byDefault: RPC_DEFAULTS.connectionsMax,
-    why: "connections at a time: an agent has one. The process needs as many file descriptors (ulimit -n), and some 30 kB for each",
+    why: "open connections: an agent has one. The process needs as many file descriptors (ulimit -n), and some 30 kB for each",
   },
   waitingCallsMax: {
     flag: "waiting-calls",
@@ -439,7 +439,7 @@ export const API_LIMIT_SETTINGS = Object.freeze({
     least: 10,
     most: 1_000_000,
     byDefault: RPC_DEFAULTS.waitingCallsMax,
-    why: "polls, waits and watches at a time, about 20 kB each: one for each agent, and what clients wait for. Half as many polls more pause, and are answered with nothing",
+    why: "open polls, waits and watches, about 20 kB each: one for each agent, and one for each client that waits. Half as many polls beyond that are held back and get an empty answer",
   },
   waitingCallsPerPeerMax: {
     flag: "waiting-calls-per-address",
@@ -447,7 +447,7 @@ export const API_LIMIT_SETTINGS = Object.freeze({
     least: 10,
     most: 1_000_000,
     byDefault: RPC_DEFAULTS.waitingCallsPerPeerMax,
-    why: "of these, from one address: less than all, so that one peer leaves room for others. Behind a proxy or NAT many agents share an address",
+    why: "open polls, waits and watches of one address: fewer than all, so that one peer leaves room for others. Behind a proxy or NAT many agents share an address",
   },
   waitingCallsPerNamespaceMax: {
     flag: "waiting-calls-per-namespace",
@@ -455,7 +455,7 @@ export const API_LIMIT_SETTINGS = Object.freeze({
     least: 10,
     most: 1_000_000,
     byDefault: RPC_DEFAULTS.waitingCallsPerNamespaceMax,
-    why: "of these, for one namespace: as many as all where there is only one",
+    why: "open polls, waits and watches of one namespace: as many as all where there is only one namespace",
   },
 } as const satisfies Readonly<Partial<Record<keyof RpcConfig, Setting>>>);
 

@@ -77,7 +77,7 @@ export const ACT = oneOf(
       false,
     ),
     hang: choice(
-      "goes on and on, with progress, and ignores the request to stop: its attempt times out",
+      "keeps running, with progress, and ignores the request to stop: its attempt times out",
       { effect: effect(DONE) },
       ({ effect: isDone }): Act => ({ kind: "hang", effect: isDone, progress: null }),
     ),

@@ -253,7 +253,7 @@ inline onReport(s, f, kind, outcome) {
 }
 
 /* nextRunState(): STOPPING goes on when nothing moves and all has settled. */
-inline settleRun() {
+inline advanceRunState() {
   if
   :: run_ == stopping && still ->
     run_ = compensating;
@@ -338,8 +338,8 @@ end:
   :: atomic { forward[0] == settling && VERIFY_SETTLED(0) -> forward[0] = ready }
   :: atomic { forward[STEPS - 1] == settling && VERIFY_SETTLED(STEPS - 1) ->
       forward[STEPS - 1] = ready }
-  :: atomic { run_ == stopping && STILL_STANDS -> still = true; settleRun(); still = false }
-  :: atomic { run_ == compensating && !MOVES(0) && !MOVES(STEPS - 1) -> settleRun() }
+  :: atomic { run_ == stopping && STILL_STANDS -> still = true; advanceRunState(); still = false }
+  :: atomic { run_ == compensating && !MOVES(0) && !MOVES(STEPS - 1) -> advanceRunState() }
     /* A person cancels, or answers that what there is be undone. */
   :: atomic { run_ == running -> stop() }
   od

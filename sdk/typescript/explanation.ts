@@ -88,7 +88,7 @@ export interface AgentWait {
   readonly progressTime: Date | null;
   readonly attemptEndTime: Date | null;
   readonly stopCause: keyof typeof StopCause;
-  readonly stopHeard: boolean;
+  readonly stopDelivered: boolean;
   /** Since when its attempt is suspect: it runs far longer than other attempts of the step did. */
   readonly suspectTime: Date | null;
 }
@@ -197,7 +197,7 @@ function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWai
     progressTime: readTime(agent.progressTime),
     attemptEndTime: readTime(agent.attemptEndTime),
     stopCause: stopCauses.get(agent.stopCause) ?? "UNSPECIFIED",
-    stopHeard: agent.stopHeard,
+    stopDelivered: agent.stopDelivered,
     suspectTime: readTime(agent.suspectTime),
   };
 }

@@ -31,7 +31,7 @@ interface BatchQueueOptions {
   /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */
   readonly sizeMax?: number | undefined;
   /** Batches in flight with items of one share; of all shares together twice as many. */
-  readonly outMax: number;
+  readonly inFlightMax: number;
 }
 
 export interface FormedBatch<Item> {
@@ -67,7 +67,7 @@ interface State<Item> {
   readonly itemsMax: number;
   /** Infinity: no bound. */
   readonly sizeMax: number;
-  readonly outMax: number;
+  readonly inFlightMax: number;
   /** The items that wait in the queue of each share, in the order of arrival. */
   readonly queues: Map<Share, Waiting<Item>[]>;
   /** Batches in flight with items of each share. */
@@ -88,12 +88,12 @@ interface State<Item> {
 export function createBatchQueue<Item extends QueuedItem>({
   itemsMax,
   sizeMax = Number.POSITIVE_INFINITY,
-  outMax,
+  inFlightMax,
 }: BatchQueueOptions): BatchQueue<Item> {
   const state: State<Item> = {
     itemsMax,
     sizeMax,
-    outMax,
+    inFlightMax,
     queues: new Map(),
     batchesOf: new Map(),
     besideKey: new Map(),
@@ -154,9 +154,9 @@ function next<Item extends QueuedItem>(state: State<Item>): FormedBatch<Item> | 
 
 /** Queues whose share has fewer batches in flight than it may have. */
 function open<Item>(state: State<Item>): readonly (readonly [Share, readonly Waiting<Item>[]])[] {
-  const { outMax, queues, batchesOf, batches } = state;
-  if (batches >= 2 * outMax) return [];
-  return [...queues].filter(([share]) => (batchesOf.get(share) ?? 0) < outMax);
+  const { inFlightMax, queues, batchesOf, batches } = state;
+  if (batches >= 2 * inFlightMax) return [];
+  return [...queues].filter(([share]) => (batchesOf.get(share) ?? 0) < inFlightMax);
 }
 
 /** Items that may be in one batch, the group with the oldest item first. */

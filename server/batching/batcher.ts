@@ -45,7 +45,7 @@ interface BatcherOptions<Item, Result> {
   /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */
   readonly sizeMax?: number;
   /** Batches in flight with items of one share; of all shares together twice as many. */
-  readonly outMax: number;
+  readonly inFlightMax: number;
   /** Items that may wait before callers are refused; left out: there are no callers. */
   readonly waitingMax?: number;
   /** Items of one key are in one batch at a time; left out: items have no keys. */

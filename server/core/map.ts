@@ -20,13 +20,13 @@ import { nextStrategyIndex, strategyToUndo } from "./model/strategy.ts";
 import { beginStrategy, recordAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import { fail, recordFailure } from "./recovery/fail-step.ts";
-import { settleRun, startUndos } from "./recovery/saga.ts";
+import { advanceRunState, startUndos } from "./recovery/saga.ts";
 
 /** Moves the run and its maps as far as their counters say. Called at the end of each event. */
 export function advanceByCounters(pass: Pass): void {
   // Maps first: a run must not be suspended while one of its maps continues.
   do advanceMaps(pass);
-  while (settleRun(pass));
+  while (advanceRunState(pass));
 }
 
 function advanceMaps(pass: Pass): void {

@@ -27,7 +27,7 @@ const FULL_AT = 500;
 const HEARTBEATS_MAX = 1_000;
 /** Most reports of one batch: a tenth of what the statement can do within its time limit. */
 const REPORTS_MAX = 20_000;
-const OUT_MAX = 2;
+const IN_FLIGHT_MAX = 2;
 const WAITING_MAX = 20_000;
 /** Batches in which a lease may be found busy before the call is answered UNAVAILABLE. */
 const BUSY_MAX = 4;
@@ -63,7 +63,7 @@ export function createHeartbeats({
     sizeMax: REPORTS_MAX,
     sizeOf: ({ reports }) => reports.length,
     keyOf: ({ session }) => session,
-    outMax: OUT_MAX,
+    inFlightMax: IN_FLIGHT_MAX,
     waitingMax: WAITING_MAX,
     isRetryable,
     onFlushed,

@@ -43,7 +43,7 @@ export function createLostPolls(options: LostPollsOptions): LostPollsHandler {
     onFlushed,
     fullAt: FULL_AT,
     waitingMax: WAITING_MAX,
-    outMax: 1,
+    inFlightMax: 1,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
     itemsMax: SESSIONS_MAX,
     sizeMax: POLLS_MAX,

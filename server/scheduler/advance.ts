@@ -148,7 +148,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
-    outMax: BATCHES_OUT_MAX,
+    inFlightMax: BATCHES_OUT_MAX,
     waitingMax: options.waitingMax ?? WAITING_MAX,
     keyOf: (item) => item.run.runId,
     shareOf: ({ caller }) => caller?.namespaceId ?? null,

@@ -36,10 +36,10 @@ export interface Consistency {
 /** What the consistency check does within a transaction. */
 export interface ConsistencyTx {
   /**
-   * Locks those of these runs that are open, and waits for other transactions that hold them.
-   * Compares again under the lock, and rewrites the derived rows that differ. Pages keep their
-   * state and their version. Returns the runs in which something differed. In the order of locks
-   * this call takes the place of `lockRuns`.
+   * Locks those of these runs that are open, and all of their pages, and waits for other
+   * transactions that hold them. Compares again under these locks, and rewrites the derived rows
+   * that differ. Pages keep their state and their version. Returns the runs in which something
+   * differed. In the order of locks this call takes the place of `lockRuns`.
    */
   rewriteDerived(runs: readonly RunRef[]): Promise<readonly RewrittenRun[]>;
 }

@@ -31,7 +31,7 @@ export function recordFailing(options: FailingOptions): (failed: Failed, backoff
   return ({ run, wakeAt, actor, error }, { failures, backoffMs, isCrowded }) => {
     if (!isCrowded && (failures < 2 || !Number.isInteger(Math.log2(failures)))) return;
     const many = isCrowded ? "" : ` ${failures} times in a row`;
-    const long = isCrowded ? ", or longer, since so many fail" : "";
+    const long = isCrowded ? ", or longer, since many runs fail at once" : "";
     const saw = `its handling has failed${many}: ${errorMessage(error)}`;
     const did = `tries it again in ${backoffMs / 1_000} s${long}; nothing else waits for it`;
     const now = clock.wallMs();

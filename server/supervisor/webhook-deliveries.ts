@@ -18,7 +18,7 @@ import type { Owned } from "./ownership.ts";
 
 const ROUND_MS = 1_000;
 /** Webhooks in flight: of this process, and of one hook, so that a dead hook delays no other. */
-const OUT_MAX = 64;
+const IN_FLIGHT_MAX = 64;
 const OUT_OF_HOOK_MAX = 8;
 const BACKOFF_MS = 5_000;
 const BACKOFF_MS_MAX = 3_600_000;
@@ -76,7 +76,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     let sent = 0;
     for (const delivery of due) {
       const hook = `${delivery.run.namespaceId}/${delivery.hook}`;
-      if (out.has(delivery.id) || out.size >= OUT_MAX) continue;
+      if (out.has(delivery.id) || out.size >= IN_FLIGHT_MAX) continue;
       if ([...out.values()].filter((one) => one.hook === hook).length >= OUT_OF_HOOK_MAX) continue;
       const settled = send(options, delivery)
         .catch((error: unknown) => {

@@ -122,7 +122,7 @@ async function startRepeatedly(address: string) {
     /** So many more runs end. */
     async goesOn(): Promise<void> {
       const before = await completed();
-      await until("runs go on", async () => ((await completed()) > before + 5 ? true : null));
+      await until("runs continue", async () => ((await completed()) > before + 5 ? true : null));
     },
     async over(): Promise<readonly string[]> {
       isOver = true;
@@ -231,7 +231,7 @@ describe("the variants of the supervisor", () => {
     const why = await drover(["run", "why", runId, "--namespace", "europe"], { env });
     expect(why.stdout).toMatch(/is overdue by .* and no supervisor watches region "eu"/);
     expect(why.stdout).toContain(`  ${command} (with DATABASE_URL)`);
-    expect(why.stdout).not.toContain("now it goes on");
+    expect(why.stdout).not.toContain("now it continues");
     const status = await drover(["status"], { env });
     expect(status.stdout).toMatch(/no supervisor for region "eu" \(256 partitions\) .*--region eu/);
     const doctor = await drover(["doctor"], { env });

@@ -14,7 +14,7 @@ interface One extends QueuedItem {
 
 let queue: BatchQueue<One>;
 beforeEach(() => {
-  queue = createBatchQueue<One>({ itemsMax: 500, outMax: 2 });
+  queue = createBatchQueue<One>({ itemsMax: 500, inFlightMax: 2 });
 });
 
 function come(
@@ -45,7 +45,7 @@ test("a share that is alone has two batches out, full ones, as if there were no 
 });
 
 test("the sizes of those on one batch stay below their bound, and one that is larger has a batch to itself", () => {
-  queue = createBatchQueue<One>({ itemsMax: 500, outMax: 20, sizeMax: 10 });
+  queue = createBatchQueue<One>({ itemsMax: 500, inFlightMax: 20, sizeMax: 10 });
   for (const size of [4, 6, 1, 25, 9, 2]) come(`of ${size},`, 1, { size });
   expect(queue.exceedsOneBatch()).toBe(true);
   const batches = Array.from({ length: 5 }, () => next().items.map(({ size }) => size));
@@ -151,7 +151,7 @@ test("whatever arrives and finishes, each item is flushed once, in its share's o
   const event = fc.oneof(coming, fc.constant("form" as const), fc.constant("finish" as const));
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
-      const all = createBatchQueue<One>({ itemsMax: 50, outMax: 1 });
+      const all = createBatchQueue<One>({ itemsMax: 50, inFlightMax: 1 });
       const flushed: One[] = [];
       const out: FormedBatch<One>[] = [];
       let came = 0;

@@ -43,7 +43,7 @@ class Retryable extends Error {}
 
 interface Options {
   readonly bucket?: typeof ONE_TOKEN;
-  readonly outMax?: number;
+  readonly inFlightMax?: number;
   readonly itemsMax?: number;
   readonly fullAt?: number;
   readonly waitingMax?: number;
@@ -51,7 +51,13 @@ interface Options {
 
 /** The key of an item is what is before its slash. */
 function open(options: Options = {}) {
-  const { bucket = ONE_TOKEN, outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 120 } = options;
+  const {
+    bucket = ONE_TOKEN,
+    inFlightMax = 1,
+    itemsMax = 10,
+    fullAt = 5,
+    waitingMax = 120,
+  } = options;
   const serverClock: Clock = {
     monotonicMs: clock.monotonicMs,
     wallMs: clock.monotonicMs,
@@ -65,7 +71,7 @@ function open(options: Options = {}) {
     name: "test",
     clock: serverClock,
     bucket,
-    outMax,
+    inFlightMax,
     itemsMax,
     fullAt,
     waitingMax,
@@ -155,7 +161,7 @@ describe("a batch is flushed", () => {
   });
 
   it("every 5 ms at saturation, with all that came meanwhile", async () => {
-    const batcher = open({ bucket: FLUSH_BUCKET, outMax: 20, itemsMax: 100, fullAt: 100 });
+    const batcher = open({ bucket: FLUSH_BUCKET, inFlightMax: 20, itemsMax: 100, fullAt: 100 });
     const at: number[] = [];
     for (let ms = 0; ms < 150; ms++) {
       const before = flushed.length;
@@ -186,7 +192,7 @@ describe("a batch is flushed", () => {
   });
 
   it("only while fewer than the most are out; the next takes all that waited", async () => {
-    const batcher = open({ outMax: 1 });
+    const batcher = open({ inFlightMax: 1 });
     submitAll(batcher, ["a", "b", "c"]);
     clock.advance(100);
     expect(batches()).toEqual(["a"]);
@@ -196,7 +202,7 @@ describe("a batch is flushed", () => {
   });
 
   it("with a bounded number of items, in the order in which they came", async () => {
-    const batcher = open({ itemsMax: 2, outMax: 3, fullAt: 1 });
+    const batcher = open({ itemsMax: 2, inFlightMax: 3, fullAt: 1 });
     submitAll(batcher, ["a", "b", "c", "d"]);
     clock.advance(EVERY_MS);
     expect(flushed.flatMap(({ items }) => items)).toEqual(["a", "b", "c"]);
@@ -249,7 +255,7 @@ describe("the items of one call", () => {
 });
 
 test("a share with many items holds up no other (batch-queue.test.ts)", async () => {
-  const batcher = open({ outMax: 1, itemsMax: 10, fullAt: 5 });
+  const batcher = open({ inFlightMax: 1, itemsMax: 10, fullAt: 5 });
   submitAll(batcher, many("flood"));
   submitAll(batcher, ["trickle"]);
   expect(last().items).not.toContain("trickle");
@@ -259,7 +265,7 @@ test("a share with many items holds up no other (batch-queue.test.ts)", async ()
 
 describe("items of one key", () => {
   it("are never in two batches at a time", async () => {
-    const batcher = open({ outMax: 2, fullAt: 1 });
+    const batcher = open({ inFlightMax: 2, fullAt: 1 });
     submitAll(batcher, ["x/1", "x/2", "y/1"]);
     clock.advance(EVERY_MS);
     expect(batches()).toEqual(["x/1", "y/1"]);
@@ -296,7 +302,7 @@ describe("an item whose row another transaction holds", () => {
   });
 
   it("takes others of its key along, and no other item", async () => {
-    const batcher = open({ outMax: 1 });
+    const batcher = open({ inFlightMax: 1 });
     submitAll(batcher, ["x/1"]);
     for (let miss = 0; miss < 3; miss++) {
       if (miss === 2) submitAll(batcher, ["a", "x/2"]);
@@ -360,7 +366,7 @@ describe("a batch that fails", () => {
         async (count, indexes) => {
           clock = createManualClock();
           flushed = [];
-          const batcher = open({ outMax: 2, itemsMax: 20, fullAt: 100 });
+          const batcher = open({ inFlightMax: 2, itemsMax: 20, fullAt: 100 });
           const items = Array.from({ length: count }, (_, at) => `i${at}`);
           const bad = new Set(indexes.map((index) => `i${index}`));
           submitAll(batcher, ["first"]);

@@ -1029,7 +1029,7 @@ type AgentWait struct {
 	// Why the agent is asked to stop.
 	StopCause StopCause `protobuf:"varint,6,opt,name=stop_cause,json=stopCause,proto3,enum=drover.v1.StopCause" json:"stop_cause,omitempty"`
 	// Whether the answer to a heartbeat has asked the agent to stop.
-	StopHeard bool `protobuf:"varint,7,opt,name=stop_heard,json=stopHeard,proto3" json:"stop_heard,omitempty"`
+	StopDelivered bool `protobuf:"varint,7,opt,name=stop_delivered,json=stopDelivered,proto3" json:"stop_delivered,omitempty"`
 	// Since when the attempt is suspect: it runs far longer than other attempts of the step did.
 	// Absent: it is not suspect, or the agent is asked to stop.
 	SuspectTime   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=suspect_time,json=suspectTime,proto3" json:"suspect_time,omitempty"`
@@ -1109,9 +1109,9 @@ func (x *AgentWait) GetStopCause() StopCause {
 	return StopCause_STOP_CAUSE_UNSPECIFIED
 }
 
-func (x *AgentWait) GetStopHeard() bool {
+func (x *AgentWait) GetStopDelivered() bool {
 	if x != nil {
-		return x.StopHeard
+		return x.StopDelivered
 	}
 	return false
 }
@@ -1636,7 +1636,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12&\n" +
 	"\x02of\x18\x03 \x01(\x0e2\x16.drover.v1.PausedThingR\x02of\x12&\n" +
-	"\x05pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xbd\x03\n" +
+	"\x05pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xc5\x03\n" +
 	"\tAgentWait\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12J\n" +
 	"\x13last_heartbeat_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x11lastHeartbeatTime\x12/\n" +
@@ -1644,9 +1644,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\rprogress_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fprogressTime\x12D\n" +
 	"\x10attempt_end_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0eattemptEndTime\x123\n" +
 	"\n" +
-	"stop_cause\x18\x06 \x01(\x0e2\x14.drover.v1.StopCauseR\tstopCause\x12\x1d\n" +
-	"\n" +
-	"stop_heard\x18\a \x01(\bR\tstopHeard\x12=\n" +
+	"stop_cause\x18\x06 \x01(\x0e2\x14.drover.v1.StopCauseR\tstopCause\x12%\n" +
+	"\x0estop_delivered\x18\a \x01(\bR\rstopDelivered\x12=\n" +
 	"\fsuspect_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\vsuspectTime\"^\n" +
 	"\fApprovalWait\x12\x1c\n" +
 	"\tapprovers\x18\x01 \x03(\tR\tapprovers\x12\x1c\n" +

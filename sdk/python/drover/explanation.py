@@ -43,7 +43,7 @@ class AgentWait:
     progress_time: datetime | None
     attempt_end_time: datetime | None
     stop_cause: str
-    stop_heard: bool
+    stop_delivered: bool
     suspect_time: datetime | None
     """Since when its attempt is suspect: it runs far longer than other attempts of the step did."""
 

@@ -64,7 +64,7 @@ export function createKnownTokens(tokens: State["tokens"], clock: Clock): KnownT
       fullAt: READ_MAX,
       itemsMax: READ_MAX,
       bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
-      outMax: 1,
+      inFlightMax: 1,
       waitingMax: WAITING_MAX,
       isRetryable: () => false,
       flush: (digests) =>

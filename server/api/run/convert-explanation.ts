@@ -215,7 +215,7 @@ function agentInit(
   const { agentId, lastHeartbeatAt } = waitsFor;
   const sent = { agentId, ...timeField("lastHeartbeatTime", lastHeartbeatAt) };
   if (waitsFor.kind === "agent-to-stop")
-    return { ...sent, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.informed };
+    return { ...sent, stopCause: STOP_CAUSES[waitsFor.cause], stopDelivered: waitsFor.informed };
   const { attemptBy, progress, suspectAt } = waitsFor;
   return {
     ...sent,

@@ -92,7 +92,7 @@ function slow(
     // If the typical duration was learned after the timer was set, no check was due before it.
     dueAt: Math.max(dueTimes.slowAt, Math.min(lease.wakeAt, now)),
     saw: `attempt ${lease.attempt} by ${lease.agentId} has run for ${inWords(now - lease.grantedAt)}: ${evidence}`,
-    did: "marked it as suspect; it goes on",
+    did: "marked it as suspect; the attempt continues",
   });
   const wakeAt = leaseWakeAt(lease, { ...dueTimes, slowAt: Number.POSITIVE_INFINITY });
   emit(pass, { kind: "suspected", step: step.no, at: now, wakeAt });

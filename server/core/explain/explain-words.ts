@@ -195,12 +195,12 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   "tell-to-stop": "its time is over and the agent is asked to stop",
   "end-lease": "the agent loses it, whatever it does",
   "make-ready": "it is ready for an agent",
-  "next-wave": "its next wave begins, if its gate lets it",
-  succeed: "it goes on",
+  "next-wave": "its next wave starts if its gate passes",
+  succeed: "it continues",
   skip: "it is skipped",
   "count-as-unknown": "its outcome counts as unknown",
   "stop-child": "its child is asked to stop",
-  undo: "what was done begins to be undone",
+  undo: "the compensation of what was done starts",
 });
 
 function triedWords(tried: Tried | null): string {

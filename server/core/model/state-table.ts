@@ -224,7 +224,12 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["HELD", "undo-failed", "FAILED", "a late report: it failed for good"],
   ["PENDING", "made-ready", "READY", "nothing that came after it is left to undo"],
   ["PENDING", "items-due", "WAITING", "the same, of a map: its items are undone"],
-  ["WAITING", "items-undoing", "MAPPING", "the last of its items that are left, so many at a time"],
+  [
+    "WAITING",
+    "items-undoing",
+    "MAPPING",
+    "the last items that are left, a limited number at a time",
+  ],
   ["MAPPING", "items-due", "WAITING", "those are undone: the next ones, or it is done"],
   ["WAITING", "undone", "DONE", "all of its items are undone"],
   ["READY", "claim", "LEASED", "an agent polled for it"],

@@ -132,7 +132,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
 }
 
 /** Moves the run to its next state, if its counters say so (map.ts: after those of its maps). */
-export function settleRun(pass: Pass): boolean {
+export function advanceRunState(pass: Pass): boolean {
   const next = nextRunState(pass.view.run, pass.time.now);
   if (!next) return false;
   emit(pass, { kind: "run-moved", by: "counters", state: next });

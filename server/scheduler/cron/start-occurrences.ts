@@ -71,7 +71,7 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
     bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
-    outMax: 1,
+    inFlightMax: 1,
     keyOf: ({ schedule }) => schedule.id,
     isRetryable: options.isRetryable,
     async flush(items, wait) {

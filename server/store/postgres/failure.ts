@@ -89,3 +89,8 @@ export function readFailure(error: unknown): unknown {
     { retryAfterMs: RETRY_AFTER_MS, cause: error },
   );
 }
+
+/** For `catch`: fails with `readFailure`. */
+export function throwReadFailure(error: unknown): never {
+  throw readFailure(error);
+}

@@ -15,7 +15,7 @@ import {
 } from "../lists.ts";
 import type { RunDefinition, RunRecord } from "../reads.ts";
 import { circuitLists } from "./circuits.ts";
-import { readFailure } from "./failure.ts";
+import { throwReadFailure } from "./failure.ts";
 import { namespaceLists } from "./namespaces.ts";
 import { listDeliveries } from "./outbox.ts";
 import { escalationRecord } from "./people.ts";
@@ -47,10 +47,6 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
     ...triggerLists(query),
     deliveries: (...of) => listDeliveries(query, ...of),
   } satisfies Lists);
-}
-
-function throwReadFailure(error: unknown): never {
-  throw readFailure(error);
 }
 
 type Searches = Pick<

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { Reads } from "../reads.ts";
 import type { StoreTimes } from "../store-times.ts";
-import { readFailure } from "./failure.ts";
+import { throwReadFailure } from "./failure.ts";
 import { runLiveness } from "./liveness.ts";
 import { changedInputsOf } from "./people.ts";
 import { runDetailOf, runItemsOf } from "./run-detail.ts";
@@ -21,10 +21,6 @@ export function createReads(pool: pg.Pool, schema: string, times: StoreTimes): R
     tracedRuns: (...of) => reads.tracedRuns(...of).catch(throwReadFailure),
     runLiveness: (...of) => reads.runLiveness(...of).catch(throwReadFailure),
   } satisfies Reads);
-}
-
-function throwReadFailure(error: unknown): never {
-  throw readFailure(error);
 }
 
 function unguardedReads(pool: pg.Pool, schema: string, times: StoreTimes): Reads {

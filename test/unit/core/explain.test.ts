@@ -293,7 +293,7 @@ describe("a question whose deadline answers", () => {
   test.each([
     ["retry", "make-ready", "it is ready for an agent"],
     ["skip", "skip", "it is skipped"],
-    ["compensate", "undo", "what was done begins to be undone"],
+    ["compensate", "undo", "the compensation of what was done starts"],
     ["fail", "fail", "it fails"],
   ] as const)("has when, and what follows: %s", (answer, what, text) => {
     const world = asking(answer);
@@ -447,7 +447,7 @@ describe("a run that no supervisor watches", () => {
     expect(explanation.run.actions[0]).toEqual(start);
     expect(explanation.steps[0]?.next).toMatchObject({ what: "succeed", unwatched });
     expect(runSentence(world.plan, explanation, world.now())).toBe(
-      'For 5.2 s "a" waits for its time; what comes next (it goes on) is overdue by 3.2 s, and no supervisor watches region "eu": start one with drover supervisor --region eu.',
+      'For 5.2 s "a" waits for its time; what comes next (it continues) is overdue by 3.2 s, and no supervisor watches region "eu": start one with drover supervisor --region eu.',
     );
     const partly = explained(world, { ...NO_SIGNS, unwatched: { ...unwatched, whole: false } });
     expect(runSentence(world.plan, partly, START + 1_000)).toContain(

@@ -238,14 +238,14 @@ class PauseWait(_message.Message):
     def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., of: _Optional[_Union[PausedThing, str]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
 
 class AgentWait(_message.Message):
-    __slots__ = ("agent_id", "last_heartbeat_time", "progress", "progress_time", "attempt_end_time", "stop_cause", "stop_heard", "suspect_time")
+    __slots__ = ("agent_id", "last_heartbeat_time", "progress", "progress_time", "attempt_end_time", "stop_cause", "stop_delivered", "suspect_time")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     LAST_HEARTBEAT_TIME_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_TIME_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_END_TIME_FIELD_NUMBER: _ClassVar[int]
     STOP_CAUSE_FIELD_NUMBER: _ClassVar[int]
-    STOP_HEARD_FIELD_NUMBER: _ClassVar[int]
+    STOP_DELIVERED_FIELD_NUMBER: _ClassVar[int]
     SUSPECT_TIME_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     last_heartbeat_time: _timestamp_pb2.Timestamp
@@ -253,9 +253,9 @@ class AgentWait(_message.Message):
     progress_time: _timestamp_pb2.Timestamp
     attempt_end_time: _timestamp_pb2.Timestamp
     stop_cause: StopCause
-    stop_heard: bool
+    stop_delivered: bool
     suspect_time: _timestamp_pb2.Timestamp
-    def __init__(self, agent_id: _Optional[str] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ..., progress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stop_cause: _Optional[_Union[StopCause, str]] = ..., stop_heard: _Optional[bool] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, agent_id: _Optional[str] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ..., progress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stop_cause: _Optional[_Union[StopCause, str]] = ..., stop_delivered: _Optional[bool] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ApprovalWait(_message.Message):
     __slots__ = ("approvers", "approvals", "need")
