@@ -1,6 +1,6 @@
 /**
  * `npm run example NAME`: plays one of the stories. Exit code 0: the ledgers of its services are
- * right. 1: they are not, or the story failed. 2: wrong words. 130: stopped by Ctrl-C.
+ * right. 1: they are not, or the story failed. 2: wrong arguments. 130: stopped by Ctrl-C.
  */
 import { parseArgs } from "node:util";
 import { exitCodes, runStory, type StoryRequest } from "./stage/run-story.ts";

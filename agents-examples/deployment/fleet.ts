@@ -7,7 +7,7 @@ const serverCount = 40;
 export const waveSize = 10;
 /** How many may fail, as the workflow sets. */
 export const tolerated = 2;
-/** What all of them run when the story begins. */
+/** The version on all servers when the story starts. */
 const firstVersion = 1;
 
 export const servers: readonly string[] = Array.from(
@@ -36,7 +36,7 @@ export function waveOf(server: string): number {
   return 1 + Math.floor(servers.indexOf(server) / waveSize);
 }
 
-/** It takes no version at all, and no request either. */
+/** The server in repair: it refuses every version. */
 export function inRepair(seed: number): string {
   return shuffled(seed, servers)[0] ?? "";
 }
@@ -51,7 +51,7 @@ export function faultsOf(seed: number): Faults {
   );
 }
 
-/** What it runs by the books. */
+/** The version that the server runs, according to the books. */
 export function versionOf(facts: readonly Fact[], server: string): number {
   const last = facts.findLast(({ what }) => what.server === server);
   return Number(last?.what.version ?? firstVersion);

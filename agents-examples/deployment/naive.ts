@@ -1,4 +1,4 @@
-/** The same releases, by a plain program: it counts and checks, and what is too much ends it. */
+/** The same releases, by a plain program: it stops a release after too many failures. */
 import type { NaiveStage } from "../stage/story.ts";
 import { named, releases, servers, tolerated, waveSize } from "./fleet.ts";
 

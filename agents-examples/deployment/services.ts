@@ -27,7 +27,7 @@ await serve({
   operations: {
     "fleet/install": install,
 
-    /** Brings back what was there before the install of this key; nothing is fine as well. */
+    /** Restores the version from before the install of this key, if there was an install. */
     "fleet/restore"({ key, ref, books }) {
       const made = books.all().find((fact) => fact.key === key && fact.did !== "restored");
       if (made === undefined) return {};

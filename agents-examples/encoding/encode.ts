@@ -19,7 +19,7 @@ export interface Encoder {
 }
 
 const program = fileURLToPath(new URL("./encoder.ts", import.meta.url));
-/** An encoder does not outlive who has started it. */
+/** Loaded first: the encoder ends when the process that started it has ended. */
 const preload = new URL("../stage/end-with-parent.ts", import.meta.url).href;
 
 export function startEncoder(
@@ -29,8 +29,8 @@ export function startEncoder(
 ): Encoder {
   const isStuck = filmOf(seed).stuckChunk === chunk && preset === "fast";
   const stuck = isStuck ? ["--stuck-at", String(stuckAt)] : [];
-  const words = ["--chunk", `${film}/${chunk}`, "--preset", preset, ...stuck];
-  const child = spawn(process.execPath, ["--import", preload, program, ...words], {
+  const args = ["--chunk", `${film}/${chunk}`, "--preset", preset, ...stuck];
+  const child = spawn(process.execPath, ["--import", preload, program, ...args], {
     stdio: ["pipe", "pipe", "inherit"],
     signal,
     killSignal: "SIGKILL",
@@ -43,9 +43,9 @@ export function startEncoder(
 
   async function read(): Promise<string> {
     for await (const line of createInterface({ input: child.stdout })) {
-      const [word, checksum] = line.split(" ");
-      if (word === "checksum" && checksum !== undefined) return checksum;
-      onPercent(Number(word));
+      const [first, checksum] = line.split(" ");
+      if (first === "checksum" && checksum !== undefined) return checksum;
+      onPercent(Number(first));
     }
     signal.throwIfAborted();
     throw new Error(`the encoder ended without a checksum: ${await ended}`);

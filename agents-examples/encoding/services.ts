@@ -3,7 +3,7 @@ import { scripted } from "../stage/faults.ts";
 import { serve } from "../stage/service.ts";
 
 await serve({
-  // That a line breaks while nothing stalls is another matter, and handled as ever.
+  // A broken connection without a stall is another fault, and is retried as usual.
   faults: () => scripted({ "store/join film": ["busy", "drop-after"] }),
   operations: {
     "licence/take"({ key, ref, body, books }) {

@@ -6,10 +6,10 @@ import { chunkCount, filmOf, stuckAt } from "./film.ts";
 import { naive } from "./naive.ts";
 
 export const story: Story = {
-  intro: `A film of ${chunkCount} chunks, each encoded by a process of its own. One comes to ${stuckAt} % and no
-further: the process is there, its agent beats, and nothing goes on. An encoder needs a seat of the
-licence server, and gives it back.`,
-  right: "the film is published once, of all its chunks, and every seat has been given back.",
+  intro: `A film of ${chunkCount} chunks, each encoded by a process of its own. One reaches ${stuckAt} % and
+then makes no progress, while its process is alive and its agent sends heartbeats. An encoder needs a
+seat of the licence server, and returns it.`,
+  right: "the film is published once, of all its chunks, and every seat has been returned.",
   meanings: {
     "drover.stalled": "no progress: the encoder was killed, and the preset changed",
     network: "the connection broke, effect unknown: tried again with the same key",
@@ -40,7 +40,7 @@ function checkFilm(run: string, facts: readonly Fact[]): string[] {
   );
   const checksums = stored.map((fact) => fact?.what.checksum);
   const problems: string[] = [];
-  if (unreturned > 0) problems.push(`${unreturned} seat is kept`);
+  if (unreturned > 0) problems.push(`${unreturned} seat is not returned`);
   if (published.length !== 1) problems.push(`published ${published.length} times; 1 is right`);
   else if (!isDeepStrictEqual(published[0]?.what.checksums, checksums))
     problems.push("published of other chunks than were stored");

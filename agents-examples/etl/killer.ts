@@ -1,6 +1,5 @@
 /**
- * The blow: the agent that is in the middle of a partition is killed with SIGKILL, and not
- * replaced.
+ * Kills the agent that is in the middle of a partition, with SIGKILL, and does not replace it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -8,11 +7,11 @@ import type { Fact } from "../stage/books.ts";
 import type { Stage } from "../stage/story.ts";
 
 const agentCount = 3;
-/** Pages of one partition that one agent has begun. */
+/** How many pages of one partition an agent has read when it is killed. */
 const middle = 11;
 const pollEveryMs = 5;
 
-/** Starts the agents; returns after the blow, or when `isOver`. */
+/** Starts the agents; returns after the kill, or when `isOver`. */
 export async function killLoader(stage: Stage, isOver: () => boolean): Promise<void> {
   const { start, facts, act, signal } = stage;
   const agents = Array.from({ length: agentCount }, () => start("loader"));
@@ -30,8 +29,8 @@ export async function killLoader(stage: Stage, isOver: () => boolean): Promise<v
 
 function inTheMiddle(facts: readonly Fact[]): Fact | undefined {
   const reads = facts.filter(({ did }) => did === "read");
-  const who = ({ ref, what: { by } }: Fact) => ({ ref, by });
+  const reader = ({ ref, what: { by } }: Fact) => ({ ref, by });
   return reads.find(
-    (read) => reads.filter((one) => isDeepStrictEqual(who(one), who(read))).length >= middle,
+    (read) => reads.filter((one) => isDeepStrictEqual(reader(one), reader(read))).length >= middle,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The same partitions, by a plain program: what breaks is begun once more, and then left. It knows
- * no keys, and holds its position in memory.
+ * The same partitions, by a plain program. It starts a partition that failed once more, from the
+ * first page, and then gives up. It uses a new key for each call, and holds its position in memory.
  */
 import type { NaiveStage } from "../stage/story.ts";
 import { centsOf, partitions, type Row, run } from "./orders.ts";

@@ -25,7 +25,7 @@ export function rowsOf(seed: number, partition: string): readonly Row[] {
   });
 }
 
-/** Its file ends in the middle, and no loader can read it. */
+/** The partition whose file ends in the middle; no loader can read it. */
 export function cutOff(seed: number): string {
   return shuffled(seed, partitions)[0] ?? "";
 }

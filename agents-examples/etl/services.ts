@@ -12,7 +12,7 @@ await serve({
   operations: {
     "source/list": () => ({ body: { partitions } }),
 
-    /** `next` is where the page behind it begins; null behind the last. */
+    /** `next` is where the next page starts; null after the last page. */
     "source/read"({ key, ref, body, books }) {
       if (ref === cutOff(seed)) return refuse("cut-off", `the file of ${ref} is cut off`);
       const from = Number(body.from);

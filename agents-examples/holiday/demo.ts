@@ -3,7 +3,7 @@
  * one agent is killed while it works, and the ledgers of the services show what became of it all.
  *
  * Exit code 0: each holiday is booked once or undone, as it had to be. 1: it is not, or the demo
- * failed. 2: wrong words on the command line. 130: stopped by Ctrl-C. Nothing is left behind.
+ * failed. 2: wrong arguments. 130: stopped by Ctrl-C. Nothing is left behind.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -85,7 +85,7 @@ async function conclude(stage: Stage, { drover, outcome }: Ended): Promise<numbe
   return outcome.problems.length === 0 ? exitCodes.right : exitCodes.failed;
 }
 
-/** The exit code is that of the ledgers, as ever. */
+/** The same holidays by the naive caller; the ledgers decide the exit code here too. */
 async function playNaively({ options, workspace, processes, timeline, ending }: Stage) {
   console.log(intro);
   timeline.head();

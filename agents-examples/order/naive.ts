@@ -1,4 +1,4 @@
-/** The same orders, by a plain program: one call after the other, and what breaks ends it. */
+/** The same orders, by a plain program: one call after the other, and an error ends it. */
 import type { NaiveStage } from "../stage/story.ts";
 import { type Order, ordersOf } from "./orders.ts";
 

@@ -5,7 +5,7 @@ export interface Order {
   readonly run: string;
   readonly euros: number;
   readonly trouble: string;
-  /** What the approver answers; null: nothing, and he is not asked below the limit. */
+  /** The decision of the approver; null: none. Below the limit no approval is needed. */
   readonly approval: "approve" | "reject" | null;
   readonly end: "COMPLETED" | "COMPENSATED" | "FAILED";
 }
@@ -22,7 +22,7 @@ const kinds: readonly Kind[] = [
   { ...plain, trouble: "none" },
   { ...plain, trouble: "large, approved", euros: 900, approval: "approve" },
   { ...plain, trouble: "large, rejected", euros: 2_000, approval: "reject", end: "COMPENSATED" },
-  { ...plain, trouble: "large, nobody decides", euros: 1_200, end: "COMPENSATED" },
+  { ...plain, trouble: "large, no decision", euros: 1_200, end: "COMPENSATED" },
   {
     ...plain,
     trouble: "no such address",

@@ -8,9 +8,10 @@ const approver = "Sasha";
 
 export const story: Story = {
   intro: `Eight orders: reserved, charged, shipped, or everything is given back. Over 500 euros a
-person decides, and once does not. Two cannot be shipped after they are paid, since there is no such
+person decides; for one order no decision comes. Two cannot be shipped after they are paid, since there is no such
 address, and the line breaks while one of them is undone. The customer is notified in any case.`,
-  right: "who paid has a parcel, who has none has the money, no stock is held, and all were told.",
+  right:
+    "each paid order has a parcel, the others are refunded, no stock is held, and all are notified.",
   meanings: {
     network: "the connection broke, effect unknown: tried again with the same key",
     "rate-limited": "the service was busy: tried again after its Retry-After",
@@ -59,6 +60,6 @@ function checkOrder({ run, end, trouble }: Order, facts: readonly Fact[]): Probl
     ({ did, what }) => did === "told" && what.shipped === (right === 1),
   ).length;
   if (paid === right && held === right && shipped === right && notified === 1) return [];
-  const was = `paid ${paid}, stock taken ${held}, parcels ${shipped}, told the truth ${notified}`;
+  const was = `paid ${paid}, stock taken ${held}, parcels ${shipped}, notified correctly ${notified}`;
   return [{ run, message: `${was}; right is ${right}, ${right}, ${right}, 1 (${trouble})` }];
 }

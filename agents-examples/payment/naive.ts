@@ -1,6 +1,6 @@
 /**
- * The same payments, taken by a plain program: one call after the other, and what breaks is
- * reported and left. A capture that is not confirmed is tried once more, as people do.
+ * The same payments, taken by a plain program: one call after the other. A payment that fails is
+ * reported and given up. A capture that is not confirmed is tried once more, as people do.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NaiveStage } from "../stage/story.ts";

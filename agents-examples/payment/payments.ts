@@ -20,11 +20,11 @@ const troubles = {
   "rate limit": { "card/authorize": ["busy", "busy"], "books/post": ["busy"] },
   "never called back, captured": { "card/capture": ["silent"] },
   "never called back, not captured": { "card/capture": ["forgotten"] },
-  "nobody can tell, captured": {
+  "outcome stays unknown, captured": {
     "card/capture": ["silent"],
     "card/find-capture": ["unclear", "unclear", "unclear"],
   },
-  "nobody can tell, not captured": {
+  "outcome stays unknown, not captured": {
     "card/capture": ["forgotten"],
     "card/find-capture": ["unclear", "unclear", "unclear"],
   },
@@ -43,8 +43,8 @@ const names: readonly Payment["trouble"][] = [
   "rate limit",
   "never called back, captured",
   "never called back, not captured",
-  "nobody can tell, captured",
-  "nobody can tell, not captured",
+  "outcome stays unknown, captured",
+  "outcome stays unknown, not captured",
   "declined",
   "expired",
 ];

@@ -6,9 +6,9 @@ import { type Payment, paymentsOf } from "./payments.ts";
 
 export const story: Story = {
   intro: `Nine payments: each is to be charged once, written down and receipted, or not at all.
-The card service breaks the line, throttles, accepts captures and never says how they went, and
-twice cannot even tell when it is asked. One card is declined, one expires too early.`,
-  right: "who was charged was charged once, with books and receipt; nobody else has a hold.",
+The card service breaks the line, throttles, accepts captures and never reports how they ended,
+and for two it does not know the outcome when it is asked. One card is declined, one expires too early.`,
+  right: "each charge was made once, with books and receipt, and no other card has a hold.",
   meanings: {
     network: "the connection broke, effect unknown: tried again at once, with the same key",
     "rate-limited": "the service was busy: tried again after its Retry-After",

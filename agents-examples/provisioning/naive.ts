@@ -1,6 +1,6 @@
 /**
  * The same environments, by a plain program: one resource after the other, each call tried twice,
- * and what breaks then ends it.
+ * and an error of the second try ends it.
  */
 import { PermanentError } from "@drover/sdk";
 import type { Body } from "../stage/remote.ts";

@@ -31,7 +31,7 @@ await serve({
   operations: {
     "cloud/create": create,
 
-    /** Takes away what was begun under the key, whole or half; nothing is fine as well. */
+    /** Deletes what was created under the key, completely or in part, if anything was. */
     "cloud/delete"({ key, ref, body, books }) {
       books.once({ service, did: "deleted", ref, key, what: { kind: body.kind } });
       return {};

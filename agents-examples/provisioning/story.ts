@@ -41,10 +41,10 @@ the end of the quota in the middle, with half of the nodes made.`,
 function checkEnvironment({ run, end, odd }: Environment, facts: readonly Fact[]): Problem[] {
   const keys = (did: string) =>
     new Set(facts.filter((fact) => fact.did === did).map(({ key }) => key));
-  const begun = keys("begun");
+  const created = keys("begun");
   const ready = keys("ready");
   const deleted = keys("deleted");
-  const active = begun.difference(deleted);
+  const active = created.difference(deleted);
   const whole = active.intersection(ready);
   const right = end === "COMPLETED" ? kinds.length : 0;
   if (active.size === right && whole.size === right) return [];

@@ -11,7 +11,7 @@ export interface Fact {
   readonly service: string;
   /** What was done, in the past tense: "captured". */
   readonly did: string;
-  /** What it was done for, in the words of the caller: "payment-3". */
+  /** What it was done for, as the caller names it: "payment-3". */
   readonly ref: string;
   /** The idempotency key that came with the request. */
   readonly key: string;

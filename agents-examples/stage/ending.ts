@@ -46,7 +46,7 @@ export function createEnding(limitMs: number): Ending {
       cutShort(`stopped by ${name}`, endedBySignal);
     });
   }
-  // The reader took what he wanted to see and closed the pipe, as `head` does.
+  // The reader of the output has closed the pipe, as `head` does.
   process.stdout.on("error", () => cutShort("the reader of the output has closed it", failed));
 
   return Object.freeze({

@@ -1,19 +1,20 @@
 /**
- * News in words. A success at the first attempt is not worth a line, and neither is the end of a
- * backoff: the failure before it has shown when the next attempt comes. The summary counts them.
+ * The text of each line of the timeline. A success at the first attempt has no line, and neither
+ * has the end of a backoff: the line of the failure has the time of the next attempt. The summary
+ * counts them.
  */
 import type { Attempt, RunDetails, Step } from "@drover/sdk";
 import type { News } from "./follow.ts";
 
 export interface NewsLine {
-  readonly who: string;
+  readonly actor: string;
   readonly text: string;
   readonly tone: "plain" | "good" | "trouble" | "rescue" | "undo" | "act";
 }
 
-/** Rules by which time goes on as it was shown before. */
+/** Rules of timers that an earlier line has announced. */
 const asExpected = new Set(["backoff", "settle", "timer"]);
-/** Reported in the supervisor's own words, which have more. */
+/** Codes of failures that the line of an intervention reports, with more details. */
 const reportedBySupervisor = new Set(["drover.lost", "drover.callback"]);
 
 export function describe(news: News): NewsLine | null {
@@ -26,13 +27,13 @@ export function describe(news: News): NewsLine | null {
       const what = stepId === "" ? "" : `${stepId}: `;
       const late = timeBetween(dueTime, actedTime);
       const text = `${what}${saw} (acted ${late} after it was due) → ${did}`;
-      return { who: "supervisor", text, tone: "rescue" };
+      return { actor: "supervisor", text, tone: "rescue" };
     }
     case "asked": {
       const { stepId, message } = news.escalation;
       const what = stepId === "" ? "" : `${stepId}: `;
       return {
-        who: "scheduler",
+        actor: "scheduler",
         text: `${what}${message} → escalated to a person`,
         tone: "trouble",
       };
@@ -40,17 +41,17 @@ export function describe(news: News): NewsLine | null {
     case "answered": {
       const { stepId, answer } = news.escalation;
       const text = `${stepId}: the answer is "${answer?.answer}": ${answer?.why}`;
-      return { who: answer?.by ?? "", text, tone: "act" };
+      return { actor: answer?.by ?? "", text, tone: "act" };
     }
     case "undone": {
       const { stepId, count } = news;
-      return { who: "scheduler", text: `${stepId}: ${count} items undone`, tone: "undo" };
+      return { actor: "scheduler", text: `${stepId}: ${count} items undone`, tone: "undo" };
     }
     case "decided": {
       const { stepId, approver, approved, comment } = news.decision;
       const why = comment === "" ? "" : `: ${comment}`;
       return {
-        who: approver,
+        actor: approver,
         text: `${stepId} ${approved ? "approved" : "rejected"}${why}`,
         tone: "act",
       };
@@ -64,7 +65,7 @@ function describeAttempt(attempt: Attempt, details: RunDetails): NewsLine | null
   const { stepId, kind, agentId, outcome, failure, source } = attempt;
   if (source === "ANSWER" || reportedBySupervisor.has(failure?.code ?? "")) return null;
   if (kind === "VERIFY") return describeVerify(attempt);
-  const who = agentId === "" ? "scheduler" : agentId;
+  const actor = agentId === "" ? "scheduler" : agentId;
   const undoing = kind === "COMPENSATE";
   const what = undoing ? `undoing ${stepId}` : stepId;
   const took = timeBetween(attempt.startedTime, attempt.endedTime);
@@ -73,20 +74,20 @@ function describeAttempt(attempt: Attempt, details: RunDetails): NewsLine | null
       const map = mapOf(attempt, details);
       // Many of them may be undone: their map shows it once.
       if (undoing && map !== null) return null;
-      if (undoing) return { who, text: `${stepId} undone`, tone: "undo" };
+      if (undoing) return { actor, text: `${stepId} undone`, tone: "undo" };
       if (isGate(attempt, details))
-        return { who, text: `${stepId}: the next wave may start`, tone: "good" };
+        return { actor, text: `${stepId}: the next wave may start`, tone: "good" };
       if (!details.attempts.some((one) => isSetback(one, attempt))) return null;
       const which =
         attempt.attempt < 2 ? "after an earlier failure" : `at attempt ${attempt.attempt}`;
-      return { who, text: `${stepId} done ${which}`, tone: "good" };
+      return { actor, text: `${stepId} done ${which}`, tone: "good" };
     }
     case "AGAIN":
     case "DEFERRED":
       return null;
     case "CANCELLED":
       return {
-        who,
+        actor,
         text: `${what} stopped after ${took}, as requested${nextOf(attempt, details)}`,
         tone: "undo",
       };
@@ -96,10 +97,10 @@ function describeAttempt(attempt: Attempt, details: RunDetails): NewsLine | null
       const how = outcome === "UNKNOWN" ? "outcome unknown" : failed;
       const why = failure === null ? "" : `: ${failure.message}`;
       const text = `${what} ${how} after ${took}${why}${nextOf(attempt, details)}`;
-      return { who, text, tone: "trouble" };
+      return { actor, text, tone: "trouble" };
     }
     default:
-      return { who, text: `${what} given back unstarted`, tone: "plain" };
+      return { actor, text: `${what} given back unstarted`, tone: "plain" };
   }
 }
 
@@ -108,12 +109,13 @@ function isSetback({ stepId, fence, failure }: Attempt, than: Attempt): boolean 
   return stepId === than.stepId && fence < than.fence && failure !== null;
 }
 
-function describeVerify({ stepId, agentId: who, outcome, failure }: Attempt): NewsLine {
-  if (outcome === "SUCCESS") return { who, text: `${stepId} verified: effect found`, tone: "good" };
+function describeVerify({ stepId, agentId: actor, outcome, failure }: Attempt): NewsLine {
+  if (outcome === "SUCCESS")
+    return { actor, text: `${stepId} verified: effect found`, tone: "good" };
   if (outcome === "FAILURE")
-    return { who, text: `${stepId} verified: no effect → again`, tone: "rescue" };
+    return { actor, text: `${stepId} verified: no effect → again`, tone: "rescue" };
   return {
-    who,
+    actor,
     text: `${stepId} verified: ${failure?.message ?? "unknown"}`,
     tone: "trouble",
   };
@@ -137,7 +139,7 @@ function isGate({ stepId, agentId }: Attempt, { steps }: RunDetails): boolean {
 
 /** What was decided about it, as far as it can be seen. */
 function nextOf(attempt: Attempt, details: RunDetails): string {
-  if (attempt.late) return " → too late, kept as evidence";
+  if (attempt.late) return " → too late, stored as evidence";
   const { run, steps } = details;
   const items = mapOf(attempt, details)?.items;
   if (items && attempt.failure?.class === "PERMANENT")
@@ -152,23 +154,23 @@ function nextOf(attempt: Attempt, details: RunDetails): string {
 }
 
 function describeEnd({ run, attempts, escalations }: RunDetails): NewsLine {
-  const who = "scheduler";
+  const actor = "scheduler";
   const took = timeBetween(run.createdTime, run.endedTime);
   switch (run.state) {
     case "COMPLETED":
       return {
-        who,
+        actor,
         text: `COMPLETED in ${took}, ${attempts.length} attempts${warningsOf(run)}`,
         tone: "good",
       };
     case "COMPENSATED":
-      return { who, text: `COMPENSATED in ${took}: nothing is left of it`, tone: "undo" };
+      return { actor, text: `COMPENSATED in ${took}: nothing is left of it`, tone: "undo" };
     case "ESCALATED": {
       const why = escalations.map(({ message }) => message).join("; ");
-      return { who, text: `ESCALATED to a person: ${why}`, tone: "trouble" };
+      return { actor, text: `ESCALATED to a person: ${why}`, tone: "trouble" };
     }
     default:
-      return { who, text: `${run.state} in ${took}: ${run.reason}`, tone: "trouble" };
+      return { actor, text: `${run.state} in ${took}: ${run.reason}`, tone: "trouble" };
   }
 }
 

@@ -74,7 +74,7 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
         resolve();
       });
       launched.once("exit", (code, signal) => {
-        if (!expected) onLost(`${name} ended (${signal ?? `exit ${code}`})${wordsOf(logFile)}`);
+        if (!expected) onLost(`${name} ended (${signal ?? `exit ${code}`})${lastLinesOf(logFile)}`);
         resolve();
       });
     });
@@ -142,7 +142,7 @@ function spawnLogged({ name, program, args, trace = null }: ChildSpec, logFile: 
   return launched;
 }
 
-function wordsOf(logFile: string): string {
+function lastLinesOf(logFile: string): string {
   const lines = readFileSync(logFile, "utf8").trim().split("\n").slice(-lastLinesMax);
-  return lines.join("") === "" ? "" : `; its last words:\n  ${lines.join("\n  ")}`;
+  return lines.join("") === "" ? "" : `; its last lines:\n  ${lines.join("\n  ")}`;
 }

@@ -1,9 +1,9 @@
 /**
- * What a caller knows of a remote service: one call, and an honest account of how it ended, in the
- * words of the SDK. Nothing is repeated here; whether to try again is for others to decide.
+ * The client of a remote service: one call, which ends with its body or with an error of the SDK
+ * that states what is known of its effect. It retries nothing; the caller decides whether to retry.
  *
  *   2xx                    the body
- *   429, 503               TransientError rate-limited: it did nothing, and has when to come back
+ *   429, 503               TransientError rate-limited: no effect; it has the time of a retry
  *   other 4xx              PermanentError with the service's code: it did nothing, and never will
  *   broken, no answer      UnknownError network, timed-out: it may have done it
  */

@@ -36,7 +36,7 @@ export interface Stage extends StoryParameters {
   /** Registers workflow.yaml, schedules the runs and follows them, each on the timeline. */
   readonly schedule: (runs: readonly RunSpec[]) => Promise<Follow>;
   /** A line of the timeline. */
-  readonly act: (text: string, who?: string) => void;
+  readonly act: (text: string, actor?: string) => void;
   readonly facts: () => readonly Fact[];
 }
 
@@ -44,7 +44,7 @@ export interface Stage extends StoryParameters {
 export interface NaiveStage extends StoryParameters {
   readonly remote: Remote;
   readonly signal: AbortSignal;
-  readonly act: (text: string, who?: string) => void;
+  readonly act: (text: string, actor?: string) => void;
 }
 
 export interface Story {
@@ -63,7 +63,7 @@ export interface Story {
     states: ReadonlyMap<string, string> | null,
     parameters: StoryParameters,
   ) => readonly Problem[];
-  /** The naive caller is let loose too, on services of its own, and the failures are compared. */
+  /** The naive caller runs too, with services of its own, and the failures are compared. */
   readonly compares?: boolean;
 }
 

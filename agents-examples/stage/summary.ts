@@ -33,14 +33,14 @@ export function factTable(facts: readonly Fact[]): string {
   return `${title("Ledger", "what the services really did")}\n${table(["fact", "number"], rows)}`;
 }
 
-/** How many of the runs are wrong in the end, by who made them. */
+/** How many of the runs are wrong in the end, by caller. */
 export function rateTable(
   runs: number,
   problems: Readonly<Record<string, readonly Problem[]>>,
 ): string {
-  const rows = Object.entries(problems).map(([who, found]) => {
+  const rows = Object.entries(problems).map(([caller, found]) => {
     const wrong = new Set(found.map(({ run }) => run)).size;
-    return [who, `${wrong} of ${runs}`, `${((100 * wrong) / runs).toFixed(1)} %`];
+    return [caller, `${wrong} of ${runs}`, `${((100 * wrong) / runs).toFixed(1)} %`];
   });
   return `${title("Failure rate", "the same faults")}\n${table(["caller", "wrong", "rate"], rows)}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The live timeline: one line for each thing worth reporting, with its time since the start, the
- * run, who reports it, and what happened -> what was done. Lines wait a little, so that what
+ * run, the actor, and what happened -> what was done. Lines wait a little, so that what
  * happened earlier is above.
  */
 import { styleText } from "node:util";
@@ -11,7 +11,7 @@ export interface Timeline {
   /** Prints the names of the columns. */
   readonly head: () => void;
   /** What the story itself does, or a person in it. */
-  readonly act: (text: string, who?: string) => void;
+  readonly act: (text: string, actor?: string) => void;
   readonly news: (news: News) => void;
   /** Prints what still waits. */
   readonly flush: () => void;
@@ -28,12 +28,12 @@ export type Tone = NewsLine["tone"];
 const holdMs = 300;
 const flushEveryMs = 100;
 const runWidth = 12;
-const whoWidth = 15;
-/** Where the text begins: after the time and three gaps. */
-const indent = 8 + runWidth + whoWidth + 6;
+const actorWidth = 15;
+/** Where the text starts: after the time and three gaps. */
+const indent = 8 + runWidth + actorWidth + 6;
 const textWidthMin = 40;
 
-/** `narrator` is who acts where no actor is named. */
+/** `narrator` is the actor of a line that names none. */
 export function createTimeline(
   startedMs: number,
   narrator: string,
@@ -47,9 +47,9 @@ export function createTimeline(
     for (const line of ripe.toSorted((a, b) => a.atMs - b.atMs)) print(format(line));
   }
 
-  function format({ atMs, run, who, text, tone }: Line): string {
+  function format({ atMs, run, actor, text, tone }: Line): string {
     const time = `${((atMs - startedMs) / 1000).toFixed(2).padStart(6)} s`;
-    const columns = `${dim(time)}  ${run.padEnd(runWidth)}  ${who.padEnd(whoWidth)}  `;
+    const columns = `${dim(time)}  ${run.padEnd(runWidth)}  ${actor.padEnd(actorWidth)}  `;
     return (
       columns +
       wrap(text, indent)
@@ -65,13 +65,13 @@ export function createTimeline(
       const names = [
         "time".padStart(8),
         "run".padEnd(runWidth),
-        "who".padEnd(whoWidth),
+        "actor".padEnd(actorWidth),
         "what → what was done",
       ];
       print(dim(names.join("  ")));
     },
-    act: (text: string, who = narrator) =>
-      void waiting.push({ atMs: Date.now(), run: "", who, text, tone: "act" }),
+    act: (text: string, actor = narrator) =>
+      void waiting.push({ atMs: Date.now(), run: "", actor, text, tone: "act" }),
     news(news: News) {
       const entry = describe(news);
       if (entry !== null) waiting.push({ ...entry, run: news.run, atMs: news.at.getTime() });

@@ -1,7 +1,8 @@
 /**
  * What a program does to be in traces: it registers an SDK of OpenTelemetry, here a bare one that
  * sends each span as soon as it ends. The Drover SDK needs no more. Loaded before an agent, which
- * knows nothing of it; the environment sets where to (OTEL_EXPORTER_OTLP_ENDPOINT), and as whom.
+ * knows nothing of it; the environment sets the receiver (OTEL_EXPORTER_OTLP_ENDPOINT) and the
+ * name.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {

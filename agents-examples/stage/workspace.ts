@@ -85,5 +85,7 @@ export function textIn(ready: unknown, name: string): string {
     typeof ready === "object" && ready !== null ? { ...ready } : {};
   const value = fields[name];
   if (typeof value === "string") return value;
-  throw new Error(`a process says that it is ready without its ${name}: ${JSON.stringify(ready)}`);
+  throw new Error(
+    `a process reports that it is ready without its ${name}: ${JSON.stringify(ready)}`,
+  );
 }

@@ -1,7 +1,6 @@
 /**
- * The blows: agents are killed with SIGKILL, each right after the bank has written something down,
- * so that it is done and often no process is left to report it. A new process takes each one's
- * place.
+ * Kills agents with SIGKILL, each right after the bank has recorded a change: the change is made,
+ * and often no process is left to report it. A new process takes the place of each.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSeededRandom } from "../stage/seeded-random.ts";
@@ -15,7 +14,7 @@ const pollEveryMs = 5;
 
 type KillerStage = Pick<Stage, "seed" | "start" | "facts" | "act" | "signal">;
 
-/** Starts the agents; returns after the last blow, or when `isOver`. */
+/** Starts the agents; returns after the last kill, or when `isOver`. */
 export async function killAgents(stage: KillerStage, isOver: () => boolean): Promise<void> {
   const { seed, start, facts, act, signal } = stage;
   const chance = createSeededRandom(`kills:${seed}`);

@@ -1,4 +1,4 @@
-/** The same transfers, by a plain program: take it here, put it there, and what breaks ends it. */
+/** The same transfers, by a plain program: take it here, put it there, and an error ends it. */
 import type { NaiveStage } from "../stage/story.ts";
 import { type Transfer, transfersOf } from "./transfers.ts";
 

@@ -11,7 +11,7 @@ export interface Transfer {
   readonly to: string;
   readonly cents: number;
   readonly requester: string;
-  /** Those who decide on a large one, in this order. */
+  /** The approvers of a large transfer, in this order. */
   readonly votes: readonly { readonly by: string; readonly vote: "approve" | "reject" }[];
   readonly end: "COMPLETED" | "COMPENSATED" | "FAILED";
 }

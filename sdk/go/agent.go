@@ -15,10 +15,10 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// ErrHandlerDeaf is what [Agent.Run] returns after a handler has ignored for too long that its
+// ErrHandlerLost is what [Agent.Run] returns after a handler has ignored for too long that its
 // context was cancelled. The agent cannot end the goroutine of the handler, so the program should
 // end, with a non-zero exit code, so that its process manager can start it again.
-var ErrHandlerDeaf = errors.New("drover: a handler did not end after its context was cancelled")
+var ErrHandlerLost = errors.New("drover: a handler did not end after its context was cancelled")
 
 // Agent is the runtime of an agent: it polls for tasks, runs their handlers in parallel, renews
 // their leases with heartbeats, reports their outcomes, and drains when it is stopped.
@@ -38,11 +38,11 @@ type Agent struct {
 	reports    *reports
 	polling    *polling
 
-	deafened chan struct{} // closed when a handler is lost
-	onceDeaf sync.Once
-	idle     chan struct{} // closed when it drains, and all that run are lost
-	onceIdle sync.Once
-	handlers sync.WaitGroup // of tasks that are started, until their reports are queued
+	handlerLost chan struct{} // closed when a handler is lost
+	onceLost    sync.Once
+	idle        chan struct{} // closed when it drains, and all that run are lost
+	onceIdle    sync.Once
+	handlers    sync.WaitGroup // of tasks that are started, until their reports are queued
 
 	mu      sync.Mutex
 	state   agentState
@@ -71,14 +71,14 @@ const (
 	reportsWaitingMax = 1_000
 	// flushFor is what reports get to be answered at the end, even if their leases have ended.
 	flushFor = 5 * time.Second
-	// farewellFor is for the heartbeat that only names lost polls.
-	farewellFor = 2 * time.Second
+	// lastHeartbeatFor is for the heartbeat that only names lost polls.
+	lastHeartbeatFor = 2 * time.Second
 	// detailsFor is how long a report waits for the details that are sent before it.
 	detailsFor = 2 * time.Second
 )
 
 // NewAgent makes an agent of this id, a name for people that need not be unique, for the server at
-// host:port. The error says which settings are wrong.
+// host:port. The error names the settings that are wrong.
 func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	settings, err := settingsOf(address, id, options)
 	if err != nil {
@@ -96,15 +96,15 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		me: &droverpb.Agent{
 			Id: id, Session: session, Version: settings.version, Labels: settings.labels,
 		},
-		polls:      &polls{},
-		heartbeats: newHeartbeats(settings.log),
-		reports:    newReports(settings.log),
-		deafened:   make(chan struct{}),
-		idle:       make(chan struct{}),
-		held:       map[*held]struct{}{},
-		running:    map[*held]struct{}{},
-		lost:       map[*held]struct{}{},
-		closeFor:   done,
+		polls:       &polls{},
+		heartbeats:  newHeartbeats(settings.log),
+		reports:     newReports(settings.log),
+		handlerLost: make(chan struct{}),
+		idle:        make(chan struct{}),
+		held:        map[*held]struct{}{},
+		running:     map[*held]struct{}{},
+		lost:        map[*held]struct{}{},
+		closeFor:    done,
 	}
 	a.polling = &polling{
 		log:     settings.log,
@@ -157,15 +157,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	parts.Go(func() { a.polling.run(polling); close(polled) })
 	select {
 	case <-ctx.Done():
-	case <-a.deafened:
+	case <-a.handlerLost:
 		log.Error("a handler does not end: the agent drains, and its process should end")
 	}
 	a.drain(endPolling, polled)
 	endBase()
 	parts.Wait()
 	select {
-	case <-a.deafened:
-		return ErrHandlerDeaf
+	case <-a.handlerLost:
+		return ErrHandlerLost
 	default:
 		return nil
 	}
@@ -174,7 +174,7 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.mu.Lock()
 	a.state = agentDraining
-	a.lookIdle()
+	a.checkIdle()
 	count := len(a.running)
 	a.mu.Unlock()
 	log := a.settings.log
@@ -246,7 +246,7 @@ func (a *Agent) nameLostPolls() {
 	if len(a.polls.lostNow()) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(a.base, farewellFor)
+	ctx, cancel := context.WithTimeout(a.base, lastHeartbeatFor)
 	defer cancel()
 	if _, err := a.heartbeat(ctx, nil, 0); err != nil {
 		a.settings.log.Warn("lost polls could not be named", "error", callErrorOf(err))
@@ -263,9 +263,9 @@ func (a *Agent) free() int {
 	return a.settings.slots - len(a.running)
 }
 
-// accept gives the tasks their slots; begin starts them.
-func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func()) {
-	// It cannot be longer than the call itself took; a server that says so is not believed.
+// accept gives the tasks their slots; start starts them.
+func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (start func()) {
+	// It cannot be longer than the call itself took; a server that reports more is not trusted.
 	granted := sent.Add(min(max(waited, 0), time.Since(sent)))
 	type taking struct {
 		task *held
@@ -278,7 +278,7 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 	for at, message := range tasks {
 		task := hold(a.base, message, granted, a.settings.stopGrace)
 		task.onNote = a.heartbeats.wake
-		task.deaf = func() { a.lose(task) }
+		task.onStuck = func() { a.lose(task) }
 		a.held[task] = struct{}{}
 		handler := a.settings.handlers[message.GetTask()]
 		inTime := task.left() > 0 && a.state == agentRunning
@@ -340,7 +340,7 @@ func (a *Agent) freeSlot(of report) {
 	defer a.mu.Unlock()
 	delete(a.running, of.held)
 	delete(a.lost, of.held)
-	a.lookIdle()
+	a.checkIdle()
 }
 
 func (a *Agent) answered(task *held) {

@@ -19,7 +19,7 @@ func init() {
 	}
 }
 
-// bareNotes is a notebook without a task in the hands of an agent.
+// bareNotes is a notebook for a task that no agent holds.
 type bareNotes struct{ of bare.Attempt }
 
 func (b bareNotes) note(added notes)    { b.of.Note(added.progress, added.details) }

@@ -8,7 +8,7 @@ import (
 )
 
 // backoff is how long to wait before something is tried again: doubling, with jitter, and never less
-// than what the server asked for. The zero value begins at 100 ms and ends at 5 s.
+// than what the server asked for. The zero value starts at 100 ms and ends at 5 s.
 type backoff struct {
 	first, most time.Duration
 	limit       time.Duration

@@ -23,7 +23,7 @@ type Reason string
 // Error returns the name.
 func (r Reason) Error() string { return string(r) }
 
-// CallError says why a call, or one item of a call, was refused.
+// CallError is the reason why a call, or one item of a call, was refused.
 type CallError struct {
 	// Code is the gRPC code. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: it is
 	// not known whether the call took effect. Any other code: nothing was changed.
@@ -32,7 +32,7 @@ type CallError struct {
 	Reason Reason
 	// Message is one sentence for a person.
 	Message string
-	// Fields says what is wrong with the request, by path.
+	// Fields describes what is wrong with the request, by path.
 	Fields   []FieldError
 	Metadata map[string]string
 	// RetryAfter is how long to wait before the call is repeated. 0: the server gave no time.
@@ -41,7 +41,7 @@ type CallError struct {
 	status *status.Status
 }
 
-// FieldError says what is wrong with one field of a request.
+// FieldError describes what is wrong with one field of a request.
 type FieldError struct {
 	// Path of the field, such as "definition.steps[2].needs[0]".
 	Path    string
@@ -92,8 +92,8 @@ func (e *CallError) outcome() callOutcome {
 	return definite
 }
 
-// isAboutResults: whether the error of a whole Complete is about its results, which only a Drover
-// server can say. Any other error is about the call, and says nothing about what became of the tasks.
+// isAboutResults: whether the error of a whole Complete is about its results; only a Drover server
+// can judge them. Any other error is about the call, and proves nothing about the results.
 func (e *CallError) isAboutResults() bool {
 	if e.Reason == "MESSAGE_TOO_LARGE" {
 		return true
@@ -104,7 +104,7 @@ func (e *CallError) isAboutResults() bool {
 	return e.Code == codes.InvalidArgument && e.Reason != "" && named
 }
 
-// wasNotAdmitted: refused by a Drover server before it looked for tasks, so that nothing can have
+// wasNotAdmitted: refused by a Drover server before it claimed tasks, so that nothing can have
 // been granted. After any other error a poll has to be named as lost: also after one that the
 // client's own library made, such as RESOURCE_EXHAUSTED for an answer that it takes for too large.
 func (e *CallError) wasNotAdmitted() bool {

@@ -75,7 +75,7 @@ func (s *callStream) RecvMsg(message any) error {
 	return decodeAll(s.calls.codec, message.(proto.Message))
 }
 
-// fill says the namespace of a request, and the caller's own name for it, where they are left out.
+// fill sets the namespace of a request, and the caller's own name for it, where they are left out.
 func (c *calls) fill(request proto.Message) proto.Message {
 	filled := proto.Clone(request)
 	message := filled.ProtoReflect()

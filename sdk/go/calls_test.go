@@ -217,16 +217,16 @@ func TestALonelyReportGoesOutAtOnceAndWhatEndsMeanwhileGoesWithTheNextCall(t *te
 			tasks = append(tasks, aTask(fmt.Sprintf("t%d", number)))
 		}
 		server.poll.next().answer(tasksOf(tasks...))
-		began := time.Now()
+		started := time.Now()
 		alone := server.complete.next()
 		equal(t, "tokens", tokensOf(alone.request.GetResults()), []string{"t0"})
-		equal(t, "after", time.Since(began), 0)
+		equal(t, "after", time.Since(started), 0)
 		close(end)
 		synctest.Wait()
 		accepted(alone)
 		gathered := server.complete.next()
 		equal(t, "results", len(gathered.request.GetResults()), 39)
-		equal(t, "after", time.Since(began), 0)
+		equal(t, "after", time.Since(started), 0)
 		accepted(gathered)
 		settle(server, agent)
 	})
@@ -243,12 +243,12 @@ func TestACallThatIsNotAnsweredForAQuarterOfASecondHoldsUpNoOther(t *testing.T) 
 				return nil, nil
 			}))
 		server.poll.next().answer(tasksOf(aTask("t0"), aTask("t1")))
-		began := time.Now()
+		started := time.Now()
 		slow := server.complete.next()
 		close(end)
 		next := server.complete.next()
 		equal(t, "tokens", tokensOf(next.request.GetResults()), []string{"t1"})
-		equal(t, "after", time.Since(began), 250*time.Millisecond)
+		equal(t, "after", time.Since(started), 250*time.Millisecond)
 		accepted(next)
 		accepted(slow)
 		settle(server, agent)
@@ -333,7 +333,7 @@ func TestPollsUnderWayNeverAskForMoreTasksTogetherThanThereAreFreeSlots(t *testi
 			}
 			return tasks
 		}
-		// Said before the agent starts: its first poll comes at once.
+		// Set before the agent starts: its first poll comes at once.
 		server.heartbeat.always(func(call *heartbeatCall) { call.answer(heartbeatAnswer()) })
 		server.poll.always(func(call *pollCall) {
 			call.answer(tasksOf(tasksFor(int(call.request.GetMaxTasks()))...))
@@ -441,7 +441,7 @@ func TestAStopLetsTheRunningTaskFinishAndReleasesOneThatArrivesMeanwhile(t *test
 	})
 }
 
-func TestAHandlerThatDoesNotFinishWithinTheGraceIsToldToStopAndReportedUnknown(t *testing.T) {
+func TestAHandlerThatDoesNotFinishWithinTheGraceIsStoppedAndReportedUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		server.heartbeat.always(func(call *heartbeatCall) {
 			call.answer(heartbeatAnswer(carryOn()))
@@ -484,7 +484,7 @@ func TestTheLogOfAHandlerHasRunStepAndAttempt(t *testing.T) {
 		accepted(server.complete.next())
 		settle(server, agent)
 		if !strings.Contains(written.String(), "msg=booked run=run-1 step=t1 attempt=1") {
-			t.Fatalf("the log says %s", written.String())
+			t.Fatalf("the log has %s", written.String())
 		}
 	})
 }
@@ -512,7 +512,7 @@ func TestWrongSettingsAreRefusedAtOnceWithTheValue(t *testing.T) {
 	}
 }
 
-func TestWhatAHandlerReturnsSaysHowItEnded(t *testing.T) {
+func TestWhatAHandlerReturnsDecidesHowItEnded(t *testing.T) {
 	broken := errors.New("a pipe broke")
 	cases := []struct {
 		result any

@@ -27,7 +27,7 @@ func (s *script) client(options ...drover.ClientOption) *drover.Client {
 	return client
 }
 
-// on says what is answered to a method.
+// on sets the answer to a method.
 func on[I, O proto.Message](s *script, method string, answer func(request I) (O, error)) {
 	s.other[method] = func(request proto.Message) (proto.Message, error) {
 		return answer(request.(I))
@@ -63,13 +63,13 @@ func TestARunIsScheduledUnderAKeyOfItsOwnAndARepeatIsTheSameRequest(t *testing.T
 
 func TestALonelyScheduleGoesOutAtOnceAndWhatComesMeanwhileGoesWithTheNextCall(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		began := time.Now()
+		started := time.Now()
 		var mu sync.Mutex
 		var batches []int
 		answered := make(chan struct{})
 		on(server, droverpb.SchedulerService_Schedule_FullMethodName,
 			func(request *droverpb.ScheduleRequest) (*droverpb.ScheduleResponse, error) {
-				equal(t, "time of the single one", time.Since(began), 0)
+				equal(t, "time of the single one", time.Since(started), 0)
 				<-answered
 				return &droverpb.ScheduleResponse{RunId: "r-" + request.GetKey()}, nil
 			})
@@ -116,7 +116,7 @@ func TestALonelyScheduleGoesOutAtOnceAndWhatComesMeanwhileGoesWithTheNextCall(t 
 		close(answered)
 		waiting.Wait()
 		equal(t, "batches", batches, []int{100, 100, 50})
-		equal(t, "time", time.Since(began), 0)
+		equal(t, "time", time.Since(started), 0)
 	})
 }
 
@@ -145,10 +145,10 @@ func TestAServerThatStaysAwayIsGivenUpWhenPatienceEnds(t *testing.T) {
 			func(*droverpb.GetRunRequest) (*droverpb.GetRunResponse, error) {
 				return nil, failure(codes.Unavailable, "")
 			})
-		began := time.Now()
+		started := time.Now()
 		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"))
 		equal(t, "code", status.Code(err), codes.Unavailable)
-		if took := time.Since(began); took > 3*time.Second || took < time.Second {
+		if took := time.Since(started); took > 3*time.Second || took < time.Second {
 			t.Fatalf("it took %s", took)
 		}
 	})

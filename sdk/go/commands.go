@@ -31,7 +31,7 @@ func (c *Client) ResumeRun(ctx context.Context, run RunName, reason string) (*dr
 	return answer.GetRun(), err
 }
 
-// Rerun says how a run is repeated.
+// Rerun describes how a run is repeated.
 type Rerun struct {
 	// Newest uses the newest version of the workflow. Default: the version that the run started with.
 	Newest bool
@@ -95,7 +95,7 @@ func (c *Client) CountForBulk(ctx context.Context, kind droverpb.BulkKind,
 	return int(answer.GetCount()), err
 }
 
-// Signal sends an event for a step that waits for it; it is kept until a step takes it. The id is
+// Signal sends an event for a step that waits for it; it is stored until a step takes it. The id is
 // the caller's own name for the signal: one id makes one signal only; "": a random id. If repeated
 // is true, a signal of this id was stored before.
 func (c *Client) Signal(ctx context.Context, run RunName, name, id string, payload any) (

@@ -32,13 +32,13 @@ func dialingTo(address string) dialing {
 	return dialing{address: address, token: os.Getenv(tokenVariable)}
 }
 
-// receiveBytesMax: a poll may bring many tasks at once; the server keeps what it sends far below.
+// receiveBytesMax: a poll may bring many tasks at once; the server sends far less.
 const receiveBytesMax = 64 * 1024 * 1024
 
 var addressPattern = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):\d{1,5}$`)
 
 // dial returns a connection that connects by itself, and again after a break; a call made meanwhile
-// fails with UNAVAILABLE, and repeating is the business of its caller, who knows what a repeat means.
+// fails with UNAVAILABLE, and its caller decides whether to repeat it.
 func (d dialing) dial() (conn grpc.ClientConnInterface, done func(), err error) {
 	if d.conn != nil {
 		return d.conn, func() {}, nil
@@ -67,11 +67,11 @@ func (d dialing) options() []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receiveBytesMax)),
-		// A peer that vanished without a word is noticed within 30 s.
+		// A peer that is gone, although the connection is open, is noticed within 30 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time: 20 * time.Second, Timeout: 10 * time.Second,
 		}),
-		// After a restart of the server its agents shall be back within seconds, not minutes.
+		// After a restart of the server its agents reconnect within seconds, not minutes.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: grpcbackoff.Config{
 				BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second,

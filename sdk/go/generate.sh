@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the Go code of the contract anew, in droverpb/: `sdk/go/generate.sh [FOLDER]`. Go fetches
+# Generates the Go code of the contract again, in droverpb/: `sdk/go/generate.sh [FOLDER]`. Go fetches
 # the plugins by itself; buf comes with `npm ci`.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -13,7 +13,7 @@ import (
 )
 
 // Handler performs one attempt. It returns the step's output (any value with a JSON form, a payload
-// made by [Bytes], or nil for none) or an [Answer]. Its error says how the attempt failed, see
+// made by [Bytes], or nil for none) or an [Answer]. Its error describes how the attempt failed, see
 // [TaskError].
 //
 // The context is cancelled when the work must stop, with a [*Stopped] as its [context.Cause]. A
@@ -21,7 +21,7 @@ import (
 // the agent.
 type Handler func(ctx context.Context, task *Task) (any, error)
 
-// TaskKind says what a handler must do.
+// TaskKind is what a handler must do.
 type TaskKind string
 
 // What a handler must do.
@@ -68,7 +68,7 @@ type Task struct {
 	log     *slog.Logger
 }
 
-// notebook is where a handler's words go until a heartbeat takes them.
+// notebook stores the progress and details of a handler until a heartbeat carries them.
 type notebook interface {
 	note(notes)
 	left() time.Duration

@@ -14,9 +14,9 @@ import (
 // heartbeats sends one call for all tasks that the agent holds, at the shortest interval that one of
 // them has.
 //
-// A heartbeat renews leases and brings cancels. It carries progress and details only when a handler
-// has left new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or not
-// the one before was answered: a server that hangs costs one heartbeat and not the leases.
+// A heartbeat renews leases and receives cancels. It carries progress and details only when a handler
+// has reported new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or
+// not the one before was answered: a server that hangs costs one heartbeat and not the leases.
 type heartbeats struct {
 	log  *slog.Logger
 	send func(ctx context.Context, reports []*droverpb.HeartbeatReport, listsAllTo uint64) (
@@ -32,7 +32,7 @@ type heartbeats struct {
 	inFlight int
 	lastSent time.Time
 	retryAt  time.Time // zero: nothing failed
-	lookAt   time.Time // when all tasks are looked at next; zero: when there is one
+	checkAt  time.Time // when all tasks are checked next; zero: when there is one
 	backoff  backoff
 }
 
@@ -68,9 +68,9 @@ func (h *heartbeats) add(task *held) {
 	h.mu.Lock()
 	h.added++
 	h.tasks[task] = &heartbeatState{number: h.added, last: now}
-	// All tasks are looked at when one may be due, and not for each that comes or goes, of which
-	// there may be thousands.
-	isSooner := h.lookAt.IsZero() || now.Add(task.heartbeatInterval).Before(h.lookAt)
+	// All tasks are checked when one may be due, and not for each that is added or removed: there
+	// may be thousands.
+	isSooner := h.checkAt.IsZero() || now.Add(task.heartbeatInterval).Before(h.checkAt)
 	h.mu.Unlock()
 	if isSooner {
 		h.wake()
@@ -113,7 +113,7 @@ func (h *heartbeats) run(ctx context.Context) {
 func (h *heartbeats) due() (at time.Time, some bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer func() { h.lookAt = at }()
+	defer func() { h.checkAt = at }()
 	if h.inFlight >= heartbeatsInFlightMax {
 		return at, false
 	}
@@ -158,7 +158,7 @@ func (h *heartbeats) sendAll(ctx context.Context) {
 		listsAllTo = 0
 	}
 	for chunk := range slices.Chunk(listed, reportsMax) {
-		carried := h.begin(chunk, sent)
+		carried := h.prepare(chunk, sent)
 		go h.sendBatch(ctx, carried, sent, listsAllTo)
 	}
 }
@@ -170,7 +170,7 @@ type carried struct {
 	notes notes
 }
 
-func (h *heartbeats) begin(tasks []*held, sent time.Time) []carried {
+func (h *heartbeats) prepare(tasks []*held, sent time.Time) []carried {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.inFlight++
@@ -272,7 +272,7 @@ func (h *heartbeats) takeAnswer(item carried, answer *droverpb.HeartbeatAnswer, 
 	return nil
 }
 
-// sendDetails sends the details that a handler left last, unless they were sent.
+// sendDetails sends the last details of a handler, unless they were sent.
 func (h *heartbeats) sendDetails(ctx context.Context, task *held) {
 	for {
 		h.mu.Lock()
@@ -294,5 +294,5 @@ func (h *heartbeats) sendDetails(ctx context.Context, task *held) {
 		return
 	}
 	sent := time.Now()
-	h.sendBatch(ctx, h.begin([]*held{task}, sent), sent, 0)
+	h.sendBatch(ctx, h.prepare([]*held{task}, sent), sent, 0)
 }

@@ -21,10 +21,10 @@ func (n notes) empty() bool { return n.progress == nil && n.details == nil }
 //
 //	running -> ended (its report is on the way) -> closed
 //
-// It is listed in heartbeats until it is closed, or until the server says that the lease is lost.
+// It is listed in heartbeats until it is closed, or until the server reports that the lease is lost.
 //
 // A lease counts from when the call that granted or renewed it was sent: the server cannot have started
-// to count before, so the agent never believes to hold what the server has given away. The attempt
+// to count before, so the agent never counts on a lease that the server has already ended. The attempt
 // counts from the same time, and nothing extends it. The times are of the monotonic clock, which does
 // not advance while some machines sleep; a lease that ended meanwhile is then noticed late, and the
 // idempotency key and the fence are there for that.
@@ -34,8 +34,8 @@ type held struct {
 	heartbeatInterval time.Duration
 	// onNote: a note waits for the next heartbeat.
 	onNote func()
-	// deaf: its handler has not ended within the stop grace.
-	deaf      func()
+	// onStuck: its handler has not ended within the stop grace.
+	onStuck   func()
 	stopGrace time.Duration
 
 	mu         sync.Mutex
@@ -48,10 +48,10 @@ type held struct {
 	closed     bool
 	waiting    notes
 	leaseTimer *time.Timer
-	deafTimer  *time.Timer
+	stopTimer  *time.Timer
 }
 
-// hold begins the lease at `granted`.
+// hold starts the lease at `granted`.
 func hold(ctx context.Context, task *droverpb.Task, granted time.Time, stopGrace time.Duration) *held {
 	within, cancel := context.WithCancelCause(ctx)
 	h := &held{
@@ -63,7 +63,7 @@ func hold(ctx context.Context, task *droverpb.Task, granted time.Time, stopGrace
 		leaseEnd:          granted.Add(task.GetLeaseFor().AsDuration()),
 		attemptEnd:        granted.Add(task.GetAttemptFor().AsDuration()),
 		onNote:            func() {},
-		deaf:              func() {},
+		onStuck:           func() {},
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *held) onEnd() {
 	}
 }
 
-// left of lease and attempt, whichever is less; nothing once the server has said that it is lost.
+// left of lease and attempt, whichever is less; nothing once the server has reported that it is lost.
 func (h *held) left() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,7 +179,7 @@ func (h *held) stopLocked(kind StopKind) {
 		return
 	}
 	h.cancel(&Stopped{Kind: kind})
-	h.deafTimer = time.AfterFunc(h.stopGrace, h.deaf)
+	h.stopTimer = time.AfterFunc(h.stopGrace, h.onStuck)
 }
 
 // end: the handler has ended, or is reported lost; the lease no longer matters to it. False: it had
@@ -192,8 +192,8 @@ func (h *held) end() bool {
 	}
 	h.ended = true
 	h.leaseTimer.Stop()
-	if h.deafTimer != nil {
-		h.deafTimer.Stop()
+	if h.stopTimer != nil {
+		h.stopTimer.Stop()
 	}
 	return true
 }

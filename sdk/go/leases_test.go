@@ -22,11 +22,11 @@ type working struct {
 }
 
 func aRunningTask(server *script, waited time.Duration, change ...func(*droverpb.Task)) working {
-	began := make(chan working, 1)
+	started := make(chan working, 1)
 	end := make(chan any, 1)
 	agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
 		func(ctx context.Context, task *drover.Task) (any, error) {
-			began <- working{task: task, ctx: ctx}
+			started <- working{task: task, ctx: ctx}
 			select {
 			case result := <-end:
 				return result, nil
@@ -39,7 +39,7 @@ func aRunningTask(server *script, waited time.Duration, change ...func(*droverpb
 	answer := tasksOf(aTask("t1", change...))
 	answer.Waited = durationpb.New(waited)
 	poll.answer(answer)
-	made := <-began
+	made := <-started
 	made.agent, made.end = agent, end
 	return made
 }
@@ -68,15 +68,15 @@ func stopKind(ctx context.Context) drover.StopKind {
 
 func TestHeartbeatsGoOutByThemselvesAndNeverMoveProgress(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		began := time.Now()
+		started := time.Now()
 		work := aRunningTask(server, 0)
 		for count := 1; count <= 5; count++ {
 			heartbeat := server.heartbeat.next()
-			equal(t, "time", time.Since(began), time.Duration(count)*3*time.Second)
+			equal(t, "time", time.Since(started), time.Duration(count)*3*time.Second)
 			equal(t, "reports", len(heartbeat.request.GetReports()), 1)
 			report := heartbeat.request.GetReports()[0]
 			if report.GetTaskToken() != "t1" || report.Progress != nil || report.Details != nil {
-				t.Fatalf("the heartbeat says %v", report)
+				t.Fatalf("the heartbeat has %v", report)
 			}
 			heartbeat.answer(heartbeatAnswer(carryOn()))
 		}
@@ -90,7 +90,7 @@ func TestHeartbeatsGoOutByThemselvesAndNeverMoveProgress(t *testing.T) {
 func TestProgressAndDetailsGoOutOnceWithTheNextHeartbeat(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		// The first word goes out at once; those of the next second go together.
+		// The first note is sent at once; those of the next second are sent together.
 		work.task.Progress(drover.Fraction(0.1))
 		server.heartbeat.next().answer(heartbeatAnswer(carryOn()))
 		work.task.Progress(drover.Fraction(0.25))
@@ -102,7 +102,7 @@ func TestProgressAndDetailsGoOutOnceWithTheNextHeartbeat(t *testing.T) {
 		report.answer(heartbeatAnswer(carryOn()))
 		next := server.heartbeat.next().request.GetReports()[0]
 		if next.Progress != nil || next.Details != nil {
-			t.Fatalf("the second heartbeat says %v", next)
+			t.Fatalf("the second heartbeat has %v", next)
 		}
 		work.finish(server)
 	})
@@ -111,7 +111,7 @@ func TestProgressAndDetailsGoOutOnceWithTheNextHeartbeat(t *testing.T) {
 func TestDetailsGoOutBeforeTheReportOfWhatEndedWithoutSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
-		// The first word goes out at once, the next one within a second.
+		// The first note is sent at once, the next one within a second.
 		work.task.Progress(drover.Counter(1))
 		server.heartbeat.next().answer(heartbeatAnswer(carryOn()))
 		equal(t, "details", work.task.Details(map[string]int{"page": 7}), nil)
@@ -128,14 +128,14 @@ func TestDetailsGoOutBeforeTheReportOfWhatEndedWithoutSuccess(t *testing.T) {
 	})
 }
 
-func TestDetailsThatCannotBeToldKeepNobodyFromTheReport(t *testing.T) {
+func TestDetailsThatCannotBeSentDoNotDelayTheReport(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		work := aRunningTask(server, 0)
 		equal(t, "details", work.task.Details("a"), nil)
 		work.end <- drover.Again(time.Second)
 		report := server.complete.next()
 		if report.request.GetResults()[0].GetOutcome().GetAgain() == nil {
-			t.Fatalf("the report says %v", report.request)
+			t.Fatalf("the report has %v", report.request)
 		}
 		accepted(report)
 		work.finish(server)
@@ -165,7 +165,7 @@ func TestDetailsThatAreRefusedAreDropped(t *testing.T) {
 		first.answer(heartbeatAnswer(&droverpb.HeartbeatAnswer{Answer: refusal}))
 		second := server.heartbeat.next()
 		if second.request.GetReports()[0].Details != nil {
-			t.Fatalf("the second heartbeat says %v", second.request)
+			t.Fatalf("the second heartbeat has %v", second.request)
 		}
 		if wait := time.Since(sent); wait > 500*time.Millisecond {
 			t.Fatalf("it came after %s", wait)
@@ -184,7 +184,7 @@ func TestACancelReachesTheContextAndIsReported(t *testing.T) {
 			t.Fatal("the cause is no context.Canceled")
 		}
 		if report.request.GetResults()[0].GetOutcome().GetCancelled() == nil {
-			t.Fatalf("the report says %v", report.request)
+			t.Fatalf("the report has %v", report.request)
 		}
 		accepted(report)
 		work.finish(server)
@@ -205,12 +205,12 @@ func TestALostLeaseStopsTheHandlerAndIsReportedAsEvidence(t *testing.T) {
 	})
 }
 
-func TestALeaseThatNobodyRenewsEndsByTheAgentsOwnClock(t *testing.T) {
+func TestALeaseThatNoHeartbeatRenewsEndsByTheAgentsOwnClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		began := time.Now()
+		started := time.Now()
 		work := aRunningTask(server, 0)
 		report := server.complete.next()
-		equal(t, "time", time.Since(began), 9*time.Second)
+		equal(t, "time", time.Since(started), 9*time.Second)
 		equal(t, "kind", stopKind(work.ctx), drover.StopLeaseEnded)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "lease-ended")
 		accepted(report)
@@ -265,7 +265,7 @@ func TestAHeartbeatThatIsNotAnsweredDoesNotHoldUpTheNext(t *testing.T) {
 	})
 }
 
-func TestTheTimeOfTheAttemptEndsItWhateverTheHeartbeatsSay(t *testing.T) {
+func TestTheTimeOfTheAttemptEndsItWhateverTheAnswersToHeartbeatsAre(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		server.heartbeat.always(func(call *heartbeatCall) {
 			call.answer(heartbeatAnswer(carryOn()))

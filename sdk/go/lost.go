@@ -9,8 +9,8 @@ import (
 // goroutine cannot be ended but with its process. So the agent drains, and reports it once no other
 // handler runs.
 
-// lose is for a handler that ignores that it must stop. It keeps its slot: the agent cannot know what
-// it does, and without that limit any number of them could run.
+// lose is for a handler that ignores that it must stop. It still occupies its slot: the agent cannot
+// know what it does, and without that limit any number of them could run.
 func (a *Agent) lose(task *held) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -19,12 +19,12 @@ func (a *Agent) lose(task *held) {
 	}
 	a.settings.log.Error("handler lost: it has to stop and does not", taskFields(task.task)...)
 	a.lost[task] = struct{}{}
-	a.lookIdle()
-	a.onceDeaf.Do(func() { close(a.deafened) })
+	a.checkIdle()
+	a.onceLost.Do(func() { close(a.handlerLost) })
 }
 
-// lookIdle is called, with the lock, when a handler has ended or is lost.
-func (a *Agent) lookIdle() {
+// checkIdle is called, with the lock, when a handler has ended or is lost.
+func (a *Agent) checkIdle() {
 	if a.state == agentDraining && len(a.running) == len(a.lost) {
 		a.onceIdle.Do(func() { close(a.idle) })
 	}

@@ -11,14 +11,14 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// deafBeside is an agent with a handler of t1, which ignores its cancel, and one of t2, which does
+// stuckBeside is an agent with a handler of t1, which ignores its cancel, and one of t2, which does
 // not end by itself; both end when their channels are closed. t1 was cancelled just now.
-func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
-	deaf, other = make(chan struct{}), make(chan struct{})
+func stuckBeside(server *script) (agent *running, stuck, other chan struct{}) {
+	stuck, other = make(chan struct{}), make(chan struct{})
 	agent = server.start(drover.WithSlots(3), drover.Handle("book-flight",
 		func(_ context.Context, task *drover.Task) (any, error) {
 			if task.StepID == "t1" {
-				<-deaf
+				<-stuck
 			} else {
 				<-other
 			}
@@ -39,12 +39,12 @@ func deafBeside(server *script) (agent *running, deaf, other chan struct{}) {
 	cancelFirst(server.heartbeat.next())
 	server.heartbeat.always(cancelFirst)
 	synctest.Wait()
-	return agent, deaf, other
+	return agent, stuck, other
 }
 
 func TestAHandlerThatIgnoresItsCancelEndsTheAgentAndIsReportedOnceNoOtherRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		agent, deaf, other := deafBeside(server)
+		agent, stuck, other := stuckBeside(server)
 		cancelled := time.Now()
 		poll := server.poll.next()
 		<-poll.ctx.Done()
@@ -63,28 +63,28 @@ func TestAHandlerThatIgnoresItsCancelEndsTheAgentAndIsReportedOnceNoOtherRuns(t 
 		}
 		equal(t, "tasks", len(results), 2)
 		equal(t, "code", results[1].GetOutcome().GetUnknown().GetCode(), "handler-lost")
-		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
+		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerLost) {
 			t.Fatalf("Run returned %v", err)
 		}
 		equal(t, "time", time.Since(cancelled), 11*time.Second)
-		close(deaf)
+		close(stuck)
 	})
 }
 
 func TestALostHandlerThatEndsBeforeTheAgentIsReportedAsItEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		agent, deaf, other := deafBeside(server)
+		agent, stuck, other := stuckBeside(server)
 		<-server.poll.next().ctx.Done()
-		close(deaf)
+		close(stuck)
 		report := server.complete.next()
 		equal(t, "tasks", tokensOf(report.request.GetResults()), []string{"t1"})
 		if report.request.GetResults()[0].GetOutcome().GetSuccess() == nil {
-			t.Fatalf("the report says %v", report.request)
+			t.Fatalf("the report has %v", report.request)
 		}
 		accepted(report)
 		close(other)
 		accepted(server.complete.next())
-		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
+		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerLost) {
 			t.Fatalf("Run returned %v", err)
 		}
 	})
@@ -107,7 +107,7 @@ func TestAHandlerThatIgnoresTheEndOfItsAgentIsLostToo(t *testing.T) {
 		equal(t, "time", time.Since(cancelled).Truncate(time.Second), 13*time.Second)
 		equal(t, "code", report.request.GetResults()[0].GetOutcome().GetUnknown().GetCode(), "handler-lost")
 		accepted(report)
-		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerDeaf) {
+		if err := <-agent.ended; !errors.Is(err, drover.ErrHandlerLost) {
 			t.Fatalf("Run returned %v", err)
 		}
 		close(ignore)

@@ -37,13 +37,13 @@ const (
 // againMin: the server takes no shorter wait.
 const againMin = time.Millisecond
 
-// Again says that the remote service has not finished: the task is handed out again after this
+// Again reports that the remote service has not finished: the task is handed out again after this
 // time. No agent holds it meanwhile, and no attempt is counted; the step's total time limits it.
 func Again(after time.Duration) Answer {
 	return Answer{kind: answerAgain, after: max(after, againMin)}
 }
 
-// Deferred says that the remote service has accepted the work, and that the outcome comes by
+// Deferred reports that the remote service has accepted the work, and that the outcome comes by
 // [Client.CompleteDeferred] with the task's CallbackToken, within the step's callback time; after
 // that it is unknown. That call may come before this answer.
 func Deferred() Answer { return Answer{kind: answerDeferred} }
@@ -123,7 +123,7 @@ func isUnexpected(err error, stopped *Stopped) bool {
 	return !errors.As(err, &known) && (stopped == nil || !isCancel(err))
 }
 
-// isCancel also knows how gRPC says that a context was cancelled.
+// isCancel also knows the status by which gRPC reports that a context was cancelled.
 func isCancel(err error) bool {
 	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }

@@ -27,13 +27,13 @@ type polling struct {
 	tasks  []string
 	// free slots: those without a task.
 	free func() int
-	// decide calls with the number of reports that the next calls send, each call with a poll, and
-	// keeps it so until that returns.
+	// decide calls with the number of reports that the next calls send, each call with a poll; the
+	// number does not change until that returns.
 	decide func(with func(reports int))
 	send   func(ctx context.Context, seq uint64, most int, wait time.Duration) (
 		*droverpb.PollTaskResponse, error)
-	// accept gives tasks their slots, and begin starts them.
-	accept func(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (begin func())
+	// accept gives tasks their slots, and start starts them.
+	accept func(tasks []*droverpb.Task, sent time.Time, waited time.Duration) (start func())
 
 	wakeups chan struct{} // holds one
 	backoff backoff
@@ -128,10 +128,10 @@ func besideReports(free, reports int) int {
 // find its slot still promised, or a poll would find it free.
 func (p *polling) receive(poll poll, promised int, tasks []*droverpb.Task, waited time.Duration) {
 	p.mu.Lock()
-	begin := p.accept(tasks, poll.sent, waited)
+	start := p.accept(tasks, poll.sent, waited)
 	p.promised -= promised
 	p.mu.Unlock()
-	begin()
+	start()
 	poll.over()
 }
 
@@ -150,7 +150,7 @@ func (p *polling) failed(poll poll, promised int, isRefused bool) {
 func (p *polling) park(ctx context.Context, most int) time.Duration {
 	// Spread, so that agents which started together do not poll together for ever.
 	wait := time.Duration(float64(p.wait) * (0.8 + 0.2*rand.Float64())).Round(time.Millisecond)
-	poll := p.polls.begin(wait)
+	poll := p.polls.start(wait)
 	answer, err := p.send(ctx, poll.seq, most, wait)
 	if err == nil {
 		p.mu.Lock()
@@ -190,7 +190,7 @@ func (p *polling) carry(reports int) *carriedPoll {
 	if most == 0 {
 		return nil
 	}
-	poll := p.polls.begin(0)
+	poll := p.polls.start(0)
 	next := &droverpb.Next{
 		PollSeq: poll.seq, Queues: p.queues, Tasks: p.tasks, MaxTasks: int32(most),
 	}

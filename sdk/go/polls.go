@@ -11,7 +11,7 @@ import (
 // in every poll and heartbeat until 30 s after the end of its wait, and what was granted to it is
 // given back at once. A poll whose answer was read is never named.
 //
-// A heartbeat that lists all tasks says up to which poll, since a poll under way may bring more.
+// A heartbeat that lists all tasks states up to which poll: a poll under way may bring more.
 type polls struct {
 	mu       sync.Mutex
 	last     uint64
@@ -38,7 +38,7 @@ type poll struct {
 	wait time.Duration
 }
 
-func (p *polls) begin(wait time.Duration) poll {
+func (p *polls) start(wait time.Duration) poll {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++
@@ -78,15 +78,15 @@ func (p *polls) lostNow() []uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	var kept []lostPoll
+	var current []lostPoll
 	var named []uint64
 	for _, one := range p.lost {
 		if one.until.After(now) {
-			kept = append(kept, one)
+			current = append(current, one)
 			named = append(named, one.seq)
 		}
 	}
-	p.lost = kept
+	p.lost = current
 	return named
 }
 

@@ -130,11 +130,11 @@ func TestARunIsPerformedRetriedAndUndone(t *testing.T) {
 func TestWorkThatOthersFinish(t *testing.T) {
 	client := realClient(t)
 	tokens := make(chan string, 1)
-	looks := 0
+	polls := 0
 	realAgent(t, drover.WithSlots(1),
 		drover.Handle("pack", func(context.Context, *drover.Task) (any, error) {
-			looks++
-			if looks < 3 {
+			polls++
+			if polls < 3 {
 				return drover.Again(20 * time.Millisecond), nil
 			}
 			return "packed", nil
@@ -249,7 +249,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	equal(t, "runs", runs, 60)
 }
 
-func TestAKeyStartsOneRunAndARefusalSaysWhy(t *testing.T) {
+func TestAKeyStartsOneRunAndARefusalNamesTheReason(t *testing.T) {
 	client := realClient(t)
 	definition, err := workflow.Workflow{Name: queueOf(t), Steps: []workflow.Step{
 		{ID: "a", Do: workflow.Wait{For: time.Hour}},

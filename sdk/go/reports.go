@@ -99,17 +99,17 @@ func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
 
 // leased are the reports whose tasks are still the agent's; the others are given up.
 func (r *reports) leased(batch []report, failed *CallError) []report {
-	var kept []report
+	var leased []report
 	for _, one := range batch {
 		if one.held.left() > 0 {
-			kept = append(kept, one)
+			leased = append(leased, one)
 			continue
 		}
 		fields := append(taskFields(one.held.task), "error", failed)
 		r.log.Error("report given up: the lease has ended, and no call is taken", fields...)
 		r.answered(one.held)
 	}
-	return kept
+	return leased
 }
 
 func (r *reports) takeAnswer(one report, answer *droverpb.CompleteAnswer, again *sent[report]) {

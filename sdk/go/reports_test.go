@@ -14,7 +14,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Finished work is kept: whatever refuses a whole Complete says nothing about the results in it.
+// Finished work is retained: the refusal of a whole Complete proves nothing about the results in it.
 func TestASuccessIsRepeatedAsItIsAfterACompleteThatWasRefusedAsACall(t *testing.T) {
 	cases := []struct {
 		code   codes.Code
@@ -85,10 +85,10 @@ func TestReportsOfARefusedCallAreRepeatedAlone(t *testing.T) {
 		accepted(first)
 		both := server.complete.next()
 		equal(t, "results", len(both.request.GetResults()), 2)
-		began := time.Now()
+		started := time.Now()
 		both.fail(codes.ResourceExhausted, "")
 		alone, other := server.complete.next(), server.complete.next()
-		if waited := time.Since(began); waited < 50*time.Millisecond {
+		if waited := time.Since(started); waited < 50*time.Millisecond {
 			t.Fatalf("the repeat came after %s", waited)
 		}
 		equal(t, "results", len(alone.request.GetResults()), 1)
@@ -99,7 +99,7 @@ func TestReportsOfARefusedCallAreRepeatedAlone(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatStopsKeepsItsReportsAsLongAsTheirLeasesLast(t *testing.T) {
+func TestAnAgentThatStopsRetainsItsReportsAsLongAsTheirLeasesLast(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		server.heartbeat.always(func(call *heartbeatCall) {
 			answer := &droverpb.HeartbeatResponse{}
@@ -113,9 +113,9 @@ func TestAnAgentThatStopsKeepsItsReportsAsLongAsTheirLeasesLast(t *testing.T) {
 		report := server.complete.next()
 		first := fmt.Sprint(report.request.GetResults())
 		agent.stop()
-		began := time.Now()
+		started := time.Now()
 		// Longer than the lease was at first: heartbeats renew it.
-		for time.Since(began) < 30*time.Second {
+		for time.Since(started) < 30*time.Second {
 			report.fail(codes.Unimplemented, "")
 			report = server.complete.next()
 			equal(t, "results", fmt.Sprint(report.request.GetResults()), first)
@@ -160,7 +160,7 @@ func TestAPollThatRodeOnAReportWhichFoundTheQueueFullIsNamedAsLost(t *testing.T)
 func TestAPollWhoseAnswerTheClientsOwnLibraryRefusesIsNamedAsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		agent := server.start(drover.Handle("book-flight", nothing))
-		// As gRPC says it of an answer over its receive limit: without a word of the server.
+		// As gRPC reports an answer over its receive limit: without an error of the server.
 		server.poll.next().fail(codes.ResourceExhausted, "")
 		equal(t, "lost", server.poll.next().request.GetLostPolls(), []uint64{1})
 		settle(server, agent)

@@ -12,7 +12,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Include says what [Client.GetRun] returns besides the run and its steps.
+// Include is what [Client.GetRun] returns besides the run and its steps.
 type Include func(*droverpb.GetRunRequest)
 
 // Everything includes attempts, interventions, escalations, signals, decisions and settings.
@@ -98,7 +98,7 @@ func pages[T any](next func() (page []T, more bool, err error)) iter.Seq2[T, err
 	}
 }
 
-// ExplainRun says why a run is not moving, what happens next, and what a person can do.
+// ExplainRun explains why a run is not moving, what happens next, and what a person can do.
 func (c *Client) ExplainRun(ctx context.Context, run RunName) (*droverpb.ExplainRunResponse, error) {
 	return c.scheduler.ExplainRun(ctx, &droverpb.ExplainRunRequest{Run: run.Ref()})
 }
@@ -188,7 +188,7 @@ func (c *Client) watchOnce(ctx context.Context, request *droverpb.WatchRunReques
 	}
 }
 
-// HasEnded says whether the run is in a final state.
+// HasEnded reports whether the run is in a final state.
 func HasEnded(run *droverpb.Run) bool {
 	switch run.GetState() {
 	case droverpb.RunState_RUN_STATE_COMPLETED, droverpb.RunState_RUN_STATE_FAILED,

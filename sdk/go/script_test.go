@@ -22,10 +22,10 @@ import (
 )
 
 // script is a server without an engine, behind a connection of its own: every answer is given by the
-// test. A test takes a call with next and answers it, or says once with always what is answered to
+// test. A test takes a call with next and answers it, or sets once with always the answer to
 // each. A call without an answer stays parked until its caller gives it up.
 //
-// Tests that use it run in a bubble of synctest, whose clock moves when everybody waits.
+// Tests that use it run in a bubble of synctest, whose clock moves when all goroutines wait.
 type script struct {
 	t         *testing.T
 	poll      *inbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
@@ -84,7 +84,7 @@ func (c *incoming[I, O]) fail(code codes.Code, reason string, retryAfter ...time
 	c.reply <- status.FromProto(statusOf(code, reason, retryAfter...)).Err()
 }
 
-// statusOf is what a status of the server looks like; without a reason, one that gRPC made.
+// statusOf is a status as the server makes it; without a reason, one that gRPC made.
 func statusOf(code codes.Code, reason string, retryAfter ...time.Duration) *statuspb.Status {
 	made := status.New(code, reason+" by the script")
 	if reason == "" {
@@ -225,18 +225,18 @@ func tasksOf(tasks ...*droverpb.Task) *droverpb.PollTaskResponse {
 
 func carryOn() *droverpb.HeartbeatAnswer {
 	leaseFor := durationpb.New(9 * time.Second)
-	said := &droverpb.HeartbeatAnswer_CarryOn{LeaseFor: leaseFor}
-	return &droverpb.HeartbeatAnswer{Answer: &droverpb.HeartbeatAnswer_CarryOn_{CarryOn: said}}
+	kind := &droverpb.HeartbeatAnswer_CarryOn{LeaseFor: leaseFor}
+	return &droverpb.HeartbeatAnswer{Answer: &droverpb.HeartbeatAnswer_CarryOn_{CarryOn: kind}}
 }
 
 func cancelWithin(within time.Duration) *droverpb.HeartbeatAnswer {
-	said := &droverpb.HeartbeatAnswer_Cancel{Within: durationpb.New(within)}
-	return &droverpb.HeartbeatAnswer{Answer: &droverpb.HeartbeatAnswer_Cancel_{Cancel: said}}
+	kind := &droverpb.HeartbeatAnswer_Cancel{Within: durationpb.New(within)}
+	return &droverpb.HeartbeatAnswer{Answer: &droverpb.HeartbeatAnswer_Cancel_{Cancel: kind}}
 }
 
 func leaseLost() *droverpb.HeartbeatAnswer {
-	said := &droverpb.HeartbeatAnswer_LeaseLost_{LeaseLost: &droverpb.HeartbeatAnswer_LeaseLost{}}
-	return &droverpb.HeartbeatAnswer{Answer: said}
+	kind := &droverpb.HeartbeatAnswer_LeaseLost_{LeaseLost: &droverpb.HeartbeatAnswer_LeaseLost{}}
+	return &droverpb.HeartbeatAnswer{Answer: kind}
 }
 
 func heartbeatAnswer(answers ...*droverpb.HeartbeatAnswer) *droverpb.HeartbeatResponse {

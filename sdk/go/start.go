@@ -29,7 +29,7 @@ type Start struct {
 	// Priority is 1 (first) to 9 (last). Default 5.
 	Priority int
 	Labels   map[string]string
-	// StartTime is when the run begins; a time in the past means now. Default: at once.
+	// StartTime is when the run starts; a time in the past means now. Default: at once.
 	StartTime time.Time
 	// Concurrency limits how many runs of one key are in progress. Default: no limit.
 	Concurrency *droverpb.Concurrency

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrorKind says what an error of a handler means for retries.
+// ErrorKind is what an error of a handler means for retries.
 type ErrorKind string
 
 // The kinds of a [TaskError].
@@ -21,7 +21,7 @@ const (
 	KindCancelled ErrorKind = "cancelled"
 )
 
-// TaskError says how an attempt failed, as its handler knows it. A handler returns one, wrapped or
+// TaskError describes how an attempt failed, as its handler knows it. A handler returns one, wrapped or
 // not; Transient, Permanent, Unknown and Cancelled make it.
 //
 // Any other error is reported as unknown, with the code "unexpected-error": it may have come after
@@ -67,7 +67,7 @@ func NoEffect() ErrorOption {
 	return func(e *TaskError) { e.NoEffect = true }
 }
 
-// CausedBy keeps the cause, for [errors.Is] and [errors.As].
+// CausedBy stores the cause, for [errors.Is] and [errors.As].
 func CausedBy(err error) ErrorOption {
 	return func(e *TaskError) { e.Cause = err }
 }
@@ -87,7 +87,7 @@ func Unknown(code, message string, options ...ErrorOption) error {
 	return taskError(KindUnknown, code, message, options)
 }
 
-// Cancelled says that the handler stopped because its context was cancelled. Returning the
+// Cancelled reports that the handler stopped because its context was cancelled. Returning the
 // context's own error means the same; this error can also carry NoEffect.
 func Cancelled(options ...ErrorOption) error {
 	return taskError(KindCancelled, "", "The task was cancelled.", options)
@@ -101,7 +101,7 @@ func taskError(kind ErrorKind, code, message string, options []ErrorOption) erro
 	return made
 }
 
-// StopKind says why a handler's context was cancelled.
+// StopKind is the reason why a handler's context was cancelled.
 type StopKind string
 
 // Why a handler's context was cancelled.
@@ -129,7 +129,7 @@ var stopTexts = map[StopKind]string{
 // Stopped is the [context.Cause] of a handler's context. It is a [context.Canceled] to [errors.Is].
 type Stopped struct{ Kind StopKind }
 
-// Error says in words why the context was cancelled.
+// Error returns the reason as a text.
 func (s *Stopped) Error() string { return stopTexts[s.Kind] }
 
 // Is makes a Stopped a [context.Canceled].

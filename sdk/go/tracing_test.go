@@ -16,7 +16,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// tracing is what an SDK of OpenTelemetry is to the API: it makes spans, and keeps them.
+// tracing is what an SDK of OpenTelemetry is to the API: it makes spans, and stores them.
 type tracing struct {
 	noop.TracerProvider
 	mu    sync.Mutex
@@ -100,7 +100,7 @@ func TestLinesOfAHandlerHaveTheIdsOfItsTraceAndSpan(t *testing.T) {
 		var written strings.Builder
 		agent := server.start(drover.WithLog(slog.New(slog.NewTextHandler(&written, nil))),
 			drover.Handle("book-flight", func(_ context.Context, task *drover.Task) (any, error) {
-				task.Log().Info("looking")
+				task.Log().Info("checking")
 				return nil, nil
 			}))
 		server.poll.next().answer(tasksOf(aTask("t1", func(task *droverpb.Task) {
@@ -108,10 +108,10 @@ func TestLinesOfAHandlerHaveTheIdsOfItsTraceAndSpan(t *testing.T) {
 		})))
 		accepted(server.complete.next())
 		settle(server, agent)
-		said := "msg=looking run=run-1 step=t1 attempt=1 trace=4bf92f3577b34da6a3ce929d0e0e4736 span=" +
+		line := "msg=checking run=run-1 step=t1 attempt=1 trace=4bf92f3577b34da6a3ce929d0e0e4736 span=" +
 			made.spans[0].own.SpanID().String()
-		if !strings.Contains(written.String(), said) {
-			t.Fatalf("the log says %s", written.String())
+		if !strings.Contains(written.String(), line) {
+			t.Fatalf("the log has %s", written.String())
 		}
 	})
 }

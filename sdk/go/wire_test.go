@@ -28,7 +28,7 @@ type wire struct {
 	droverpb.UnimplementedSchedulerServiceServer
 	mu     sync.Mutex
 	tokens []string
-	// watches are the versions after which a client began to watch.
+	// watches are the versions after which a client started to watch.
 	watches []uint64
 }
 

@@ -8,7 +8,7 @@ const { address, remote } = readAgentSettings();
 /** What it takes to transform a page. */
 const pageMs = 100;
 
-/** What is loaded already, and where the next page begins. */
+/** What is loaded already, and where the next page starts. */
 interface Loaded {
   readonly next: number | null;
   readonly rows: number;

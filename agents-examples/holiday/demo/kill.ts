@@ -47,7 +47,7 @@ export interface KillOptions {
   readonly signal: AbortSignal;
 }
 
-/** So many of its tasks are done first, so that the agent is killed in the middle of its work. */
+/** How many of its tasks are done first: the agent is killed in the middle of its work. */
 const doneBefore = 4;
 /** The tasks that the agent holds, at least, when it is killed. */
 const heldMin = 2;
@@ -62,7 +62,7 @@ export function isOver({ run }: Pick<SeenRun, "run">): boolean {
   return run.ended || run.state === "ESCALATED";
 }
 
-/** Null if all was done before the agent had enough in its hands. */
+/** Null if all was done before the agent held enough tasks. */
 export async function killWhileItWorks(options: KillOptions): Promise<Killed | null> {
   const { kind, startAnother, onKilled, ledger } = options;
   for (let { agent } = options; await suspendAtWork(options, agent); agent = startAnother()) {

@@ -1,5 +1,5 @@
 /**
- * The same holidays, booked by a plain program: one call after the other, and what breaks ends it.
+ * The same holidays, booked by a plain program: one call after the other, and an error ends it.
  */
 import { type BookResult, createBookingClient } from "../services/booking-client.ts";
 import { serviceKinds } from "../services/booking-desk.ts";
@@ -11,7 +11,7 @@ const timeoutMs = 500;
 export async function bookNaively(
   services: Services,
   signal: AbortSignal,
-  act: (text: string, who: string) => void,
+  act: (text: string, actor: string) => void,
 ): Promise<void> {
   async function book({ end: _, second_hotel: __, ...booking }: Holiday): Promise<string> {
     for (const kind of serviceKinds) {

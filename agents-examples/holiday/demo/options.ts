@@ -8,7 +8,7 @@ export const usage = `usage: npm run demo -- [options]
   --keep          leave everything running after the summary, until Ctrl-C
   --trace URL     send the traces of server and agents to this receiver of OTLP over HTTP, such as
                   Jaeger at http://127.0.0.1:4318
-  --data-dir DIR  keep database, ledgers and logs there; DIR must be new or empty
+  --data-dir DIR  store database, ledgers and logs there; DIR must be new or empty
                   (default: a fresh temporary folder, removed at the end)`;
 
 export interface Options {
@@ -21,7 +21,7 @@ export interface Options {
   readonly trace: string | null;
 }
 
-/** Throws where the words are not understood; null when only the usage is wanted. */
+/** Throws for arguments that it does not know; null when only the usage is wanted. */
 export function readOptions(args: readonly string[]): Options | null {
   const { values } = parseArgs({
     args: [...args],

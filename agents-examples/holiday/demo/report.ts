@@ -70,7 +70,7 @@ function runTable({ holidays, details, ledgers }: Outcome): string {
     ];
   });
   const head = ["run", "traveller", "trip", "flight", "hotel", "car", "undo", "ended", "took"];
-  return `${title("Runs", "attempts of each step; – no booking stands")}\n${table(head, rows)}`;
+  return `${title("Runs", "attempts of each step; – no active booking")}\n${table(head, rows)}`;
 }
 
 function attemptsOf(details: RunDetails | undefined, step: ServiceKind): number {
@@ -114,10 +114,11 @@ function ledgerTable({ ledgers }: Outcome): string {
     return [kind, String(booked), String(booked - active), String(active)];
   });
   const note = "what the remote services really did";
-  return `${title("Ledgers", note)}\n${table(["ledger", "booked", "cancelled", "stand"], rows)}`;
+  return `${title("Ledgers", note)}\n${table(["ledger", "booked", "cancelled", "active"], rows)}`;
 }
 
-export const right = "every wanted booking stands once, and of an undone holiday none.";
+export const right =
+  "every wanted booking is active once, and an undone holiday has no active booking.";
 
 function conclusion({ holidays, details, problems, tookMs }: Outcome): string {
   const states = countBy([...details.values()].map(({ run }) => run.state));
@@ -128,7 +129,7 @@ function conclusion({ holidays, details, problems, tookMs }: Outcome): string {
 
 export const nextSteps = `${title("Try next", "")}
   npm run demo -- --seed 7      other faults, the same ledgers
-  npm run demo -- --keep        leave it running, and look inside with psql and drover
+  npm run demo -- --keep        leave it running, and inspect it with psql and drover
   npm run drover -- dev         a server of your own, its data in ./.drover
 
 ${title("Where to find more", "")}
@@ -144,7 +145,7 @@ export function insideSteps(
   const drover = `npm run drover -- --address ${address}`;
   const psql = `psql '${connectionString}'`;
   return `${title("Still running", "until Ctrl-C")}
-  http://${address}/          the dashboard: what needs a person, and each run as it goes
+  http://${address}/          the dashboard: what needs a person, and the progress of each run
   ${drover} run list
   ${drover} run show key:${run}
   ${psql} -c 'select * from drover.intervention_view order by acted_at'
@@ -152,7 +153,7 @@ export function insideSteps(
 
 ${title("Where to find more", "")}
   ${folder}/ledgers/   what the remote services did, a fact a line
-  ${folder}/logs/      what the processes said`;
+  ${folder}/logs/      the logs of the processes`;
 }
 
 export function writeJson(path: string, outcome: Outcome): void {

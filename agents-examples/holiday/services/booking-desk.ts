@@ -96,8 +96,8 @@ export function createBookingDesk(options: BookingDeskOptions): BookingDesk {
   /**
    * Cancelling blocks the key for good, even where there is nothing to cancel. A caller that
    * cancels has often lost track of a booking request: it may still be on its way, in a buffer or
-   * behind a slow server. Were it taken when it comes at last, a booking would exist that no caller
-   * knows of and no caller cancels again. So "cancelled" promises not only that there is no booking
+   * behind a slow server. If it were accepted when it arrives, a booking would exist that no caller
+   * knows of and no caller cancels. So "cancelled" promises not only that there is no booking
    * now, but that none will come.
    */
   function cancel(key: string): Answer {

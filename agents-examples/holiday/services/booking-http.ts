@@ -1,11 +1,11 @@
 /**
- * The HTTP face of a booking desk, and the point where faults strike.
+ * The HTTP interface of a booking desk, and the point where faults are injected.
  *
  *   POST   /bookings         Idempotency-Key, {traveller, from, to, ...}
  *                            201 | 200 again | 409 key-reused | 410 cancelled | 422 no-rooms
  *   DELETE /bookings/{key}   204, whether there was a booking or not; blocks the key
  *   GET    /bookings/{key}   200 {booking_id, state, booking} | 404
- *   GET    /ledger           200, every entry; the auditor's window, never struck by a fault
+ *   GET    /ledger           200, every entry; for the check, and never with a fault
  *
  * Bad input is refused with 4xx and a sentence before chance is asked, so that a fault is only ever
  * given to a request that could have worked.
@@ -58,12 +58,12 @@ export function createBookingServer(options: BookingServerOptions): BookingServe
       return;
     }
     const fault = faults.next(request.key);
-    const answer = await strike(fault, response, () => perform(options, request));
+    const answer = await answerWith(fault, response, () => perform(options, request));
     log(`${name} key=${request.key} fault=${fault.kind} -> ${answer?.status ?? "no answer"}`);
   }
 
-  /** Lets a request meet its fault; returns what was answered, or nothing if nothing was. */
-  async function strike(
+  /** Answers a request with its fault; returns the answer, or nothing if none was sent. */
+  async function answerWith(
     fault: Fault,
     response: ServerResponse,
     act: () => Answer,

@@ -1,6 +1,6 @@
 /**
  * A remote service of the outside world, as a process of its own: books flights, hotels or cars,
- * keeps a ledger, and is as unreliable over HTTP as the table in faults.ts says.
+ * keeps a ledger, and is as unreliable over HTTP as the table in faults.ts defines.
  *
  * Prints one JSON line {kind, port, url, ledger} when it is ready. Ends on SIGTERM or SIGINT with
  * code 0; with 2 for wrong flags, 1 when it cannot start.
@@ -50,12 +50,12 @@ function readSettings(args: readonly string[]): Settings {
   if (kind === undefined) {
     throw new Error(`--kind is ${values.kind ?? "missing"}; give ${serviceKinds.join(", ")}`);
   }
-  if (!values.ledger) throw new Error("--ledger is missing; give the file to keep bookings in");
+  if (!values.ledger) throw new Error("--ledger is missing; give the file to store bookings in");
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port > 65_535) {
     throw new Error(`--port is ${values.port}; give a number from 0 to 65535`);
   }
-  // `--full A B C`: the parser takes A for the flag, and the rest for words of their own.
+  // `--full A B C`: the parser takes A for the flag, and the rest for positional arguments.
   if (positionals.length > 0 && values.full.length === 0) {
     throw new Error(`"${positionals[0]}" belongs to no flag`);
   }
@@ -72,7 +72,7 @@ async function serve(settings: Settings): Promise<void> {
   const { kind, ledgerPath, full } = settings;
   const ledger = openLedger(ledgerPath);
   const desk = createBookingDesk({ kind, ledger, full, now: () => new Date() });
-  // The kind is part of the seed: three services of one seed shall not fail in step.
+  // The kind is part of the seed: three services of one seed must not fail at the same time.
   const faults = createFaults(settings.table, createSeededRandom(`${kind}:${settings.seed}`));
   const log = settings.verbose
     ? (line: string) => void process.stderr.write(`${kind} ${line}\n`)

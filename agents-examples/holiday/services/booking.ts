@@ -1,6 +1,6 @@
 /**
  * What a caller asks a remote service to book: who travels, from where to where, and whatever flat
- * details the caller wants to find again in the ledger (a run id, say).
+ * details the caller wants to find again in the ledger (for example a run id).
  */
 
 export type BookingDetail = string | number | boolean | null;
@@ -66,5 +66,5 @@ function problem(message: string): ParsedBooking {
 
 function textProblem(name: string, value: unknown): string {
   if (value === undefined) return `"${name}" is missing; it is a text`;
-  return `"${name}" is not a text of 1 to ${TEXT_LENGTH_MAX} characters that says something`;
+  return `"${name}" is not a text of 1 to ${TEXT_LENGTH_MAX} characters that is not blank`;
 }

@@ -1,6 +1,6 @@
 /**
- * How the outside world misbehaves. One table says how often each fault happens; `createFaults`
- * deals them out, one decision for each request that names a key.
+ * How the outside world misbehaves. One table defines how often each fault happens; `createFaults`
+ * draws them, one decision for each request that names a key.
  *
  * Promises:
  * - the same seed gives the same faults to the same order of requests;

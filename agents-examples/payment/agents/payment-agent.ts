@@ -47,7 +47,7 @@ const agent = createAgent({
       const { status } = await remote("card/find-capture", { key: task.effectKey, body, signal });
       if (status === "captured") return happened({ captured: body.ref });
       if (status === "none") return didNotHappen();
-      return cannotTell("the card service says that it is still looking");
+      return cannotTell("the card service is still checking");
     },
 
     async "post-ledger"(task, { signal }) {

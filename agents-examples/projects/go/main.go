@@ -1,5 +1,5 @@
 // The agent of this project: it polls for the tasks that it has handlers for, and performs them.
-// Drover decides what happens next; a handler only says how its task ended.
+// Drover decides what happens next; a handler only reports how its task ended.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 func main() {
 	address := cmp.Or(os.Getenv("DROVER_ADDRESS"), "127.0.0.1:7420")
 	agent, err := drover.NewAgent(address, "seats-1",
-		drover.Handle("keep-seat", keepSeat),
-		drover.Handle("let-seat-go", letSeatGo),
+		drover.Handle("reserve-seat", reserveSeat),
+		drover.Handle("release-seat", releaseSeat),
 		drover.Handle("charge-card", chargeCard),
 		drover.WithSignals())
 	if err != nil {
@@ -28,11 +28,11 @@ func main() {
 	}
 }
 
-func keepSeat(ctx context.Context, task *drover.Task) (any, error) {
+func reserveSeat(ctx context.Context, task *drover.Task) (any, error) {
 	return map[string]string{"seat": "12A"}, nil
 }
 
-func letSeatGo(ctx context.Context, task *drover.Task) (any, error) {
+func releaseSeat(ctx context.Context, task *drover.Task) (any, error) {
 	fmt.Println("the seat is free again")
 	return nil, nil
 }

@@ -1,6 +1,6 @@
 """The agent of this project: it polls for the tasks that it has handlers for, and performs them.
 
-Drover decides what happens next; a handler only says how its task ended.
+Drover decides what happens next; a handler only reports how its task ended.
 """
 
 import os
@@ -10,13 +10,13 @@ import drover
 agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="seats-1")
 
 
-@agent.task("keep-seat")
-def keep_seat(task: drover.Task) -> object:
+@agent.task("reserve-seat")
+def reserve_seat(task: drover.Task) -> object:
     return {"seat": "12A"}
 
 
-@agent.task("let-seat-go")
-def let_seat_go(task: drover.Task) -> None:
+@agent.task("release-seat")
+def release_seat(task: drover.Task) -> None:
     print("the seat is free again", flush=True)
 
 

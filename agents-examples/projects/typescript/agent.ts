@@ -1,5 +1,5 @@
 // The agent of this project: it polls for the tasks that it has handlers for, and performs them.
-// Drover decides what happens next; a handler only says how its task ended.
+// Drover decides what happens next; a handler only reports how its task ended.
 import { createAgent, PermanentError } from "@drover/sdk";
 
 const agent = createAgent({
@@ -8,8 +8,8 @@ const agent = createAgent({
   slots: 10,
   handleSignals: true,
   handlers: {
-    "keep-seat": () => ({ seat: "12A" }),
-    "let-seat-go": () => console.log("the seat is free again"),
+    "reserve-seat": () => ({ seat: "12A" }),
+    "release-seat": () => console.log("the seat is free again"),
     "charge-card": (task) => {
       const { card } = task.input(readOrder);
       if (card === "none") throw new PermanentError("no-card", "There is no card to charge.");

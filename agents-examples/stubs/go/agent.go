@@ -1,5 +1,5 @@
-// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
-// what it keeps to. Its handler is script.go: put your own in its place.
+// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto has the
+// rules that it follows. Its handler is script.go: put your own in its place.
 package main
 
 import (
@@ -28,7 +28,7 @@ var grace, _ = time.ParseDuration(os.Getenv("DROVER_GRACE_MS") + "ms")
 var me = &pb.Agent{Id: os.Getenv("DROVER_AGENT"), Session: make([]byte, 16)}
 var server pb.AgentServiceClient
 
-// Performs the task, and keeps its lease until the report is answered.
+// Performs the task, and renews its lease until the report is answered.
 func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint64) {
 	ctx, stop := context.WithCancelCause(working)
 	ends := func(after *durationpb.Duration, why error) *time.Timer {
@@ -36,7 +36,7 @@ func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint
 	}
 	lease := ends(task.LeaseFor, fmt.Errorf("lease-ended"))
 	defer ends(task.AttemptFor, fmt.Errorf("attempt-over")).Stop()
-	beat := func(note *pb.HeartbeatReport) bool {
+	sendHeartbeat := func(note *pb.HeartbeatReport) bool {
 		note.TaskToken = task.TaskToken
 		sent, reports := time.Now(), []*pb.HeartbeatReport{note}
 		response, err := server.Heartbeat(always, &pb.HeartbeatRequest{
@@ -51,14 +51,14 @@ func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint
 		}
 		return err == nil
 	}
-	held, letGo := context.WithCancel(always)
-	defer letGo()
+	held, release := context.WithCancel(always)
+	defer release()
 	go func() {
 		for every := task.HeartbeatInterval.AsDuration(); held.Err() == nil; time.Sleep(every) {
-			beat(&pb.HeartbeatReport{})
+			sendHeartbeat(&pb.HeartbeatReport{})
 		}
 	}()
-	report(task, perform(ctx, task, beat), false)
+	report(task, perform(ctx, task, sendHeartbeat), false)
 }
 
 // Repeats the report until it is answered: an error of the call proves nothing about the report.
@@ -70,10 +70,10 @@ func report(task *pb.Task, outcome *pb.Outcome, refused bool) {
 		if err != nil {
 			continue
 		}
-		said := response.Answers[0].Status
-		switch code := said.GetCode(); {
+		status := response.Answers[0].Status
+		switch code := status.GetCode(); {
 		case code == 3 && !refused: // it is still held
-			report(task, instead(outcome, said.Message), true)
+			report(task, instead(outcome, status.Message), true)
 			return
 		case code == 0, code == 3, code == 5, code == 9: // all else may pass later
 			return
@@ -96,7 +96,7 @@ func main() {
 	working, end := context.WithCancelCause(always)
 	go func() { <-drain.Done(); time.Sleep(grace); end(fmt.Errorf("agent-stopped")) }()
 	lost, until := []uint64{}, []time.Time{} // polls without an answer are named until then
-	say("ready", nil)
+	emit("ready", nil)
 	for seq, sent := uint64(1), time.Now(); drain.Err() == nil; seq, sent = seq+1, time.Now() {
 		answer, err := server.PollTask(drain, &pb.PollTaskRequest{Namespace: namespace, Agent: me,
 			PollSeq: seq, Queues: []*pb.QueueWeight{{Name: os.Getenv("DROVER_QUEUE")}},

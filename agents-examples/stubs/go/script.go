@@ -23,7 +23,7 @@ type noted func(*pb.HeartbeatReport) bool
 
 var kinds = []string{"", "perform", "verify", "compensate"}
 
-func say(event string, more ...fields) {
+func emit(event string, more ...fields) {
 	line := fields{"event": event}
 	for _, one := range more {
 		maps.Copy(line, one)
@@ -66,10 +66,10 @@ func failed(class string, of fields) *pb.Outcome {
 func perform(ctx context.Context, task *pb.Task, note noted) *pb.Outcome {
 	about := fields{"run": task.RunId, "step": task.StepId, "kind": kinds[task.Kind],
 		"attempt": task.Attempt, "fence": task.Fence}
-	say("started", about, fields{"key": task.IdempotencyKey, "effect_key": task.EffectKey,
+	emit("started", about, fields{"key": task.IdempotencyKey, "effect_key": task.EffectKey,
 		"callback_token": task.CallbackToken, "item": task.Item})
 	act, outcome := ended(ctx, task, note, about)
-	say("ended", about, fields{"act": act})
+	emit("ended", about, fields{"act": act})
 	return outcome
 }
 
@@ -117,7 +117,7 @@ func ended(ctx context.Context, task *pb.Task, note noted, about fields) (string
 func await(ctx context.Context, one script, task *pb.Task, about fields) (string, *pb.Outcome) {
 	var path string
 	json.Unmarshal(one["await"], &path)
-	say("waiting", about, fields{"path": path})
+	emit("waiting", about, fields{"path": path})
 	for ctx.Err() == nil {
 		if _, err := os.Stat(path); err == nil {
 			return "", nil
@@ -125,7 +125,7 @@ func await(ctx context.Context, one script, task *pb.Task, about fields) (string
 		time.Sleep(20 * time.Millisecond)
 	}
 	why := context.Cause(ctx).Error()
-	say("stopped", about, fields{"why": why})
+	emit("stopped", about, fields{"why": why})
 	var other script
 	json.Unmarshal(one["on_stop"], &other)
 	for name, value := range other {

@@ -1,5 +1,5 @@
-// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
-// what it keeps to. Its handler is Script.java: put your own in its place.
+// A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto has the
+// rules that it follows. Its handler is Script.java: put your own in its place.
 import static com.google.protobuf.util.Durations.*;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import drover.v1.AgentServiceGrpc;
@@ -21,7 +21,7 @@ final class Agent {
   static final Context.CancellableContext DRAIN = Context.ROOT.withCancellation();
   static volatile long graceEnds = Long.MAX_VALUE; // sooner once it drains
   static long setting(String name) { return Long.parseLong(System.getenv("DROVER_" + name)); }
-  static long now() { return System.nanoTime() / 1_000_000; } // no clock of the wall is trusted
+  static long now() { return System.nanoTime() / 1_000_000; } // the wall clock may jump
 
   static AgentServiceGrpc.AgentServiceBlockingStub server(long timeoutMs) {
     return AgentServiceGrpc.newBlockingStub(CHANNEL).withDeadlineAfter(timeoutMs, MILLISECONDS);
@@ -43,9 +43,9 @@ final class Agent {
     }
   }
 
-  static final class Held { // a task in the agent's hands, until its report is answered
+  static final class Held { // a task that the agent holds, until its report is answered
     final Task task;
-    final ScheduledExecutorService beats = Executors.newScheduledThreadPool(1);
+    final ScheduledExecutorService heartbeats = Executors.newScheduledThreadPool(1);
     final HeartbeatReport.Builder news = HeartbeatReport.newBuilder();
     volatile long ends, over;
     volatile String why;
@@ -55,7 +55,7 @@ final class Agent {
       ends = granted + toMillis(task.getLeaseFor());
       over = granted + toMillis(task.getAttemptFor());
       long every = toMillis(task.getHeartbeatInterval());
-      beats.scheduleWithFixedDelay(this::beat, 0, every, MILLISECONDS);
+      heartbeats.scheduleWithFixedDelay(this::sendHeartbeat, 0, every, MILLISECONDS);
     }
 
     String stopped() { // why the work must end, or null
@@ -64,7 +64,7 @@ final class Agent {
       return why == null && now() > graceEnds ? why = "agent-stopped" : why;
     }
 
-    synchronized void beat() {
+    synchronized void sendHeartbeat() {
       long sent = now();
       try {
         var answer = heartbeat(news.setTaskToken(task.getTaskToken()).build()).getAnswers(0);
@@ -76,19 +76,19 @@ final class Agent {
     }
 
     void report(Outcome outcome, boolean refused) throws Exception { // until the server answers it
-      if (news.hasProgress() || news.hasDetails()) beat(); // what the next attempt resumes from
+      if (news.hasProgress() || news.hasDetails()) sendHeartbeat(); // the next attempt reads it
       var request = CompleteRequest.newBuilder().setNamespace(ASKED.getNamespace());
       request.setAgent(ASKED.getAgent()).addResultsBuilder()
           .setTaskToken(task.getTaskToken()).setOutcome(outcome);
-      var said = Optional.<CompleteAnswer>empty();
-      while (said.isEmpty()) said = answer(() -> {
+      var answer = Optional.<CompleteAnswer>empty();
+      while (answer.isEmpty()) answer = answer(() -> {
         var got = server(5_000).complete(request.build()).getAnswers(0);
         if (List.of(0, 3, 5, 9).contains(got.getStatus().getCode())) return got;
         throw Status.UNAVAILABLE.asRuntimeException(); // all else may pass later
       });
-      if (said.get().getStatus().getCode() == 3 && !refused) // it is still held
-        report(Script.instead(outcome, said.get().getStatus().getMessage()), true);
-      beats.shutdownNow();
+      if (answer.get().getStatus().getCode() == 3 && !refused) // it is still held
+        report(Script.instead(outcome, answer.get().getStatus().getMessage()), true);
+      heartbeats.shutdownNow();
     }
   }
 
@@ -101,7 +101,7 @@ final class Agent {
     ASKED.getAgentBuilder().setId(System.getenv("DROVER_AGENT"))
         .setSession(com.google.protobuf.ByteString.copyFrom(new SecureRandom().generateSeed(16)));
     answer(() -> heartbeat()); // loads classes and connects, which would be taken from a lease
-    Script.say("ready");
+    Script.emit("ready");
     for (long seq = 1, sent = now(); !DRAIN.isCancelled(); seq++, sent = now()) {
       LOST.values().removeIf(until -> now() > until);
       ASKED.setPollSeq(seq).clearLostPolls().addAllLostPolls(LOST.keySet());
@@ -111,8 +111,8 @@ final class Agent {
       for (var task : poll.map(PollTaskResponse::getTasksList).orElse(List.of())) {
         var held = new Held(task, sent + toMillis(poll.get().getWaited()));
         boolean known = List.of(1, 2, 3).contains(task.getKindValue());
-        boolean begin = known && !DRAIN.isCancelled() && held.stopped() == null;
-        held.report(begin ? Script.perform(held) : Script.outcomeOf("released"), false);
+        boolean start = known && !DRAIN.isCancelled() && held.stopped() == null;
+        held.report(start ? Script.perform(held) : Script.outcomeOf("released"), false);
       }
     }
     try { heartbeat(); } finally { System.exit(0); }

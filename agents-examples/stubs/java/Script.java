@@ -34,7 +34,7 @@ final class Script {
     about.addProperty("fence", task.getFence());
   }
 
-  static void say(String event, JsonObject... more) {
+  static void emit(String event, JsonObject... more) {
     var line = new JsonObject();
     line.addProperty("event", event);
     for (var one : more) one.entrySet().forEach(of -> line.add(of.getKey(), of.getValue()));
@@ -49,9 +49,9 @@ final class Script {
     first.addProperty("effect_key", task.getEffectKey());
     first.addProperty("callback_token", task.getCallbackToken());
     first.add("item", task.hasItem() ? new JsonPrimitive(task.getItem()) : JsonNull.INSTANCE);
-    say("started", script.about, first);
+    emit("started", script.about, first);
     var outcome = script.acts();
-    say("ended", script.about, of("act", script.act));
+    emit("ended", script.about, of("act", script.act));
     return outcome;
   }
 
@@ -124,15 +124,15 @@ final class Script {
     synchronized (held) {
       held.news.mergeFrom(news.build());
     }
-    held.beat();
+    held.sendHeartbeat();
   }
 
   /** Null: the file is there. */
   private Outcome await(String path, JsonObject onStop) throws Exception {
-    say("waiting", about, of("path", path));
+    emit("waiting", about, of("path", path));
     while (!Files.exists(Path.of(path)) && held.stopped() == null) Thread.sleep(20);
     if (Files.exists(Path.of(path))) return null;
-    say("stopped", about, of("why", held.stopped()));
+    emit("stopped", about, of("why", held.stopped()));
     if (onStop != null) {
       act = onStop.keySet().iterator().next();
       return ended(act, onStop.get(act));

@@ -1,5 +1,5 @@
-"""A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
-what it keeps to. Its handler is script.py: put your own in its place."""
+"""A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto has the
+rules that it follows. Its handler is script.py: put your own in its place."""
 import itertools, os, signal, sys, threading, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "gen"))
@@ -8,7 +8,7 @@ import grpc
 from drover.v1 import agent_service_pb2 as msg
 from drover.v1 import agent_service_pb2_grpc, task_pb2
 from google.protobuf.duration_pb2 import Duration
-from script import instead, perform, say
+from script import emit, instead, perform
 
 NAMESPACE, QUEUE = os.environ["DROVER_NAMESPACE"], os.environ["DROVER_QUEUE"]
 POLL_WAIT, GRACE = (int(os.environ[f"DROVER_{name}_MS"]) / 1000 for name in ("POLL_WAIT", "GRACE"))
@@ -32,14 +32,14 @@ def heartbeat(stub, reports):
 
 
 class Held:
-    """A task in the agent's hands: keeps its lease until the report is answered."""
+    """A task that the agent holds: renews its lease until the report is answered."""
 
     def __init__(self, stub, task, granted):
         self.stub, self.task, self.why, self.notes = stub, task, None, {}
         self.ends = granted + seconds(task.lease_for)
         self.over = granted + seconds(task.attempt_for)
         self.answered, self.lock = threading.Event(), threading.Lock()
-        threading.Thread(target=self.keep, daemon=True).start()
+        threading.Thread(target=self.renew_lease, daemon=True).start()
 
     def stopped(self):
         """Why the work must end, or None."""
@@ -47,14 +47,14 @@ class Held:
         self.why = self.why or next((why for why in ends if time.monotonic() > ends[why]), None)
         return self.why
 
-    def keep(self):
+    def renew_lease(self):
         due = time.monotonic()
         while not self.answered.wait(0.1):
             if time.monotonic() < due and not self.notes: continue
             due = time.monotonic() + seconds(self.task.heartbeat_interval)
-            self.beat()
+            self.send_heartbeat()
 
-    def beat(self):
+    def send_heartbeat(self):
         with self.lock:
             sent, notes, self.notes = time.monotonic(), self.notes, {}
             report = msg.HeartbeatReport(task_token=self.task.task_token, **notes)
@@ -68,17 +68,17 @@ class Held:
 
     def report(self, outcome, refused=False):
         """Repeats the report until it is answered: an error of the call proves nothing about it."""
-        if self.notes: self.beat()  # what the next attempt resumes from
+        if self.notes: self.send_heartbeat()  # what the next attempt resumes from
         result = msg.TaskResult(task_token=self.task.task_token, outcome=outcome)
         request = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result])
         while not self.answered.wait(0.2):
             try:
-                said = self.stub.Complete(request, timeout=5).answers[0].status
+                status = self.stub.Complete(request, timeout=5).answers[0].status
             except grpc.RpcError:
                 continue
-            if said.code == 3 and not refused:  # it is still held
-                return self.report(instead(outcome, said.message), True)
-            if said.code in (0, 3, 5, 9): self.answered.set()  # all else may pass later
+            if status.code == 3 and not refused:  # it is still held
+                return self.report(instead(outcome, status.message), True)
+            if status.code in (0, 3, 5, 9): self.answered.set()  # all else may pass later
 
 
 def drain(*_):
@@ -91,7 +91,7 @@ backoff = [(f"grpc.{name}_reconnect_backoff_ms", 500) for name in ("initial", "m
 limits = [("grpc.max_receive_message_length", RECEIVE)]
 channel = grpc.insecure_channel(os.environ["DROVER_ADDRESS"], backoff + limits)
 stub = agent_service_pb2_grpc.AgentServiceStub(channel)
-say("ready")
+emit("ready")
 for seq in itertools.count(1):
     wake.clear()
     if stopping.is_set(): break
@@ -113,6 +113,6 @@ for seq in itertools.count(1):
         held = Held(stub, task, sent + seconds(answer.waited))
         if task.kind in (1, 2, 3) and not stopping.is_set() and not held.stopped():
             held.report(perform(held))
-        else:  # not begun, or of a kind that only a newer agent knows
+        else:  # not started, or of a kind that only a newer agent knows
             held.report(task_pb2.Outcome(released=task_pb2.Outcome.Released()))
 if lost_polls(): heartbeat(stub, [])

@@ -10,7 +10,7 @@ KINDS = {1: "perform", 2: "verify", 3: "compensate"}
 Outcome = task_pb2.Outcome
 
 
-def say(event, **more):
+def emit(event, **more):
     print(json.dumps({"event": event, **more}), flush=True)
 
 
@@ -56,10 +56,10 @@ def perform(held):
     task = held.task
     about = {"run": task.run_id, "step": task.step_id, "kind": KINDS[task.kind],
              "attempt": task.attempt, "fence": task.fence}
-    say("started", **about, key=task.idempotency_key, effect_key=task.effect_key,
+    emit("started", **about, key=task.idempotency_key, effect_key=task.effect_key,
         callback_token=task.callback_token, item=task.item if task.HasField("item") else None)
     name, result = act(held, about)
-    say("ended", **about, act=name)
+    emit("ended", **about, act=name)
     return result
 
 
@@ -73,10 +73,10 @@ def act(held, about):
         if name == "progress": held.notes = {**held.notes, "progress": task_pb2.Progress(**value)}
         elif name == "details": held.notes = {**held.notes, "details": payload(value)}
         elif name == "await":
-            say("waiting", **about, path=value)
+            emit("waiting", **about, path=value)
             while not os.path.exists(value) and not held.stopped(): time.sleep(0.02)
             if os.path.exists(value): continue
-            say("stopped", **about, why=held.stopped())
+            emit("stopped", **about, why=held.stopped())
             for other, given in one.get("on_stop", {}).items(): return other, outcome(other, given, task)
             if held.why == "cancelled": return "stopped", outcome("cancelled", {}, task)
             return "stopped", outcome("unknown", {"code": held.why}, task)

@@ -1,5 +1,5 @@
-//! A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
-//! what it keeps to. Its handler is script.rs: put your own in its place.
+//! A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto has
+//! the rules that it follows. Its handler is script.rs: put your own in its place.
 mod script;
 #[allow(dead_code)] mod contract { include!(concat!(env!("OUT_DIR"), "/contract.rs")); }
 use contract::drover::v1::{self as pb, agent_service_client::AgentServiceClient};
@@ -11,7 +11,7 @@ use tonic::transport::Channel;
 const PAUSE: Duration = Duration::from_millis(200);
 const CALL: Duration = Duration::from_secs(3); // a poll waits by itself
 
-pub struct Held { // a task in the agent's hands, as its handler sees it
+pub struct Held { // a task that the agent holds, as its handler sees it
     pub task: pb::Task,
     server: AgentServiceClient<Channel>, empty: pb::HeartbeatRequest,
     grace: watch::Receiver<Option<Instant>>, // its end, once the agent drains
@@ -30,7 +30,7 @@ impl Held {
         self.why.get()
     }
 
-    pub async fn beat(&self, news: pb::HeartbeatReport) -> bool { // whether it was answered
+    pub async fn renew(&self, news: pb::HeartbeatReport) -> bool { // whether it was answered
         let (sent, task_token) = (Instant::now(), self.task.task_token.clone());
         let reports = vec![pb::HeartbeatReport { task_token, ..news }];
         let request = pb::HeartbeatRequest { reports, ..self.empty.clone() };
@@ -52,15 +52,15 @@ impl Held {
             let results = vec![pb::TaskResult { task_token, outcome }];
             let pb::HeartbeatRequest { namespace, agent, .. } = self.empty.clone();
             let request = pb::CompleteRequest { namespace, agent, results, next: None };
-            let said = loop {
+            let status = loop {
                 if let Ok(Ok(call)) = timeout(CALL, server.complete(request.clone())).await {
-                    let said = call.into_inner().answers.swap_remove(0).status.unwrap_or_default();
-                    if [0, 3, 5, 9].contains(&said.code) { break said } // all else may pass later
+                    let status = call.into_inner().answers.remove(0).status.unwrap_or_default();
+                    if [0, 3, 5, 9].contains(&status.code) { break status } // any other is repeated
                 }
                 sleep(PAUSE).await;
             };
-            if said.code != 3 { return } // with 3 it is still held
-            kind = script::instead(kind, said.message);
+            if status.code != 3 { return } // with 3 it is still held
+            kind = script::instead(kind, status.message);
         }
     }
 }
@@ -85,7 +85,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut empty = pb::HeartbeatRequest { namespace: variable("NAMESPACE"), agent: me,
         ..Default::default() };
     let mut lost = HashMap::new(); // polls without an answer: named until this time
-    script::say("ready", &[]);
+    script::emit("ready", &[]);
     while grace.borrow_and_update().is_none() {
         let sent = Instant::now();
         lost.retain(|_, until| *until > sent);
@@ -105,13 +105,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let (known, every) = ((1..=3).contains(&task.kind), span(task.heartbeat_interval));
             let held = Held { task, server: server.clone(), empty: empty.clone(), over,
                 grace: grace.clone(), ends: Cell::new(ends), why: Cell::new(None) };
-            let begin = known && grace.borrow().is_none() && held.stopped().is_none();
-            let work = async { held.report(match begin {
+            let start = known && grace.borrow().is_none() && held.stopped().is_none();
+            let work = async { held.report(match start {
                 true => script::perform(&held).await,
                 false => Kind::Released(Default::default()), // or of a kind of newer agents
             }).await };
-            let beats = async { loop { sleep(every).await; held.beat(Default::default()).await; } };
-            tokio::select! { _ = work => (), _ = beats => () }
+            let hold = async { loop { sleep(every).await; held.renew(Default::default()).await; } };
+            tokio::select! { _ = work => (), _ = hold => () }
         }
     }
     empty.lost_polls = lost.into_keys().collect();

@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 
 const KINDS: [&str; 4] = ["", "perform", "verify", "compensate"];
 
-pub fn say(event: &str, more: &[&Value]) {
+pub fn emit(event: &str, more: &[&Value]) {
     let mut line = Map::from_iter([("event".into(), json!(event))]);
     for one in more {
         line.extend(one.as_object().cloned().unwrap_or_default());
@@ -44,7 +44,7 @@ fn text(of: &Option<Payload>) -> Option<String> {
     }
 }
 
-fn word(of: &Value, name: &str) -> String {
+fn text_of(of: &Value, name: &str) -> String {
     of[name].as_str().unwrap_or_default().into()
 }
 
@@ -55,7 +55,7 @@ fn span(ms: &Value) -> Option<prost_types::Duration> {
 fn failed(code: &str, of: &Value) -> Kind {
     Kind::Failed(outcome::Failed {
         code: code.into(),
-        message: word(of, "message"),
+        message: text_of(of, "message"),
         failure_class: if of["permanent"] == true { 2 } else { 1 },
         retry_after: span(&of["retry_after_ms"]),
         no_effect: of["no_effect"] == true,
@@ -69,9 +69,9 @@ pub async fn perform(held: &Held) -> Kind {
         "attempt": task.attempt, "fence": task.fence});
     let first = json!({"key": task.idempotency_key, "effect_key": task.effect_key,
         "callback_token": task.callback_token, "item": task.item});
-    say("started", &[&about, &first]);
+    emit("started", &[&about, &first]);
     let (act, outcome) = acts(held, &about).await;
-    say("ended", &[&about, &json!({"act": act})]);
+    emit("ended", &[&about, &json!({"act": act})]);
     outcome
 }
 
@@ -101,7 +101,7 @@ async fn acts(held: &Held, about: &Value) -> (String, Kind) {
             }
             "await" => {
                 let path = value.as_str().unwrap_or_default();
-                say("waiting", &[about, &json!({"path": path})]);
+                emit("waiting", &[about, &json!({"path": path})]);
                 while !Path::new(path).exists() && held.stopped().is_none() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
@@ -109,7 +109,7 @@ async fn acts(held: &Held, about: &Value) -> (String, Kind) {
                     continue;
                 }
                 let why = held.stopped().unwrap_or_default();
-                say("stopped", &[about, &json!({"why": why})]);
+                emit("stopped", &[about, &json!({"why": why})]);
                 let other = act["on_stop"].as_object().and_then(|other| other.iter().next());
                 return match other {
                     Some((name, value)) => ended(name, value, held),
@@ -125,9 +125,9 @@ async fn acts(held: &Held, about: &Value) -> (String, Kind) {
     (String::new(), Kind::Success(Default::default()))
 }
 
-/// Comes back when it is stored, or the work must end.
+/// Returns when it is stored, or the work must end.
 async fn note(held: &Held, news: HeartbeatReport) {
-    while !held.beat(news.clone()).await && held.stopped().is_none() {
+    while !held.renew(news.clone()).await && held.stopped().is_none() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -138,7 +138,7 @@ fn progress_of(value: &Value) -> Option<Progress> {
     } else if let Some(counter) = value["counter"].as_u64() {
         progress::Kind::Counter(counter)
     } else {
-        progress::Kind::Cursor(word(value, "cursor"))
+        progress::Kind::Cursor(text_of(value, "cursor"))
     };
     Some(Progress { kind: Some(kind) })
 }
@@ -154,11 +154,11 @@ fn ended(name: &str, value: &Value, held: &Held) -> (String, Kind) {
             _ => text(&task.output).unwrap_or_else(null),
         }),
         "large" => success(json!("x".repeat(value.as_u64().unwrap_or(0) as usize)).to_string()),
-        "fail" => failed(&word(value, "code"), value),
+        "fail" => failed(&text_of(value, "code"), value),
         "did_not_happen" => failed("did-not-happen", &json!({"no_effect": true})),
         "unknown" | "cannot_tell" => Kind::Unknown(outcome::Unknown {
-            code: if name == "unknown" { word(value, "code") } else { "cannot-tell".into() },
-            message: word(value, "message"),
+            code: if name == "unknown" { text_of(value, "code") } else { "cannot-tell".into() },
+            message: text_of(value, "message"),
         }),
         "again" => Kind::Again(outcome::Again { after: span(&value["after_ms"]) }),
         "deferred" => Kind::Deferred(Default::default()),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A whole Drover agent with curl and jq; proto/drover/v1/agent_service.proto says what it keeps to.
+# A whole Drover agent with curl and jq; proto/drover/v1/agent_service.proto has its rules.
 # Its handler is script.sh: put your own in its place. Every time is in hundredths of a second.
 set -u
 held=$(mktemp -d) # where the agent and its handler, a process of its own, exchange files
@@ -13,7 +13,7 @@ centis='def centis: . // "0s" | rtrimstr("s") | tonumber * 100 | floor;'
 poll_wait=$((DROVER_POLL_WAIT_MS / 10)) never=999999999999
 grace_ends=$never seq=0 polling='' draining='' lost='' named=''
 
-now() { read -r up _ </proc/uptime && now=${up%.*}${up#*.}; } # no clock of the wall is trusted
+now() { read -r up _ </proc/uptime && now=${up%.*}${up#*.}; } # the wall clock may jump
 
 drain() {
   now && draining=yes grace_ends=$((now + DROVER_GRACE_MS / 10))
@@ -46,17 +46,17 @@ stopped() { # whether the work must end: asked by the handler, which finds the r
 }
 
 has_news() { # progress or details, as members of a report, that no answered heartbeat has brought
-  for news in "$held"/*.note "$held"/*.told; do [ ! -e "$news" ] || return 0; done
+  for news in "$held"/*.note "$held"/*.sent; do [ ! -e "$news" ] || return 0; done
   return 1
 }
 
-beat() {
+send_heartbeat() {
   now && sent=$now due=$((now + every))
-  for note in "$held"/*.note; do [ ! -e "$note" ] || mv "$note" "${note%.note}.told"; done
+  for note in "$held"/*.note; do [ ! -e "$note" ] || mv "$note" "${note%.note}.sent"; done
   name_lost
-  request ",$named,\"reports\":[{\"taskToken\":\"$token\"$(cat "$held"/*.told 2>/dev/null)}]"
+  request ",$named,\"reports\":[{\"taskToken\":\"$token\"$(cat "$held"/*.sent 2>/dev/null)}]"
   $post "$server/Heartbeat" -m 3 >"$held/answer" || return
-  rm -f "$held"/*.told
+  rm -f "$held"/*.sent
   answer=$(jq -r "$centis"' .answers[0] | if .carryOn then .carryOn.leaseFor | centis
     elif .cancel then "cancelled" elif .leaseLost then "lease-lost" else "unknown" end' \
     <"$held/answer")
@@ -79,17 +79,17 @@ report() { # whether the server answered it: an error of the call proves nothing
   cp "$held/refused" "$held/outcome" && return 1
 }
 
-hold() { # TOKEN KIND LEASE ATTEMPT BEAT: performs it, heartbeats until the report is answered
+hold() { # TOKEN KIND LEASE ATTEMPT EVERY: performs it, renews its lease until it is reported
   token=$1 stop=$never ends=$((sent + $3)) over=$((sent + $4)) every=$5 due=$((sent + $5))
   mv "$held/answer" "$held/task"
-  rm -f "$held"/*.note "$held"/*.told "$held/outcome" "$held/refused" && limits
+  rm -f "$held"/*.note "$held"/*.sent "$held/outcome" "$held/refused" && limits
   case $2$draining in
     TASK_KIND_PERFORM | TASK_KIND_VERIFY | TASK_KIND_COMPENSATE) perform & ;;
-    *) echo '{"released":{}}' >"$held/outcome" ;; # not begun, or of a kind of newer agents
+    *) echo '{"released":{}}' >"$held/outcome" ;; # not started, or of a kind of newer agents
   esac
   while now; do
     [ -e "$held/outcome" ] && ended=yes || ended=''
-    [ "$now" -lt "$due" ] && ! has_news || beat
+    [ "$now" -lt "$due" ] && ! has_news || send_heartbeat
     limits
     [ -z "$ended" ] || ! report || break
     sleep 0.05
@@ -97,7 +97,7 @@ hold() { # TOKEN KIND LEASE ATTEMPT BEAT: performs it, heartbeats until the repo
 }
 
 . "$(dirname "$0")/script.sh"
-say ready ''
+emit ready ''
 while [ -z "$draining" ]; do
   now && sent=$now seq=$((seq + 1)) && name_lost
   request ",\"pollSeq\":$seq,\"wait\":\"$((poll_wait / 100))s\",$asked,$named"

@@ -2,7 +2,7 @@
 # Nothing of an agent is here: a handler of your own takes the task in the answer to the poll, which
 # is $held/task, and leaves $held/outcome.
 
-say() { # EVENT MORE: the further members, each after a comma
+emit() { # EVENT MORE: the further members, each after a comma
   printf '{"event":"%s"%s}\n' "$1" "$2"
 }
 
@@ -24,8 +24,8 @@ perform() {
             else to_entries[0] | .key, (.value | tojson), "null" end
         end)' "$held/task" >"$held/acts"
   {
-    read -r about && read -r first && say started "$about$first" && acts
-    say ended "$about,\"act\":\"$act\""
+    read -r about && read -r first && emit started "$about$first" && acts
+    emit ended "$about,\"act\":\"$act\""
   } <"$held/acts"
   mv "$held/outcome.new" "$held/outcome"
 }
@@ -47,11 +47,11 @@ note() { # NAME VALUE: a further member of the report of a heartbeat
 }
 
 await() { # PATH ON_STOP: fails if that ends the handler
-  say waiting "$about,\"path\":\"$1\""
+  emit waiting "$about,\"path\":\"$1\""
   until [ -e "$1" ]; do
     kill -0 $$ 2>/dev/null || exit # the agent was killed
     if stopped; then
-      say stopped "$about,\"why\":\"$why\""
+      emit stopped "$about,\"why\":\"$why\""
       act=stopped
       case $2$why in
         nullcancelled) outcome cancelled '{}' ;;

@@ -1,6 +1,6 @@
 /**
- * A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto says
- * what it keeps to. Its handler is script.ts: put your own in its place.
+ * A whole Drover agent with nothing but generated code; proto/drover/v1/agent_service.proto has the
+ * rules that it follows. Its handler is script.ts: put your own in its place.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,14 +24,14 @@ const lost = new Map<bigint, number>(); // polls without an answer: named until 
 const drain = new AbortController();
 let graceEndsMs = Number.POSITIVE_INFINITY; // sooner once it drains
 
-const now = (): number => performance.now(); // no clock of the wall is trusted
+const now = (): number => performance.now(); // the wall clock may jump
 const ms = (of: Task["leaseFor"]): number => (of === undefined ? 0 : durationMs(of));
 const lostPolls = (): bigint[] => [...lost.keys()].filter((seq) => (lost.get(seq) ?? 0) > now());
 
 const heartbeat = (reports: (Notes & { taskToken: string })[]) =>
   server.heartbeat({ namespace, agent: me, reports, lostPolls: lostPolls() }, { timeoutMs: 3_000 });
 
-/** Keeps the lease of a task until the report is answered. */
+/** Renews the lease of a task until the report is answered. */
 function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number) {
   const overMs = grantedMs + ms(task.attemptFor);
   let endsMs = grantedMs + ms(task.leaseFor);
@@ -51,7 +51,7 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
     if (answer?.case === "leaseLost") why ??= "lease-lost";
   }
   let heartbeatSent = Promise.resolve();
-  async function keep(): Promise<void> {
+  async function renewLease(): Promise<void> {
     for (let dueMs = now() + ms(heartbeatInterval); !answered; await sleep(50)) {
       if (now() < dueMs && Object.keys(notes).length === 0) continue;
       dueMs = now() + ms(heartbeatInterval);
@@ -59,7 +59,7 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
       heartbeatSent = sendHeartbeat();
     }
   }
-  void keep();
+  void renewLease();
 
   return {
     /** Why the work must end, or null. */
@@ -105,11 +105,11 @@ for (let pollSeq = 1n; !drain.signal.aborted; pollSeq += 1n) {
   }
   for (const task of response?.tasks ?? []) {
     const held = hold(task, sentMs + ms(response?.waited));
-    // What was not begun, or is of a kind that only a newer agent knows, is given back.
-    const begun = [1, 2, 3].includes(task.kind) && !drain.signal.aborted && !held.stopped();
-    const outcome = begun ? await perform(task, held) : outcomeOf({ case: "released", value: {} });
+    // What was not started, or is of a kind that only a newer agent knows, is given back.
+    const starts = [1, 2, 3].includes(task.kind) && !drain.signal.aborted && !held.stopped();
+    const outcome = starts ? await perform(task, held) : outcomeOf({ case: "released", value: {} });
     await held.report(outcome);
   }
 }
-if (lostPolls().length > 0) await heartbeat([]).catch(() => null); // else the leases end unheard
+if (lostPolls().length > 0) await heartbeat([]).catch(() => null); // reports them
 process.exit();

@@ -22,19 +22,19 @@ export interface Notes {
   readonly details?: Payload;
 }
 
-/** The task in the agent's hands, as its handler sees it. */
+/** The task that the agent holds, as its handler sees it. */
 export interface Held {
   stopped(): string | null;
   note(notes: Notes): void;
 }
-type Words = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 const kinds = ["", "perform", "verify", "compensate"];
 
-export function emit(event: string, more: Words = {}): void {
+export function emit(event: string, more: Fields = {}): void {
   process.stdout.write(`${JSON.stringify({ event, ...more })}\n`);
 }
 
-const words = (value: unknown): Words =>
+const fieldsOf = (value: unknown): Fields =>
   typeof value === "object" && value !== null ? { ...value } : {};
 const read = (payload: Payload | undefined): unknown =>
   payload?.body.case === "json" ? JSON.parse(payload.body.value) : null;
@@ -56,7 +56,7 @@ function success(value: unknown): Outcome {
   return outcomeOf({ case: "success", value: { output: json(value) } });
 }
 
-function failed(given: Words): Outcome {
+function failed(given: Fields): Outcome {
   const { permanent = false, retry_after_ms: waitMs, no_effect: noEffect } = given;
   const value = {
     code: String(given.code),
@@ -73,7 +73,7 @@ function unknown(code: unknown, message: unknown = ""): Outcome {
 }
 
 function outcome(name: string, value: unknown, task: Task): Outcome {
-  const given = words(value);
+  const given = fieldsOf(value);
   if (name === "success" || name === "happened") return success(value);
   if (name === "echo" && value === "input") return success(read(task.input));
   if (name === "echo") return success(read(value === "details" ? task.lastDetails : task.output));
@@ -100,15 +100,15 @@ export async function perform(task: Task, held: Held): Promise<Outcome> {
   return result;
 }
 
-async function ended(task: Task, held: Held, about: Words): Promise<[string, Outcome]> {
+async function ended(task: Task, held: Held, about: Fields): Promise<[string, Outcome]> {
   const script = read(task.input);
   if (Array.isArray(script) || typeof script !== "object") return ["", outcome("", null, task)];
-  const tries = words(script)[String(about.kind)];
+  const tries = fieldsOf(script)[String(about.kind)];
   const number = about.kind === "perform" ? task.fence : task.attempt;
   const acts = Array.isArray(tries) ? tries[Math.min(number, tries.length) - 1] : [];
   for (const act of acts ?? []) {
-    const [name = "", value] = Object.entries(words(act))[0] ?? [];
-    if (name === "progress") held.note({ progress: progressOf(words(value)) });
+    const [name = "", value] = Object.entries(fieldsOf(act))[0] ?? [];
+    if (name === "progress") held.note({ progress: progressOf(fieldsOf(value)) });
     else if (name === "details") held.note({ details: json(value) });
     else if (name !== "await") return [name, outcome(name, value, task)];
     else {
@@ -117,7 +117,7 @@ async function ended(task: Task, held: Held, about: Words): Promise<[string, Out
       if (existsSync(String(value))) continue;
       const why = held.stopped();
       emit("stopped", { ...about, why });
-      const [other, given] = Object.entries(words(words(act).on_stop))[0] ?? [];
+      const [other, given] = Object.entries(fieldsOf(fieldsOf(act).on_stop))[0] ?? [];
       if (other !== undefined) return [other, outcome(other, given, task)];
       return ["stopped", why === "cancelled" ? outcome(why, {}, task) : unknown(why)];
     }
@@ -125,7 +125,7 @@ async function ended(task: Task, held: Held, about: Words): Promise<[string, Out
   return ["", outcomeOf({ case: "success", value: {} })];
 }
 
-function progressOf({ fraction, counter, cursor }: Words): Progress {
+function progressOf({ fraction, counter, cursor }: Fields): Progress {
   const kind =
     fraction !== undefined
       ? { case: "fraction" as const, value: Number(fraction) }

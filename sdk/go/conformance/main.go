@@ -1,4 +1,4 @@
-// The Go SDK as a program under test: what it does is said in test/conformance/PROTOCOL.md.
+// The Go SDK as a program under test; test/conformance/PROTOCOL.md describes what it does.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	say(map[string]any{"event": "ready"})
+	printLine(map[string]any{"event": "ready"})
 	return agent.Run(context.Background())
 }
 

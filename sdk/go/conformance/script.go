@@ -12,10 +12,10 @@ import (
 	"go.drover.dev/drover"
 )
 
-// act is an object with one member, its word.
+// act is an object with one member, named after what it does.
 type act map[string]json.RawMessage
 
-func (a act) word() string {
+func (a act) name() string {
 	for name := range a {
 		if name != "on_stop" {
 			return name
@@ -24,8 +24,8 @@ func (a act) word() string {
 	return ""
 }
 
-// lookEvery is how often a file is looked for.
-const lookEvery = 20 * time.Millisecond
+// pollEvery is how often the existence of a file is checked.
+const pollEvery = 20 * time.Millisecond
 
 var errBadScript = drover.Permanent("bad-script", "The input is no script of the conformance suite.")
 
@@ -75,26 +75,26 @@ func actsOf(task *drover.Task) ([]act, error) {
 	return tries[min(max(number, 1), len(tries))-1], nil
 }
 
-// do says the word of an act that ended the handler.
+// do returns the name of an act that ended the handler.
 func do(ctx context.Context, task *drover.Task, one act) (ended string, result any, err error) {
-	word := one.word()
-	switch word {
+	name := one.name()
+	switch name {
 	case "progress":
-		task.Progress(markOf(one[word]))
+		task.Progress(markOf(one[name]))
 	case "details":
-		return "", nil, task.Details(one[word])
+		return "", nil, task.Details(one[name])
 	case "log":
-		task.Log().Info(textOf(one[word]))
+		task.Log().Info(textOf(one[name]))
 	case "deaf":
-		printEvent(task, "waiting", map[string]any{"path": textOf(one[word])})
-		for !exists(textOf(one[word])) {
-			time.Sleep(lookEvery)
+		printEvent(task, "waiting", map[string]any{"path": textOf(one[name])})
+		for !exists(textOf(one[name])) {
+			time.Sleep(pollEvery)
 		}
 	case "await":
 		return await(ctx, task, one)
 	default:
 		result, err = endingOf(task, one)
-		return word, result, err
+		return name, result, err
 	}
 	return "", nil, nil
 }
@@ -104,7 +104,7 @@ func await(ctx context.Context, task *drover.Task, one act) (ended string, resul
 	printEvent(task, "waiting", map[string]any{"path": path})
 	for !exists(path) {
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(pollEvery):
 			continue
 		case <-ctx.Done():
 		}
@@ -117,15 +117,15 @@ func await(ctx context.Context, task *drover.Task, one act) (ended string, resul
 				return "on_stop", nil, errBadScript
 			}
 			result, err = endingOf(task, instead)
-			return instead.word(), result, err
+			return instead.name(), result, err
 		}
 		return "stopped", nil, ctx.Err()
 	}
 	return "", nil, nil
 }
 
-// said is what the words that end a handler may say.
-type said struct {
+// ending has the members of the acts that end a handler.
+type ending struct {
 	Code         string `json:"code"`
 	Message      string `json:"message"`
 	Permanent    bool   `json:"permanent"`
@@ -135,12 +135,12 @@ type said struct {
 }
 
 func endingOf(task *drover.Task, one act) (any, error) {
-	word := one.word()
-	body := one[word]
-	var with said
-	// What is no object says nothing here.
+	name := one.name()
+	body := one[name]
+	var with ending
+	// A body that is no object has no members.
 	_ = json.Unmarshal(body, &with)
-	switch word {
+	switch name {
 	case "success":
 		return body, nil
 	case "echo":
@@ -171,7 +171,7 @@ func endingOf(task *drover.Task, one act) (any, error) {
 	return nil, errBadScript
 }
 
-func failure(with said) error {
+func failure(with ending) error {
 	if with.Permanent {
 		return drover.Permanent(with.Code, with.Message, claims(with)...)
 	}
@@ -179,7 +179,7 @@ func failure(with said) error {
 	return drover.Transient(with.Code, with.Message, append(claims(with), after)...)
 }
 
-func claims(with said) []drover.ErrorOption {
+func claims(with ending) []drover.ErrorOption {
 	if with.NoEffect {
 		return []drover.ErrorOption{drover.NoEffect()}
 	}
@@ -238,14 +238,14 @@ func printEvent(task *drover.Task, event string, more map[string]any) {
 	for name, value := range more {
 		line[name] = value
 	}
-	say(line)
+	printLine(line)
 }
 
-var saying sync.Mutex
+var printing sync.Mutex
 
-func say(line map[string]any) {
-	saying.Lock()
-	defer saying.Unlock()
-	// Events have nothing that JSON cannot say.
+func printLine(line map[string]any) {
+	printing.Lock()
+	defer printing.Unlock()
+	// Every event has a JSON form.
 	_ = json.NewEncoder(os.Stdout).Encode(line)
 }

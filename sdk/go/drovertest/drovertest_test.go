@@ -57,7 +57,7 @@ func TestAVerifyHasToAnswer(t *testing.T) {
 	if result := verify(drover.DidNotHappen()); !result.Outcome.GetFailed().GetNoEffect() {
 		t.Fatalf("got %v", result.Outcome)
 	}
-	if result := verify(drover.CannotTell("who knows")); result.Code() != "cannot-tell" {
+	if result := verify(drover.CannotTell("no answer")); result.Code() != "cannot-tell" {
 		t.Fatalf("got %v", result.Outcome)
 	}
 	var output string
@@ -67,7 +67,7 @@ func TestAVerifyHasToAnswer(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatIsToldToStopEndsAsTheReasonSays(t *testing.T) {
+func TestAHandlerThatIsStoppedEndsByTheReason(t *testing.T) {
 	wait := func(ctx context.Context, task *drover.Task) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -13,7 +13,8 @@ import (
 )
 
 // Definition returns the workflow as a message. The error joins what is wrong with each step: a
-// value without a JSON form, or an unknown word. The server checks what the steps mean together.
+// value without a JSON form, or an unknown name of an enum value. The server checks what the steps
+// mean together.
 func (w Workflow) Definition() (*droverpb.WorkflowDefinition, error) {
 	b := &builder{}
 	made := &droverpb.WorkflowDefinition{
@@ -41,7 +42,7 @@ func (b *builder) complain(err error) {
 	b.wrong = append(b.wrong, err)
 }
 
-// toStep sends settings that mean nothing for the kind as they are: the server says so.
+// toStep sends settings that mean nothing for the kind as they are: the server refuses them.
 func (b *builder) toStep(step Step) *droverpb.StepDefinition {
 	made := &droverpb.StepDefinition{
 		Id:           step.ID,
@@ -49,14 +50,14 @@ func (b *builder) toStep(step Step) *droverpb.StepDefinition {
 		Input:        b.payload(step.Input),
 		Retry:        toRetries(step.Retry),
 		Timeouts:     toTimeouts(step.Timeouts),
-		Effects:      droverpb.Effects(b.word("EFFECTS", droverpb.Effects_value, step.Effects)),
+		Effects:      droverpb.Effects(b.enum("EFFECTS", droverpb.Effects_value, step.Effects)),
 		Verify:       toVerify(step.Verify),
 		When:         step.When,
-		RunIf:        droverpb.RunIf(b.word("RUN_IF", droverpb.RunIf_value, step.RunIf)),
+		RunIf:        droverpb.RunIf(b.enum("RUN_IF", droverpb.RunIf_value, step.RunIf)),
 		Always:       step.Always,
 		Pivot:        step.Pivot,
-		OnPickup:     droverpb.OnPickup(b.word("ON_PICKUP", droverpb.OnPickup_value, step.OnPickup)),
-		OnFailure:    droverpb.OnFailure(b.word("ON_FAILURE", droverpb.OnFailure_value, step.OnFailure)),
+		OnPickup:     droverpb.OnPickup(b.enum("ON_PICKUP", droverpb.OnPickup_value, step.OnPickup)),
+		OnFailure:    droverpb.OnFailure(b.enum("ON_FAILURE", droverpb.OnFailure_value, step.OnFailure)),
 		Escalation:   b.toEscalation(step.Escalation),
 		OutputSchema: b.payload(step.OutputSchema),
 	}
@@ -90,7 +91,7 @@ func (b *builder) setKind(step *droverpb.StepDefinition, kind Kind) {
 	case Wait:
 		step.Kind = &droverpb.StepDefinition_Wait{Wait: toWait(kind)}
 	case Signal:
-		expiry := b.word("SIGNAL_EXPIRY", droverpb.SignalExpiry_value, kind.OnExpiry)
+		expiry := b.enum("SIGNAL_EXPIRY", droverpb.SignalExpiry_value, kind.OnExpiry)
 		step.Kind = &droverpb.StepDefinition_Signal{Signal: &droverpb.SignalStep{
 			Name: kind.Name, Within: duration(kind.Within), OnExpiry: droverpb.SignalExpiry(expiry),
 		}}
@@ -101,7 +102,7 @@ func (b *builder) setKind(step *droverpb.StepDefinition, kind Kind) {
 	case Map:
 		step.Kind = &droverpb.StepDefinition_Map{Map: b.toMap(kind)}
 	default:
-		b.complain(errors.New("it does nothing: say a Task, Wait, Signal, Approval, Run or Map"))
+		b.complain(errors.New("it does nothing: set a Task, Wait, Signal, Approval, Run or Map"))
 	}
 }
 
@@ -117,7 +118,7 @@ func toRun(run Run) *droverpb.RunStep {
 }
 
 func (b *builder) toApproval(approval Approval) *droverpb.ApprovalStep {
-	expiry := b.word("APPROVAL_EXPIRY", droverpb.ApprovalExpiry_value, approval.OnExpiry)
+	expiry := b.enum("APPROVAL_EXPIRY", droverpb.ApprovalExpiry_value, approval.OnExpiry)
 	return &droverpb.ApprovalStep{
 		Approvers:    approval.Approvers,
 		Need:         given(int32(approval.Need)),
@@ -210,7 +211,7 @@ func (b *builder) toEscalation(escalation *Escalation) *droverpb.Escalate {
 	if escalation == nil {
 		return nil
 	}
-	then := b.word("DEADLINE_ANSWER", droverpb.DeadlineAnswer_value, escalation.Then)
+	then := b.enum("DEADLINE_ANSWER", droverpb.DeadlineAnswer_value, escalation.Then)
 	return &droverpb.Escalate{
 		Remind:   duration(escalation.Remind),
 		Deadline: duration(escalation.Deadline),
@@ -218,9 +219,9 @@ func (b *builder) toEscalation(escalation *Escalation) *droverpb.Escalate {
 	}
 }
 
-// word is the number of a word in lower case; none is UNSPECIFIED, the default.
-func (b *builder) word(prefix string, values map[string]int32, word any) int32 {
-	text := fmt.Sprint(word)
+// enum is the number of a value by its name in lower case; without a name UNSPECIFIED, the default.
+func (b *builder) enum(prefix string, values map[string]int32, choice any) int32 {
+	text := fmt.Sprint(choice)
 	if text == "" {
 		return 0
 	}

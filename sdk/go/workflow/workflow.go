@@ -1,4 +1,4 @@
-// Package workflow builds workflows in Go, typed, with the words of the YAML form; the result is
+// Package workflow builds workflows in Go, typed, with the names of the YAML form; the result is
 // exactly the message that the YAML form becomes. A field that is left out has its default;
 // proto/drover/v1/workflow.proto lists the defaults and the limits of each field.
 //
@@ -32,7 +32,7 @@ type Step struct {
 	Needs []string
 	// When is a CEL condition; false: the step is skipped.
 	When string
-	// RunIf says how the steps in Needs must have ended. Default: Ended.
+	// RunIf is how the steps in Needs must have ended. Default: Ended.
 	RunIf RunIf
 	// Always makes it a finally step: it runs once, last, however the run ends.
 	Always bool
@@ -103,11 +103,11 @@ type Approval struct {
 	OnExpiry string
 }
 
-// Run begins a run of a workflow, and waits for its end.
+// Run starts a run of a workflow, and waits for its end.
 type Run struct {
 	Workflow string
 	// Version is the version of the workflow. Default: the default version at the time at which the
-	// run begins.
+	// run starts.
 	Version int
 }
 
@@ -123,16 +123,16 @@ type Map struct {
 	Concurrency int
 	// Tolerate is how many may fail without failing the step. Default: none.
 	Tolerate *Amount
-	// Waves: items begin in waves, each after the previous wave has ended.
+	// Waves: items start in waves, each after the previous wave has ended.
 	Waves *Waves
 }
 
-// Waves says how a map divides its items into waves.
+// Waves describes how a map divides its items into waves.
 type Waves struct {
 	Size Amount
 	// Pause is the time from the end of a wave to its gate, or to the next wave.
 	Pause time.Duration
-	// Gate lets the next wave begin by succeeding.
+	// Gate lets the next wave start by succeeding.
 	Gate *Gate
 }
 
@@ -232,7 +232,7 @@ type Escalation struct {
 	Then     string
 }
 
-// RunIf says how the steps that a step needs must have ended.
+// RunIf is how the steps that a step needs must have ended.
 type RunIf string
 
 // Effects is what a repeated attempt does to the remote service.
@@ -244,7 +244,7 @@ type OnPickup string
 // OnFailure is what happens to the run when a step has failed for good.
 type OnFailure string
 
-// The words of the settings.
+// The values of the settings.
 const (
 	Ended RunIf = "ended"
 	AllOK RunIf = "all_ok"

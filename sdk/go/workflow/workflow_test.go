@@ -14,7 +14,7 @@ import (
 )
 
 // The messages in testdata are those that the server reads from the texts, in protobuf's JSON; a test
-// of the repository keeps them so (test/e2e/go-sdk.test.ts).
+// of the repository checks that (test/e2e/go-sdk.test.ts).
 func TestAWorkflowInGoIsTheMessageOfItsText(t *testing.T) {
 	for name, made := range map[string]workflow.Workflow{
 		"everything": everything, "holiday": holiday, "order": order,
@@ -121,7 +121,7 @@ var everything = workflow.Workflow{
 			Waves: &workflow.Waves{
 				Size: workflow.Percent(25), Pause: 10 * time.Minute,
 				Gate: &workflow.Gate{
-					Beside: workflow.Beside{Task: "look", Timeouts: &workflow.Timeouts{Attempt: time.Minute}},
+					Beside: workflow.Beside{Task: "check", Timeouts: &workflow.Timeouts{Attempt: time.Minute}},
 					Input:  map[string]bool{"deep": true},
 				},
 			},

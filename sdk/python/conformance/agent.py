@@ -1,6 +1,5 @@
-"""The agent of the conformance suite: the input of the task says what its handler does.
-
-test/conformance/PROTOCOL.md says what that means.
+"""The agent of the conformance suite: its handler performs the acts in the input of the task, which
+test/conformance/PROTOCOL.md defines.
 """
 
 import asyncio
@@ -16,14 +15,14 @@ import drover
 SCAN_EVERY = 0.02
 
 
-def say(event: str, **members: Any) -> None:
+def emit(event: str, **members: Any) -> None:
     sys.stdout.write(json.dumps({"event": event, **members}) + "\n")
     sys.stdout.flush()
 
 
 def print_event(event: str, task: drover.Task, **members: Any) -> None:
     where = {"run": task.run_id, "step": task.step_id, "kind": task.kind}
-    say(event, **where, attempt=task.attempt, fence=task.fence, **members)
+    emit(event, **where, attempt=task.attempt, fence=task.fence, **members)
 
 
 def bad_script(why: str) -> drover.PermanentError:
@@ -40,38 +39,38 @@ def acts_of(task: drover.Task) -> list[dict[str, Any]]:
 
 def end(act: dict[str, Any], task: drover.Task) -> Any:
     """What the handler returns for an act that ends it; what it raises is raised."""
-    ((name, said), *_) = [pair for pair in act.items() if pair[0] != "on_stop"]
+    ((name, value), *_) = [pair for pair in act.items() if pair[0] != "on_stop"]
     if name == "success":
-        return drover.json_payload(said)
+        return drover.json_payload(value)
     if name == "echo":
         of = {"input": task.input, "details": task.last_details, "output": task.output}
-        return drover.json_payload(of[said])
+        return drover.json_payload(of[value])
     if name == "large":
-        return "x" * said
+        return "x" * value
     if name == "fail":
-        code, message = said["code"], said.get("message", "")
-        no_effect = said.get("no_effect", False)
-        if said.get("permanent", False):
+        code, message = value["code"], value.get("message", "")
+        no_effect = value.get("no_effect", False)
+        if value.get("permanent", False):
             raise drover.PermanentError(code, message, no_effect=no_effect)
-        after = said.get("retry_after_ms")
+        after = value.get("retry_after_ms")
         seconds = None if after is None else after / 1_000
         raise drover.TransientError(code, message, retry_after=seconds, no_effect=no_effect)
     if name == "unknown":
-        raise drover.UnknownError(said["code"], said.get("message", ""))
+        raise drover.UnknownError(value["code"], value.get("message", ""))
     if name == "again":
-        return drover.again(said["after_ms"] / 1_000)
+        return drover.again(value["after_ms"] / 1_000)
     if name == "deferred":
         return drover.deferred()
     if name == "cancelled":
-        raise drover.TaskCancelled(no_effect=said.get("no_effect", False))
+        raise drover.TaskCancelled(no_effect=value.get("no_effect", False))
     if name == "happened":
-        return drover.happened(drover.json_payload(said))
+        return drover.happened(drover.json_payload(value))
     if name == "did_not_happen":
         return drover.did_not_happen()
     if name == "cannot_tell":
-        return drover.cannot_tell(said["message"])
+        return drover.cannot_tell(value["message"])
     if name == "throw":
-        raise RuntimeError(said)
+        raise RuntimeError(value)
     raise bad_script(f"there is no act {name}")
 
 
@@ -80,7 +79,7 @@ async def appears(path: str) -> None:
         await asyncio.sleep(SCAN_EVERY)
 
 
-async def deaf(path: str) -> None:
+async def ignoring_stop(path: str) -> None:
     while True:
         try:
             return await appears(path)
@@ -102,7 +101,7 @@ async def script(task: drover.Task) -> Any:
                 task.log.info(act["log"])
             elif "deaf" in act:
                 print_event("waiting", task, path=act["deaf"])
-                await deaf(act["deaf"])
+                await ignoring_stop(act["deaf"])
             elif "await" in act:
                 print_event("waiting", task, path=act["await"])
                 try:
@@ -144,7 +143,7 @@ def main() -> None:
     )
     for name in ("work", "check", "undo"):
         agent.task(name)(script)
-    say("ready")
+    emit("ready")
     agent.run()
 
 

@@ -1,4 +1,4 @@
-"""Coroutines that run without a caller, kept until they end; what they raise is logged."""
+"""Coroutines that run without a caller, held until they end; what they raise is logged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Background:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begins it in the next turn of the loop."""
+        """Starts it in the next turn of the loop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)

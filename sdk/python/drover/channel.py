@@ -23,9 +23,10 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):\d{1,5}", re.ASCII)
 _LOOPBACK = re.compile(r"(localhost|127\.[\d.]+|\[::1\]):\d+")
 
 _OPTIONS: list[tuple[str, int]] = [
-    # A poll may bring many tasks at once; the server keeps what it sends far below this.
+    # A poll may bring many tasks at once; the server sends far less.
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-    # A peer that vanished without a word is noticed within 30 s, also while a poll is parked.
+    # A peer that is gone, although the connection is open, is noticed within 30 s, also while a
+    # poll is parked.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),

@@ -216,7 +216,7 @@ class Commands:
     async def signal(
         self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
     ) -> Signalled:
-        """Sends an event for a step of the kind `signal`; it is kept until a step takes it.
+        """Sends an event for a step of the kind `signal`; it is stored until a step takes it.
 
         `payload`: the output of that step. `id`: the caller's own name for the signal: one id makes
         one signal only. Default: random.

@@ -47,16 +47,16 @@ def _check_kind(step: Step) -> None:
     if not kinds:
         raise ValueError(f'The step "{step.id}" does nothing; give one of {", ".join(_KINDS)}.')
     if len(kinds) > 1:
-        said = " and a ".join(kinds)
-        raise ValueError(f'The step "{step.id}" is a {said}; leave one of them.')
+        named = " and a ".join(kinds)
+        raise ValueError(f'The step "{step.id}" is a {named}; leave one of them.')
 
 
 def _refuse_both(**either: float | None) -> None:
     """As the text form does: the message has room for only one of them, and would drop the
     other."""
-    said = [name for name, value in either.items() if value is not None]
-    if len(said) > 1:
-        raise ValueError(f"A map has {' and '.join(said)}; leave one of them.")
+    given = [name for name, value in either.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"A map has {' and '.join(given)}; leave one of them.")
 
 
 def _wait(wait: Any) -> wire.WaitStep:

@@ -170,8 +170,8 @@ class CallError(Exception):
 
     @property
     def is_about_results(self) -> bool:
-        """For the error of a whole Complete: whether it is about its results, which only a Drover
-        server can say. Any other error is about the call, and says nothing about the tasks."""
+        """For the error of a whole Complete: whether it is about its results; only a Drover server
+        can judge them. Any other error is about the call, and proves nothing about the results."""
         if self.reason == "MESSAGE_TOO_LARGE":
             return True
         named = any(field.path.startswith("results[") for field in self.fields)

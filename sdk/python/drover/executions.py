@@ -23,7 +23,7 @@ from drover.v1.task_pb2 import Outcome
 class Execution(Protocol):
     """All of it belongs to the loop of the runtime."""
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Starts the handler."""
         ...
 
@@ -86,9 +86,9 @@ class InLoop:
         self._task: asyncio.Task[Outcome] | None = None
         self._stopping = task.stopping
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Raises RuntimeError if the loop is closed."""
-        self._loop.call_soon_threadsafe(self._begin)
+        self._loop.call_soon_threadsafe(self._start)
 
     def stop(self) -> None:
         """Cancels it, once."""
@@ -96,13 +96,13 @@ class InLoop:
         call_in(self._loop, self._cancel)
 
     def lease_moved(self) -> None:
-        """It looks by itself."""
+        """It reads the lease itself."""
 
     def kill(self) -> bool:
         """Never possible."""
         return False
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._task = self._loop.create_task(attempt_async(*self._work))
         self._task.add_done_callback(self._ended)
 
@@ -117,7 +117,7 @@ class InLoop:
 
 
 class InThread:
-    """A handler that is `def`. Threads are daemons: a lost one does not keep the process."""
+    """A handler that is `def`. Threads are daemons: the process can end while a lost one runs."""
 
     def __init__(
         self, handler: Handler, held: HeldTask, task: Task, codec: Codec, done: Done
@@ -128,7 +128,7 @@ class InThread:
         self._done = done
         self._stopping = task.stopping
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """In a thread of its own."""
         threading.Thread(target=self._run, name="drover-handler", daemon=True).start()
 
@@ -137,7 +137,7 @@ class InThread:
         self._stopping.set()
 
     def lease_moved(self) -> None:
-        """It looks by itself."""
+        """It reads the lease itself."""
 
     def kill(self) -> bool:
         """Never possible."""
@@ -148,7 +148,7 @@ class InThread:
 
 
 def call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *args: Any) -> None:
-    """From any thread; a loop that has ended has no use for it any more."""
+    """From any thread; a loop that has ended ignores it."""
     try:
         loop.call_soon_threadsafe(call, *args)
     except RuntimeError:

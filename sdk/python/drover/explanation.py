@@ -59,7 +59,7 @@ class ApprovalWait:
 
 @dataclass(frozen=True)
 class ChildWait:
-    """With CHILD: `client.explain_run` of the child run says what it waits for."""
+    """With CHILD: `client.explain_run` of the child run explains what it waits for."""
 
     run_id: str
     stopping: bool

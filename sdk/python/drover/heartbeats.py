@@ -1,9 +1,9 @@
 """Heartbeats: one call for all tasks that the agent holds, sent at the shortest interval that one
 of them has.
 
-A heartbeat renews leases and brings cancels. It carries progress and details only when a handler
-has left new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or not
-the one before was answered: a server that hangs costs one heartbeat and not the leases.
+A heartbeat renews leases and receives cancels. It carries progress and details only when a handler
+has reported new ones, so an automatic heartbeat never moves progress. A heartbeat is due whether or
+not the one before was answered: a server that hangs costs one heartbeat and not the leases.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ class Heartbeats:
         self._timer = None
 
     def hurry(self) -> None:
-        """A handler may have left progress or details: sends them soon."""
+        """A handler may have reported progress or details: sends them soon."""
         self._wake_at(self._last_sent + _NOTE_SPACING)
 
     def _reschedule(self) -> None:
-        """After anything that may have made the next heartbeat due later: looks at all tasks."""
+        """After anything that may have made the next heartbeat due later: checks all tasks."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
@@ -101,8 +101,8 @@ class Heartbeats:
     def _wake_at(self, due: float) -> None:
         """Sets the timer to this time, or leaves it at an earlier one.
 
-        What was due may have gone by then, so all tasks are looked at when the timer fires, and not
-        for each task that comes or goes, of which there may be thousands.
+        What was due may be over by then, so all tasks are checked when the timer fires, and not for
+        each task that is added or removed: there may be thousands.
         """
         if self._stopped or self._in_flight >= _IN_FLIGHT_MOST or due == math.inf:
             return
@@ -114,7 +114,7 @@ class Heartbeats:
         self._timer = self._clock.after(due - self._clock.monotonic(), self._fire)
 
     async def send_details(self, held: HeldTask) -> None:
-        """Sends the details that a handler left last, unless they were sent; never raises."""
+        """Sends the last details of a handler, unless they were sent; never raises."""
         under_way = self._noting.get(held)
         if under_way is not None:
             await under_way

@@ -2,7 +2,7 @@
 
     running -> ended (its report is on the way) -> closed
 
-It is listed in heartbeats until it is closed, or until the server says that the lease is lost.
+It is listed in heartbeats until it is closed, or until the server reports that the lease is lost.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class HeldTask:
     """All of it belongs to the loop of the runtime, but `left` and `stopped`."""
 
     def __init__(self, clock: Clock, task: TaskMessage, sent: float, waited: float) -> None:
-        """`sent`: when the call that brought it was; `waited`: as its answer said."""
-        # It cannot be longer than the call itself took; a server that says so is not believed.
+        """`sent`: when the call that brought it was sent; `waited`: as in its answer."""
+        # It cannot be longer than the call itself took; a server that reports more is not trusted.
         took = clock.monotonic() - sent
         self.task = task
         self.heartbeat_interval = max(from_duration(task.heartbeat_interval), 0.001)
@@ -63,7 +63,7 @@ class HeldTask:
 
     @property
     def listed(self) -> bool:
-        """False once the server said that the lease is lost, and when it is closed."""
+        """False once the server reported that the lease is lost, and when it is closed."""
         return not self._lost and not self._closed
 
     @property
@@ -72,8 +72,8 @@ class HeldTask:
         return self._lease.end
 
     def left(self) -> float:
-        """Seconds of lease and attempt, whichever is less; 0 when one has ended, or the server said
-        that it is lost."""
+        """Seconds of lease and attempt, whichever is less; 0 when one has ended, or the server
+        reported that it is lost."""
         return 0.0 if self._lost else self._lease.left()
 
     def note(self, notes: Notes) -> None:
@@ -101,7 +101,7 @@ class HeldTask:
         self._changed()
 
     def lose(self) -> None:
-        """The server said that it is no longer ours."""
+        """The server reported that this agent no longer holds it."""
         self._lost = True
         self.stop("lease-lost")
 

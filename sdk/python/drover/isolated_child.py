@@ -121,16 +121,16 @@ def _listen(pipe: Pipe, sender: _Sender, errands: queue.SimpleQueue[tuple[Errand
     hold: _Hold | None = None
     while True:
         try:
-            kind, said = pipe.recv()
+            kind, content = pipe.recv()
         except (EOFError, OSError):
             os._exit(0)
         if kind == "errand":
-            hold = _Hold(sender, said.lease_end)
-            errands.put((said, hold))
+            hold = _Hold(sender, content.lease_end)
+            errands.put((content, hold))
         elif hold is not None and kind == "lease":
-            hold.lease_end = said
+            hold.lease_end = content
         elif hold is not None:
-            hold.stop(said)
+            hold.stop(content)
 
 
 def _perform(errand: Errand, hold: _Hold) -> Outcome:

@@ -1,6 +1,6 @@
 """A handler in a process of its own, which can be killed when it does not stop.
 
-The parent keeps the lease, the codec and the connection; the child has the handler alone. Between
+The parent has the lease, the codec and the connection; the child has the handler alone. Between
 them goes a pipe: tasks, stops and lease ends to the child, notes, log records and the outcome from
 it. A child that has ended its attempt waits for the next; one whose parent has gone ends.
 """
@@ -33,7 +33,7 @@ class Child:
 
     def __init__(self) -> None:
         """Starts it, which takes a tenth of a second or so."""
-        # Not by fork: threads and gRPC do not outlive one.
+        # Not by fork: threads and gRPC do not survive one.
         context = multiprocessing.get_context("spawn")
         self.pipe: Pipe
         self.pipe, other = context.Pipe()
@@ -124,7 +124,7 @@ class InChild:
         self._child: Child | None = None
         self._killed = False
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """In a process of its own."""
         threading.Thread(target=self._run, name="drover-child", daemon=True).start()
 
@@ -178,17 +178,17 @@ class InChild:
         """None: the child ended without an outcome."""
         while True:
             try:
-                kind, said = child.pipe.recv()
+                kind, content = child.pipe.recv()
             except (EOFError, OSError):
                 return None
             if kind == "outcome":
-                return Outcome.FromString(said)
+                return Outcome.FromString(content)
             if kind == "progress":
-                self._hold.note(Notes(progress=Progress.FromString(said)))
+                self._hold.note(Notes(progress=Progress.FromString(content)))
             elif kind == "details":
-                self._hold.note(Notes(details=self._codec.encode(Payload.FromString(said))))
+                self._hold.note(Notes(details=self._codec.encode(Payload.FromString(content))))
             elif kind == "log":
-                logging.getLogger(said.name).handle(said)
+                logging.getLogger(content.name).handle(content)
 
     def _sealed(self, outcome: Outcome) -> Outcome:
         if outcome.HasField("success") and outcome.success.HasField("output"):

@@ -35,7 +35,7 @@ class Namespace:
     region: str
     create_time: datetime | None
     retention: float | None
-    """How many seconds runs are kept after their end; None: for ever."""
+    """How many seconds runs are retained after their end; None: for ever."""
     limits: NamespaceLimits | None
     """None: it has none."""
 
@@ -94,8 +94,8 @@ class Namespaces:
         return self._read((await self._caller.call(rpc.GET_NAMESPACE, request)).namespace)
 
     async def set_retention(self, retention: Duration | None) -> Namespace:
-        """Runs are deleted this long after their end, at least 1 h; None: they are kept for
-        ever."""
+        """Runs are deleted this long after their end, at least 1 h; None: they are
+        retained for ever."""
         request = wire.SetNamespaceRetentionRequest(
             namespace=self._caller.namespace,
             retention=None if retention is None else to_duration(retention),

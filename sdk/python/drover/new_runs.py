@@ -32,7 +32,7 @@ class Concurrency:
     key: str
     """The key, within the namespace of the run, such as `customer-17`."""
     limit: int = 0
-    """The run begins only while fewer runs of the key are in progress. 0 means 1; at most 1,000."""
+    """The run starts only while fewer runs of the key are in progress. 0 means 1; at most 1,000."""
     policy: ConcurrencyPolicy = "queue"
     """What happens while there is no free permit: the run waits (`queue`), it is refused with
     CONCURRENCY_LIMIT (`refuse`), the oldest run of the key is cancelled and undone
@@ -63,7 +63,7 @@ class NewRun:
     """1 (first) to 9 (last). 0 means 5."""
     labels: Mapping[str, str] = field(default_factory=dict)
     start_time: datetime | None = None
-    """When it begins; a time in the past means now. Default: at once."""
+    """When it starts; a time in the past means now. Default: at once."""
     concurrency: Concurrency | None = None
     """Default: no limit."""
     notify: Union[str, Notify, None] = None

@@ -250,7 +250,7 @@ class Overview:
     paused_workflows: tuple[NamedPause, ...]
     open_circuits: tuple[Circuit, ...]
     """Circuits that do not let all tasks through, because of the supervisor or because a person
-    keeps them open; the first 100."""
+    holds them open; the first 100."""
     cordons: tuple[Cordon, ...]
     """Agents, and versions of agents, that get no new tasks; the first 100."""
 

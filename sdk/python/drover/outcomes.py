@@ -35,7 +35,7 @@ _NO_ANSWER = "A handler that verifies returns happened(output), did_not_happen()
 
 
 def outcome_of_result(value: Any, kind: TaskKind, codec: Codec) -> Outcome:
-    """An Answer says what it says; all else is the output of a success, None one without.
+    """An Answer is reported as it is; all else is the output of a success, None one without.
 
     What has no JSON form is a success whose output is lost: it was done. A verify has to answer: a
     lookup that found nothing and returns must not pass for "it happened".
@@ -89,8 +89,8 @@ def within_limit(outcome: Outcome) -> Outcome:
     size = len(output.json.encode()) + len(output.data)
     if size <= _PAYLOAD_BYTES_MOST:
         return outcome
-    said = f"has {size} bytes, and none may have more than {_PAYLOAD_BYTES_MOST}"
-    return output_lost(f"The output {said}: keep it in object storage and return its address")
+    problem = f"has {size} bytes, and none may have more than {_PAYLOAD_BYTES_MOST}"
+    return output_lost(f"The output {problem}: keep it in object storage and return its address")
 
 
 def output_lost(problem: str) -> Outcome:
@@ -129,5 +129,5 @@ def unknown(code: str, message: str) -> Outcome:
 
 
 def text_of(error: BaseException) -> str:
-    """The class and what it says."""
+    """The class and the message."""
     return f"{type(error).__name__}: {error}"

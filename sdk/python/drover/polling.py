@@ -89,7 +89,7 @@ class Polling:
         # Spread, so that agents which started together do not poll together for ever.
         wait = round(self._wants.wait * (0.8 + 0.2 * self._clock.fraction()), 3)
         self._reserved += want
-        self._parked = self._background.start(self._park(self._polls.begin(wait), want))
+        self._parked = self._background.start(self._park(self._polls.start(wait), want))
 
     async def stop(self) -> None:
         """Polls no more; returns when the parked poll has ended."""
@@ -111,7 +111,7 @@ class Polling:
         want = min(free, _TASKS_MOST)
         if self._stopping or want <= 0:
             return None
-        poll = self._polls.begin(0.0)
+        poll = self._polls.start(0.0)
         self._reserved += want
         self.wake()
         wants = self._wants

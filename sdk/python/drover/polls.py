@@ -4,7 +4,7 @@ The server may have granted tasks to a poll whose answer never arrived. So each 
 in every poll and heartbeat until 30 s after the end of its wait, and what was granted to it is
 given back at once. A poll whose answer was read is never named.
 
-A heartbeat that lists all tasks says up to which poll, since a poll under way may bring more.
+A heartbeat that lists all tasks states up to which poll: a poll under way may bring more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Polls:
         self._under_way: dict[int, None] = {}
         self._lost: list[tuple[int, float]] = []
 
-    def begin(self, wait: float) -> Poll:
+    def start(self, wait: float) -> Poll:
         """The next number."""
         self._last += 1
         self._under_way[self._last] = None

@@ -184,13 +184,13 @@ class Reports:
 
     def _on_failed_call(self, batch: list[_Report], error: CallError) -> None:
         if error.call_outcome != "definite":
-            said = "report not answered, will be repeated: %s %s: %s"
-            LOG.warning(said, error.code, error.reason, error)
+            text = "report not answered, will be repeated: %s %s: %s"
+            LOG.warning(text, error.code, error.reason, error)
             self._repeat(batch, error)
             return
         if not error.is_about_results:
-            said = "reports refused as a call, will be repeated: %s %s: %s"
-            LOG.error(said, error.code, error.reason, error)
+            text = "reports refused as a call, will be repeated: %s %s: %s"
+            LOG.error(text, error.code, error.reason, error)
             self._batch_most = 1
             self._repeat([report for report in batch if self._is_leased(report)], error)
             return
@@ -207,8 +207,8 @@ class Reports:
         """A report of a call that was refused is given up with the lease of its task."""
         if report.held.left() > 0:
             return True
-        said = "report given up: the lease has ended, and no call is taken"
-        TaskLog(report.held.task).error(said)
+        text = "report given up: the lease has ended, and no call is taken"
+        TaskLog(report.held.task).error(text)
         self._on_answered(report.held)
         return False
 

@@ -100,7 +100,7 @@ class Run:
     parent: ParentRun | None
     """None: it is not a child run."""
     start_time: datetime | None
-    """When it begins; None unless it is PENDING, and while it waits for a permit."""
+    """When it starts; None unless it is PENDING, and while it waits for a permit."""
     concurrency: RunConcurrency | None
 
     @property

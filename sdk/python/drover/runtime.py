@@ -65,7 +65,7 @@ _REPORTS_WAITING_MOST = 1_000
 # What reports get to be answered when the agent stops, even if their leases have ended.
 _LAST_REPORTS = 5.0
 # For the heartbeat that only names lost polls.
-_FAREWELL = 2.0
+_LAST_HEARTBEAT = 2.0
 # How long a report waits for the details that are sent before it.
 _DETAILS = 2.0
 # A newer server may have others, for newer agents.
@@ -207,13 +207,13 @@ class Runtime:
                 held.end()
                 self._reports.add(held, RELEASED)
             else:
-                self._begin(held, registered)
+                self._start(held, registered)
 
-    def _begin(self, held: HeldTask, registered: Registered) -> None:
+    def _start(self, held: HeldTask, registered: Registered) -> None:
         held.on_change = partial(self._changed, held)
         try:
             execution = self._execution(held, registered)
-            execution.begin()
+            execution.start()
             self._running[held] = execution
         except Exception as error:
             # For example that of a codec without the key.
@@ -256,7 +256,7 @@ class Runtime:
         log.critical("handler lost: it did not stop within %g s; the agent ends", grace)
         self.failed = True
         self._lost.add(held)
-        self._look_idle()
+        self._check_idle()
         self.stop()
 
     def _ended(self, held: HeldTask, outcome: Outcome) -> None:
@@ -280,15 +280,15 @@ class Runtime:
         self._lost.discard(held)
         self._reports.add(held, outcome)
         self._polling.wake()
-        self._look_idle()
+        self._check_idle()
 
     def _until_idle(self) -> asyncio.Future[None]:
         """Until all that run are lost."""
         self._idle = asyncio.get_running_loop().create_future()
-        self._look_idle()
+        self._check_idle()
         return self._idle
 
-    def _look_idle(self) -> None:
+    def _check_idle(self) -> None:
         if self._idle is not None and not self._idle.done():
             if self._running.keys() <= self._lost:
                 self._idle.set_result(None)
@@ -320,8 +320,8 @@ class Runtime:
                 break
             if await within(self._clock, wait, flushed):
                 return
-        said = "agent stops with %d reports unanswered: their leases have ended"
-        LOG.error(said, len(self._held))
+        text = "agent stops with %d reports unanswered: their leases have ended"
+        LOG.error(text, len(self._held))
 
     async def _finish_handlers(self) -> None:
         if not await within(self._clock, self._settings.grace, self._until_idle()):
@@ -342,7 +342,7 @@ class Runtime:
         if not self._polls.lost_polls():
             return
         try:
-            await self._heartbeat([], 0, _FAREWELL)
+            await self._heartbeat([], 0, _LAST_HEARTBEAT)
         except CallError as error:
             LOG.warning("lost polls could not be named: %s: %s", error.code, error)
 

@@ -44,7 +44,7 @@ class Recurring:
     cron: Cron | None = None
     interval: Interval | None = None
     version: int = 0
-    """0: the workflow's default version at the time at which a run begins."""
+    """0: the workflow's default version at the time at which a run starts."""
     input: Any = None
     """JSON, or a Payload: the input of each run. Default: none."""
     priority: int = 0
@@ -83,7 +83,7 @@ class Occurrence:
     """Empty: it has no run."""
     run_state: str
     message: str
-    """Why it has no run; empty: the outcome says everything."""
+    """Why it has no run; empty: the outcome is the reason."""
     missed: int
     """For MISSED and PAUSED: number of times, this one first."""
 
@@ -212,8 +212,8 @@ class Schedules:
         called.
 
         The times from `start` on and before `end`. `concurrency`: maximum number of its runs in
-        progress at a time; 0 means 1. `dry_run`: says what the call would do, and starts
-        nothing.
+        progress at a time; 0 means 1. `dry_run`: returns what the call would do, and
+        starts nothing.
         """
         request = wire.BackfillScheduleRequest(
             namespace=self._caller.namespace,

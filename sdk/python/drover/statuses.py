@@ -1,4 +1,4 @@
-"""From what gRPC says of a failed call to a CallError."""
+"""From the error of gRPC for a failed call to a CallError."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def error_of_grpc(failure: grpc.aio.AioRpcError) -> CallError:
             try:
                 status = Status.FromString(packed)
             except DecodeError:
-                break  # What cannot be read does not change what the code says.
+                break  # Details that cannot be read do not change the code.
             if status.code == code.value[0]:
                 return error_of_status(status)
     return CallError(code.name, failure.details() or "")

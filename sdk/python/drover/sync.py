@@ -210,8 +210,8 @@ class Schedules:
         called.
 
         The times from `start` on and before `end`. `concurrency`: maximum number of its runs in
-        progress at a time; 0 means 1. `dry_run`: says what the call would do, and starts
-        nothing."""
+        progress at a time; 0 means 1. `dry_run`: returns what the call would do, and
+        starts nothing."""
         return self._loop.iterate(
             self._inner.backfill(name, start, end, concurrency=concurrency, dry_run=dry_run)
         )
@@ -231,7 +231,7 @@ class Triggers:
 
     def put(self, trigger: Union[TriggerSpec, str], *, secret: str = "") -> PutTrigger:
         """Creates a trigger, or changes the trigger of its name: a definition, or its text in YAML
-        or JSON. Without a secret it keeps its current one."""
+        or JSON. Without a secret its current one is retained."""
         return self._loop.call(self._inner.put(trigger, secret=secret))
 
     def get(self, name: str) -> Trigger:
@@ -398,8 +398,8 @@ class Namespaces:
         return self._loop.call(self._inner.get())
 
     def set_retention(self, retention: Duration | None) -> Namespace:
-        """Runs are deleted this long after their end, at least 1 h; None: they are kept for
-        ever."""
+        """Runs are deleted this long after their end, at least 1 h; None: they are
+        retained for ever."""
         return self._loop.call(self._inner.set_retention(retention))
 
     def set_limits(
@@ -730,7 +730,7 @@ class Client:
     def signal(
         self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
     ) -> Signalled:
-        """Sends an event for a step of the kind `signal`; it is kept until a step takes it.
+        """Sends an event for a step of the kind `signal`; it is stored until a step takes it.
 
         `payload`: the output of that step. `id`: the caller's own name for the signal: one id makes
         one signal only. Default: random."""
@@ -775,8 +775,8 @@ class Client:
         return self._loop.call(self._inner.get_workflow(name))
 
     def set_default_version(self, name: str, version: int) -> MovedDefault:
-        """Runs that name no version start with this one from then on; open runs keep their
-        version."""
+        """Runs that name no version start with this one from then on; open runs do not
+        change their version."""
         return self._loop.call(self._inner.set_default_version(name, version))
 
     def pause_workflow(self, workflow: str, *, reason: str = "") -> Pause:

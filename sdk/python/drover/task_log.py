@@ -1,8 +1,8 @@
-"""Where the SDK and its handlers say what they do: the logger "drover" of the standard library.
+"""Where the SDK and its handlers log what they do: the logger "drover" of the standard library.
 
 Every line about a task names its run, step and attempt: in its text, and as attributes `run`,
-`step`, `item`, `attempt` and `agent` of the record, for those who format it as JSON. One that is
-written within a span of OpenTelemetry, as those of a handler whose run is traced, has its
+`step`, `item`, `attempt` and `agent` of the record, for programs that format it as JSON. A line
+that is written within a span of OpenTelemetry, as those of a handler whose run is traced, has its
 `trace` and `span` too. No line holds a payload or a token.
 """
 

@@ -173,7 +173,7 @@ class Task:
 
 
 def kind_name(message: TaskMessage) -> TaskKindName:
-    """The kind in a word."""
+    """The kind as a text."""
     if message.kind == TASK_KIND_VERIFY:
         return "verify"
     return "compensate" if message.kind == TASK_KIND_COMPENSATE else "perform"
@@ -197,8 +197,8 @@ def _parsed(parse: Callable[[Any], T], value: Any, what: str) -> T:
     try:
         return parse(value)
     except Exception as error:
-        said = f"The {what} is not as expected: {error}"
-        raise PermanentError(f"bad-{what}", said) from error
+        message = f"The {what} is not as expected: {error}"
+        raise PermanentError(f"bad-{what}", message) from error
 
 
 def _progress(

@@ -168,24 +168,26 @@ class RunningHandler:
 
     def _read(self, outcome: wire.Outcome) -> HandlerOutcome:
         kind: Any = outcome.WhichOneof("kind")
-        said = getattr(outcome, kind)
+        content = getattr(outcome, kind)
         failed, again = outcome.failed, outcome.again
         transient = failed.failure_class == wire.FAILURE_CLASS_TRANSIENT
         has_output = outcome.success.HasField("output")
         if outcome.success.output_problem:
             # The server treats it like this.
             kind, transient = "failed", False
-            said = wire.Outcome.Failed(code="drover.output", message=outcome.success.output_problem)
+            content = wire.Outcome.Failed(
+                code="drover.output", message=outcome.success.output_problem
+            )
         return HandlerOutcome(
             kind=kind,
             output=read_payload(outcome.success.output) if has_output else None,
-            code=getattr(said, "code", ""),
-            message=getattr(said, "message", ""),
+            code=getattr(content, "code", ""),
+            message=getattr(content, "message", ""),
             transient=transient if kind == "failed" else None,
             retry_after=(
                 from_duration(failed.retry_after) if failed.HasField("retry_after") else None
             ),
-            no_effect=getattr(said, "no_effect", False),
+            no_effect=getattr(content, "no_effect", False),
             after=from_duration(again.after) if kind == "again" else None,
             progress=tuple(self._hold.progress),
             details=tuple(self._hold.details),

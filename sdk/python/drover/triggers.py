@@ -163,7 +163,7 @@ class Triggers:
 
     async def put(self, trigger: Union[TriggerSpec, str], *, secret: str = "") -> PutTrigger:
         """Creates a trigger, or changes the trigger of its name: a definition, or its text in YAML
-        or JSON. Without a secret it keeps its current one."""
+        or JSON. Without a secret its current one is retained."""
         request = wire.PutTriggerRequest(namespace=self._caller.namespace, secret=secret)
         if isinstance(trigger, str):
             request.text = trigger

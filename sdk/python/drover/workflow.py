@@ -1,4 +1,4 @@
-"""A workflow as data classes, with the words of the YAML form: an editor completes it, a type
+"""A workflow as data classes, with the names of the YAML form: an editor completes it, a type
 checker reads it, and the server checks it. `to_definition` makes exactly the message of the YAML.
 
     Workflow("trip", steps=[
@@ -81,7 +81,7 @@ class Compensate:
 
 @dataclass(frozen=True)
 class Gate:
-    """The task that lets the next wave of a map begin by succeeding."""
+    """The task that lets the next wave of a map start by succeeding."""
 
     task: str
     queue: str | None = None
@@ -93,11 +93,11 @@ class Gate:
 
 @dataclass(frozen=True)
 class RunOf:
-    """A workflow of which a step begins a run."""
+    """A workflow of which a step starts a run."""
 
     workflow: str
     version: int | None = None
-    """Default: the default version at the time at which the run begins."""
+    """Default: the default version at the time at which the run starts."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Step:
     approval: Approval | None = None
     """Waits for `client.decide`."""
     run: str | RunOf | None = None
-    """Begins a run of a workflow, and waits for its end."""
+    """Starts a run of a workflow, and waits for its end."""
     map: Map | None = None
     needs: Sequence[str] = ()
     """Steps that must have ended before this one starts."""

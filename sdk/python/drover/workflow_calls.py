@@ -56,8 +56,8 @@ class WorkflowCalls:
         return WorkflowDetails(name, answer.workflow.default_version, tuple(versions))
 
     async def set_default_version(self, name: str, version: int) -> MovedDefault:
-        """Runs that name no version start with this one from then on; open runs keep their
-        version."""
+        """Runs that name no version start with this one from then on; open runs do not
+        change their version."""
         request = wire.SetDefaultVersionRequest(
             namespace=self._caller.namespace, name=name, version=version
         )

@@ -1,6 +1,6 @@
 """From data classes to messages: reading.py the other way.
 
-A field goes into that of its name; None is left out. Durations, payloads, enums by their words and
+A field goes into that of its name; None is left out. Durations, payloads, enums by their names and
 messages within are made on the way; a text in place of a message is its first field.
 """
 
@@ -25,7 +25,7 @@ Prepare = Callable[[Any], Mapping[str, Any]]
 
 
 def write(message: Message, given: Any, prepare: Prepare = vars) -> None:
-    """Fills the message. Raises ValueError for a word that an enum has not."""
+    """Fills the message. Raises ValueError for a name that the enum does not have."""
     if isinstance(given, str):
         setattr(message, message.DESCRIPTOR.fields[0].name, given)
         return
@@ -34,14 +34,14 @@ def write(message: Message, given: Any, prepare: Prepare = vars) -> None:
             _set(message, message.DESCRIPTOR.fields_by_name[name], value, prepare)
 
 
-def number_of(described: EnumDescriptor, word: str) -> Any:
-    """The value that a word names, in small letters or in capitals, with hyphens or without."""
+def number_of(described: EnumDescriptor, name: str) -> Any:
+    """The value of this name, in small letters or in capitals, with hyphens or without."""
     prefix = described.values_by_number[0].name.removesuffix("UNSPECIFIED")
     known = {value.name.removeprefix(prefix): value.number for value in described.values}
     known.pop("UNSPECIFIED")
-    number = known.get(word.upper().replace("-", "_"))
+    number = known.get(name.upper().replace("-", "_"))
     if number is None:
-        raise ValueError(f'"{word}" is none of {", ".join(known).lower()}.')
+        raise ValueError(f'"{name}" is none of {", ".join(known).lower()}.')
     return number
 
 

@@ -10,14 +10,14 @@ agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="gre
 
 @agent.task("greet")
 def greet(task: drover.Task) -> object:
-    """Greets who is named in the input."""
-    return {"said": f"Hello, {task.input['name']}!"}
+    """Greets the person in the input."""
+    return {"greeting": f"Hello, {task.input['name']}!"}
 
 
 @agent.task("ungreet")
 def ungreet(task: drover.Task) -> None:
     """Takes it back."""
-    task.log.info("we said %s, and did not mean it", task.output)
+    task.log.info("taken back: %s", task.output)
 
 
 if __name__ == "__main__":

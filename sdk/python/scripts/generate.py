@@ -23,12 +23,12 @@ def protoc(*args: str) -> None:
 def without_rules(described: bytes) -> bytes:
     """Rules are options that this process does not know, so dropping the unknown drops them."""
     files = FileDescriptorSet.FromString(described)
-    kept = [file for file in files.file if file.name != RULES]
-    for file in kept:
+    remaining = [file for file in files.file if file.name != RULES]
+    for file in remaining:
         if RULES in file.dependency:
             file.dependency.remove(RULES)
         file.DiscardUnknownFields()
-    return FileDescriptorSet(file=kept).SerializeToString(deterministic=True)
+    return FileDescriptorSet(file=remaining).SerializeToString(deterministic=True)
 
 
 def main() -> None:

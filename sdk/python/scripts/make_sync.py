@@ -1,6 +1,6 @@
 """Makes drover/sync.py of the asyncio client: `python scripts/make_sync.py [FILE]`.
 
-Every public call gets a twin of the same name, arguments, words and types, which waits for it.
+Every public call gets a twin of the same name, arguments, docstring and types, which waits for it.
 """
 
 import ast
@@ -96,9 +96,11 @@ def twin(method: ast.AsyncFunctionDef, imports: Imports) -> str:
     how = "iterate" if streams else "call"
     work = f"self._loop.{how}(self._inner.{method.name}({', '.join(given)}))"
     doc = ast.get_docstring(method) or ""
-    said = "\n".join(f"        {line}".rstrip() for line in f'"""{doc}"""'.splitlines()).lstrip()
+    docstring = "\n".join(
+        f"        {line}".rstrip() for line in f'"""{doc}"""'.splitlines()
+    ).lstrip()
     return (
-        f"    def {method.name}({ast.unparse(args)}) -> {returns}:\n        {said}\n"
+        f"    def {method.name}({ast.unparse(args)}) -> {returns}:\n        {docstring}\n"
         f"        {'' if returns == 'None' else 'return '}{work}\n"
     )
 

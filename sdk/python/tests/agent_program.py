@@ -34,8 +34,8 @@ def signalled_beside(task: Task) -> Any:
     return "done"
 
 
-@agent.task("deaf-async")
-async def deaf_async(task: Task) -> Any:
+@agent.task("stuck-async")
+async def stuck_async(task: Task) -> Any:
     while True:
         try:
             await asyncio.sleep(60)
@@ -48,8 +48,8 @@ async def blocking_async(task: Task) -> Any:
     time.sleep(60)  # noqa: ASYNC251
 
 
-@agent.task("deaf")
-def deaf(task: Task) -> Any:
+@agent.task("stuck")
+def stuck(task: Task) -> Any:
     time.sleep(60)
 
 
@@ -67,8 +67,8 @@ async def isolated_async(task: Task) -> Any:
     await asyncio.Event().wait()
 
 
-@agent.task("isolated-deaf", isolated=True)
-def isolated_deaf(task: Task) -> Any:
+@agent.task("isolated-stuck", isolated=True)
+def isolated_stuck(task: Task) -> Any:
     task.details("started")
     while True:
         time.sleep(60)

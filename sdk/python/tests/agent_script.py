@@ -1,4 +1,4 @@
-"""Short words for tests that play the server to an agent."""
+"""Helpers for tests that play the server to an agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERED: dict[str, Any] = {"answers": [CompleteAnswer()]}
 
 
 def a_task(token: str, **given: Any) -> TaskMessage:
-    """A task with a lease of 9 s, to be beaten every 3 s, and an attempt of 60 s."""
+    """A task with a lease of 9 s, a heartbeat every 3 s, and an attempt of 60 s."""
     usual: dict[str, Any] = {
         "task_token": token,
         "run_id": "run-1",
@@ -117,7 +117,7 @@ class Agents:
 
 
 class Gate:
-    """A handler whose beginning the test waits for, and whose end it says."""
+    """A handler whose start the test waits for, and whose end it decides."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -136,12 +136,12 @@ class Gate:
         self._end.set_result(value)
 
 
-async def until(look: Callable[[], Any]) -> Any:
-    """What `look` gives, as soon as that is true; it may be a coroutine function."""
+async def until(query: Callable[[], Any]) -> Any:
+    """What `query` gives, as soon as that is true; it may be a coroutine function."""
 
     async def repeat() -> Any:
         while True:
-            found = look()
+            found = query()
             if inspect.isawaitable(found):
                 found = await found
             if found:

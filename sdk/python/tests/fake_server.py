@@ -1,7 +1,7 @@
 """A Drover server without an engine: real gRPC on a real port, every answer given by the test.
 
-Each method has an inbox. A test takes a call out of it with `next` and answers it, or says with
-`always` what is answered to each. A call without an answer stays parked.
+Each method has an inbox. A test takes a call out of it with `next` and answers it, or sets with
+`always` the answer to each. A call without an answer stays parked.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Inbox(Generic[Req, Res]):
 def status(
     code: int, reason: str, retry_after: float | None = None, field: str | None = None
 ) -> Status:
-    """What a google.rpc.Status of the server looks like; `field`: the path of what is wrong."""
+    """A google.rpc.Status as the server makes it; `field`: the path of what is wrong."""
     details: list[Any] = [ErrorInfo(reason=reason, domain="drover")]
     if retry_after is not None:
         details.append(RetryInfo(retry_delay=to_duration(retry_after)))

@@ -144,18 +144,18 @@ async def test_an_agent_reports_how_a_handler_ended(
 ) -> None:
     outcome = await outcome_of(server, agents, handler)
     assert outcome.WhichOneof("kind") == kind
-    said = getattr(outcome, kind)
-    assert {name: getattr(said, name) for name in expected} == expected
+    content = getattr(outcome, kind)
+    assert {name: getattr(content, name) for name in expected} == expected
 
 
-async def test_again_says_when_and_the_shortest_is_a_millisecond(
+async def test_again_has_a_time_and_the_shortest_is_a_millisecond(
     server: FakeServer, agents: Agents
 ) -> None:
     outcome = await outcome_of(server, agents, lambda task: drover.again(0))
     assert (outcome.again.after.seconds, outcome.again.after.nanos) == (0, 1_000_000)
 
 
-async def test_a_transient_error_says_when_it_may_be_tried_again(
+async def test_a_transient_error_has_the_time_at_which_it_may_be_tried_again(
     server: FakeServer, agents: Agents
 ) -> None:
     after = (await outcome_of(server, agents, transient)).failed.retry_after
@@ -186,19 +186,19 @@ async def test_an_agent_that_verifies_reports_its_answer(
 ) -> None:
     outcome = await outcome_of(server, agents, handler, kind=TASK_KIND_VERIFY)
     assert outcome.WhichOneof("kind") == kind
-    said = getattr(outcome, kind)
-    assert {name: getattr(said, name) for name in expected} == expected
+    content = getattr(outcome, kind)
+    assert {name: getattr(content, name) for name in expected} == expected
 
 
 async def test_a_verify_task_has_the_key_of_the_effect_and_what_the_lost_attempt_left(
     server: FakeServer, agents: Agents
 ) -> None:
-    def look(task: Task) -> Any:
+    def verify(task: Task) -> Any:
         return drover.happened([task.kind, task.effect_key, task.input, task.last_details])
 
     details = json_payload({"page": 3})
     given = {"kind": TASK_KIND_VERIFY, "effect_key": "key-t1", "last_details": details}
-    outcome = await outcome_of(server, agents, look, **given)
+    outcome = await outcome_of(server, agents, verify, **given)
     assert outcome.success.output.json == '["verify","key-t1",{"to":"Lisbon"},{"page":3}]'
 
 
@@ -307,7 +307,7 @@ async def test_a_handler_that_does_not_finish_within_the_grace_is_stopped(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"id": "not good"}, 'id is "not good"'),
         ({"slots": 0}, "slots is 0"),
@@ -319,9 +319,9 @@ async def test_a_handler_that_does_not_finish_within_the_grace_is_stopped(
     ],
 )
 def test_wrong_settings_are_refused_at_once_with_the_value(
-    given: dict[str, Any], said: str
+    given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         drover.Agent(**{"address": "127.0.0.1:1", "id": "a", **given})
 
 

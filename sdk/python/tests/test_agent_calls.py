@@ -147,10 +147,10 @@ async def test_a_report_that_comes_too_late_or_is_over_is_dropped(
 
     def refuse(call: Any) -> None:
         reasons = {"t1": "LEASE_LOST", "t2": "TASK_OVER"}
-        said = [
+        statuses = [
             status(FAILED_PRECONDITION, reasons[one.task_token]) for one in call.request.results
         ]
-        call.answer(answers=[CompleteAnswer(status=one) for one in said])
+        call.answer(answers=[CompleteAnswer(status=one) for one in statuses])
 
     server.complete.always(refuse)
     assert (await server.poll.next()).request.max_tasks > 0
@@ -165,8 +165,8 @@ async def test_an_output_that_the_server_refuses_is_a_success_whose_output_is_lo
     refusal = CompleteAnswer(status=refused)
     (await server.complete.next()).answer(answers=[refusal])
     (result,) = (await server.complete.next()).request.results
-    said = "The output was refused: it is what the script refuses"
-    assert (result.task_token, result.outcome.success.output_problem) == ("t1", said)
+    problem = "The output was refused: it is what the script refuses"
+    assert (result.task_token, result.outcome.success.output_problem) == ("t1", problem)
 
 
 async def test_a_alone_report_goes_out_at_once_and_what_ends_meanwhile_with_the_next_call(
@@ -265,7 +265,7 @@ async def test_polls_under_way_never_ask_for_more_tasks_together_than_there_are_
             await asyncio.sleep(0)
         taken -= 1
 
-    async def answer(call: Any, wanted: int, **said: Any) -> None:
+    async def answer(call: Any, wanted: int, **fields: Any) -> None:
         """Some tasks, a few turns after the poll came."""
         nonlocal asked, taken, most, given
         asked += wanted
@@ -277,12 +277,12 @@ async def test_polls_under_way_never_ask_for_more_tasks_together_than_there_are_
         taken += count
         tasks = [a_task(str(number)) for number in range(given, given + count)]
         given += count
-        call.answer(tasks=tasks, **said)
+        call.answer(tasks=tasks, **fields)
 
     answering: set[asyncio.Task[None]] = set()
 
-    def answer_soon(call: Any, wanted: int, **said: Any) -> None:
-        answering.add(asyncio.ensure_future(answer(call, wanted, **said)))
+    def answer_soon(call: Any, wanted: int, **fields: Any) -> None:
+        answering.add(asyncio.ensure_future(answer(call, wanted, **fields)))
 
     def accept(call: Any) -> None:
         answers = [CompleteAnswer() for _ in call.request.results]

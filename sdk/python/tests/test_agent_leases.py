@@ -32,7 +32,7 @@ class Running:
         await until(lambda: abs(self.task.left() - left) < 1e-6)
 
     async def noted(self) -> None:
-        """What the handler said has reached the runtime."""
+        """What the handler reported has reached the runtime."""
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 
@@ -219,7 +219,7 @@ async def test_a_lost_lease_stops_the_handler_and_is_still_reported_as_evidence(
     assert report.request.results[0].outcome.unknown.code == "lease-lost"
 
 
-async def test_a_lease_that_nobody_renews_ends_by_the_agents_own_clock(
+async def test_a_lease_that_no_heartbeat_renews_ends_by_the_agents_own_clock(
     server: FakeServer, agents: Agents
 ) -> None:
     running = await a_running_task(server, agents)

@@ -25,7 +25,7 @@ Ends = dict[str, "asyncio.Future[Any]"]
 
 @dataclass
 class Beside:
-    """t1 ignores that it is cancelled, t2 works; both end when the test says so."""
+    """t1 ignores that it is cancelled, t2 works; both end when the test decides it."""
 
     agent: Runtime
     clock: ManualClock

@@ -1,4 +1,4 @@
-"""Finished work is kept: whatever refuses a whole Complete says nothing about the results in it."""
+"""Finished work is retained: the refusal of a whole Complete proves nothing about its results."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_reports_of_a_refused_call_are_repeated_alone(
     assert [one.task_token for one in other.request.results] == ["t2"]
 
 
-async def test_an_agent_that_stops_keeps_its_reports_as_long_as_their_leases_last(
+async def test_an_agent_that_stops_retains_its_reports_as_long_as_their_leases_last(
     server: FakeServer, agents: Agents
 ) -> None:
     clock = ManualClock()
@@ -134,15 +134,15 @@ async def test_an_agent_that_stops_gives_its_reports_up_when_their_leases_have_e
     agent = agents(server, {"book-flight": book}, clock=clock, slots=1)
     (await server.poll.next()).answer(tasks=[a_task("t1", **CALM)])
     await server.complete.next()
-    began = clock.monotonic()
+    started = clock.monotonic()
     agent.stop()
     await until(lambda: agent._reports._flushed)
     while not agent.done.done():
         # The end of its connection takes real time, which no clock of the test moves.
         await asyncio.sleep(0)
-        if clock.monotonic() - began < 60:
+        if clock.monotonic() - started < 60:
             clock.advance(0.5)
-    assert clock.monotonic() - began >= 60
+    assert clock.monotonic() - started >= 60
 
 
 async def test_a_poll_that_rode_on_a_report_which_found_the_queue_full_is_named_as_lost(
@@ -162,7 +162,7 @@ async def test_a_poll_whose_answer_the_clients_own_library_refuses_is_named_as_l
 ) -> None:
     clock = ManualClock()
     agents(server, {"book-flight": book}, clock=clock)
-    # As gRPC says it of an answer over its receive limit: without a word of the server.
+    # As gRPC reports an answer over its receive limit: without an error of the server.
     (await server.poll.next()).fail(RESOURCE_EXHAUSTED)
     await clock.armed(1)
     clock.advance(1)

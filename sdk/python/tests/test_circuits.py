@@ -11,7 +11,7 @@ from drover import rpc
 from drover.v1 import circuit_pb2
 
 
-async def test_one_of_tasks_that_a_pin_keeps_for_a_version_of_agents_says_for_which(
+async def test_one_of_tasks_that_a_pin_reserves_for_a_version_of_agents_names_the_version(
     server: FakeServer,
 ) -> None:
     async with drover.Client(server.address) as client:

@@ -116,7 +116,7 @@ async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
     await alone
 
 
-async def test_a_run_may_begin_later_share_a_key_and_name_a_hook(
+async def test_a_run_may_start_later_share_a_key_and_name_a_hook(
     server: FakeServer, client: drover.Client
 ) -> None:
     at = datetime(2026, 3, 1, 8, tzinfo=timezone.utc)
@@ -262,7 +262,7 @@ async def test_bulk_goes_through_all_pages_under_one_request_id(
     assert (two.error, two.new_run_id) == (None, "3")
 
 
-async def test_bulk_says_what_a_signal_carries_and_from_where_runs_are_done_again(
+async def test_bulk_has_what_a_signal_carries_and_from_where_runs_are_done_again(
     server: FakeServer, client: drover.Client
 ) -> None:
     async def signals() -> list[Any]:
@@ -293,7 +293,7 @@ async def test_bulk_says_what_a_signal_carries_and_from_where_runs_are_done_agai
     assert await work == []
 
 
-async def test_a_signal_has_an_id_and_a_decision_says_who(
+async def test_a_signal_has_an_id_and_a_decision_has_an_approver(
     server: FakeServer, client: drover.Client
 ) -> None:
     signalled = started(client.signal("run-1", "paid", payload={"amount": 7}))

@@ -140,15 +140,15 @@ def test_the_explanation_has_a_place_for_every_detail_but_those_of_operators() -
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("given", "seconds"),
     [("250ms", 0.25), ("30s", 30), ("1.5s", 1.5), ("1h30m", 5_400), ("7d", 604_800), (2, 2)],
 )
-def test_a_duration_is_read_as_people_write_it(said: Any, seconds: float) -> None:
-    assert seconds_of(said) == pytest.approx(seconds)
-    assert from_duration(to_duration(said)) == pytest.approx(seconds)
+def test_a_duration_is_read_as_people_write_it(given: Any, seconds: float) -> None:
+    assert seconds_of(given) == pytest.approx(seconds)
+    assert from_duration(to_duration(given)) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("said", ["", "30", "m", "1m1h", "-3s", -1, float("nan"), float("inf")])
-def test_a_duration_that_is_none_is_refused(said: Any) -> None:
+@pytest.mark.parametrize("given", ["", "30", "m", "1m1h", "-3s", -1, float("nan"), float("inf")])
+def test_a_duration_that_is_none_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match="duration"):
-        seconds_of(said)
+        seconds_of(given)

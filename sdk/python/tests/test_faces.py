@@ -134,7 +134,7 @@ async def test_what_a_codec_cannot_decode_is_a_failure_that_may_pass(server: Fak
     assert (outcome.failed.code, outcome.failed.failure_class) == ("not-started", 1)
 
 
-def test_a_codec_keeps_what_it_has_not_made_and_says_what_is_wrong() -> None:
+def test_a_codec_returns_what_it_has_not_made_and_reports_what_is_wrong() -> None:
     codec = AesGcmCodec(KEY)
     plain = json_payload({"a": 1})
     assert codec.decode(plain) == plain

@@ -1,4 +1,4 @@
-"""What heartbeats cost an agent that has thousands of tasks in its hands."""
+"""What heartbeats cost an agent that holds thousands of tasks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from drover.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
 class _Task:
     heartbeat_interval = 5.0
     notes = None
-    looks = 0
+    checks = 0
     task = SimpleNamespace(task_token="token")
 
     @property
     def listed(self) -> bool:
-        _Task.looks += 1
+        _Task.checks += 1
         return True
 
 
-async def test_no_task_that_comes_or_goes_makes_it_look_at_all_others() -> None:
+async def test_no_task_that_is_added_or_removed_makes_it_check_all_others() -> None:
     async def send(_reports: list[HeartbeatReport], _lists_all_to: int) -> HeartbeatResponse:
         raise AssertionError("no heartbeat is due")
 
@@ -35,5 +35,5 @@ async def test_no_task_that_comes_or_goes_makes_it_look_at_all_others() -> None:
         heartbeats.add(task)
     for task in tasks[:900]:
         heartbeats.remove(task)
-    assert _Task.looks == 0
+    assert _Task.checks == 0
     heartbeats.stop()

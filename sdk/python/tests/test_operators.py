@@ -36,7 +36,7 @@ async def answered(
     return call.request, await asyncio.wait_for(asked, SECONDS_MOST)
 
 
-async def test_a_queue_is_paused_and_resumed_and_read_with_what_keeps_it(
+async def test_a_queue_is_paused_and_resumed_and_read_with_what_holds_it_up(
     server: FakeServer, client: drover.Client
 ) -> None:
     paused = {"name": "mail", "leased": 2, "pause": {"reason": "full"}}
@@ -94,11 +94,11 @@ async def test_a_circuit_is_opened_closed_and_released_by_somebody(
         (client.circuits.close, "CIRCUIT_SETTING_CLOSED"),
         (client.circuits.release, "CIRCUIT_SETTING_UNSPECIFIED"),
     )
-    for say, setting in calls:
+    for call, setting in calls:
         request, read = await answered(
             server,
             rpc.SET_CIRCUIT,
-            say("mail", "send", by="ada", why="down", agent_id="a1"),
+            call("mail", "send", by="ada", why="down", agent_id="a1"),
             circuit=circuit,
         )
         field = request.DESCRIPTOR.fields_by_name["setting"]
@@ -158,12 +158,12 @@ async def test_a_workflow_and_the_namespace_are_paused_and_resumed(
     assert request.namespace == "acme"
 
 
-async def test_a_namespace_says_how_long_it_keeps_runs_and_what_it_may_take(
+async def test_a_namespace_has_its_retention_and_its_limits(
     server: FakeServer, client: drover.Client
 ) -> None:
-    kept = {"name": "acme", "retention": {"seconds": 7_200}}
+    stored = {"name": "acme", "retention": {"seconds": 7_200}}
     request, namespace = await answered(
-        server, rpc.SET_NAMESPACE_RETENTION, client.namespaces.set_retention("2h"), namespace=kept
+        server, rpc.SET_NAMESPACE_RETENTION, client.namespaces.set_retention("2h"), namespace=stored
     )
     assert request.retention.seconds == 7_200
     assert (namespace.retention, namespace.limits) == (7_200, None)
@@ -209,7 +209,7 @@ async def test_a_namespace_is_created_in_a_region_and_listed(
     assert page.regions == (Region("eu", 255, 256),)
 
 
-async def test_an_agent_is_shown_with_what_it_holds_and_what_keeps_it(
+async def test_an_agent_is_shown_with_what_it_holds_and_what_holds_it_up(
     server: FakeServer, client: drover.Client
 ) -> None:
     session = bytes(range(16))

@@ -23,7 +23,7 @@ from drover.v1.agent_service_pb2 import HeartbeatAnswer
 
 HERE = Path(__file__).parent
 CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(5)))
-BEAT_SOON = to_duration(0.2)
+HEARTBEAT_SOON = to_duration(0.2)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def ended(process: Process) -> int:
 
 
 async def hand_out(server: FakeServer, name: str, **given: Any) -> None:
-    task = a_task("t1", task=name, heartbeat_interval=BEAT_SOON, **given)
+    task = a_task("t1", task=name, heartbeat_interval=HEARTBEAT_SOON, **given)
     (await server.poll.next()).answer(tasks=[task])
 
 
@@ -71,7 +71,7 @@ async def test_a_signal_that_another_thread_gets_is_noticed(
     assert await ended(program) == 0
 
 
-@pytest.mark.parametrize("name", ["deaf", "deaf-async", "blocking-async"])
+@pytest.mark.parametrize("name", ["stuck", "stuck-async", "blocking-async"])
 async def test_a_handler_that_ignores_its_stop_is_reported_lost_and_ends_the_agent_with_1(
     server: FakeServer, program: Process, name: str
 ) -> None:
@@ -97,8 +97,8 @@ async def test_an_isolated_handler_has_a_process_of_its_own_and_reports_its_work
     second = json.loads((await outcome(server)).success.output.json)[0]
     assert second == first, "a child that is idle serves the next task"
     program.send_signal(signal.SIGTERM)
-    _, said = await asyncio.wait_for(program.communicate(), SECONDS_MOST)
-    assert "at work (run=run-1 step=t1 attempt=1)" in said.decode()
+    _, log = await asyncio.wait_for(program.communicate(), SECONDS_MOST)
+    assert "at work (run=run-1 step=t1 attempt=1)" in log.decode()
     assert program.returncode == 0
 
 
@@ -117,7 +117,7 @@ async def test_an_isolated_handler_is_stopped(server: FakeServer, program: Proce
 async def test_an_isolated_handler_that_ignores_its_stop_is_killed_and_costs_no_slot(
     server: FakeServer, program: Process
 ) -> None:
-    await hand_out(server, "isolated-deaf")
+    await hand_out(server, "isolated-stuck")
     heartbeat = await server.heartbeat.next()
     heartbeat.answer(answers=[CANCEL])
     server.heartbeat.always(
@@ -142,6 +142,6 @@ async def test_how_an_isolated_handler_ended_badly_is_reported(
 ) -> None:
     server.heartbeat.always(carry_on_all)
     await hand_out(server, name)
-    said = await outcome(server)
-    assert said.WhichOneof("kind") == kind
-    assert getattr(said, kind).code == code
+    reported = await outcome(server)
+    assert reported.WhichOneof("kind") == kind
+    assert getattr(reported, kind).code == code

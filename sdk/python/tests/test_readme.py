@@ -45,13 +45,13 @@ def environment(address: str) -> dict[str, str]:
         ("run_handler", {}),
     ],
 )
-def test_an_example_does_what_it_says_and_ends_by_itself(
+def test_an_example_has_its_result_and_ends_by_itself(
     address: str, tmp_path: Path, mark: str, expected: dict[str, Any]
 ) -> None:
     (code,) = [example for example in EXAMPLES if mark in example]
     program = tmp_path / "example.py"
     program.write_text(code)
-    said = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, str(program)],
         env=environment(address),
         check=True,
@@ -59,7 +59,7 @@ def test_an_example_does_what_it_says_and_ends_by_itself(
         text=True,
         timeout=60,
     ).stdout
-    seen = json.loads(said) if expected else {}
+    seen = json.loads(printed) if expected else {}
     if "flight" in seen:
         assert seen["flight"].pop("key")
     assert {name: seen[name] for name in expected} == expected
@@ -80,6 +80,6 @@ async def test_the_agent_of_the_example_performs_and_ends_at_sigterm(address: st
         run_id = (await client.schedule(greeting, input={"name": "Ada"})).run_id
         run = await asyncio.wait_for(client.wait_run(run_id), SECONDS_MOST)
         (step,) = (await client.get_run(run_id)).steps
-    assert (run.state, step.output) == ("COMPLETED", {"said": "Hello, Ada!"})
+    assert (run.state, step.output) == ("COMPLETED", {"greeting": "Hello, Ada!"})
     process.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(process.wait(), SECONDS_MOST) == 0

@@ -59,7 +59,7 @@ async def given(address: str) -> AsyncIterator[Given]:
 
 async def test_what_did_not_happen_is_tried_again_under_the_same_key(given: Given) -> None:
     keys: list[str] = []
-    looked: list[tuple[str, Any]] = []
+    checked: list[tuple[str, Any]] = []
 
     def charge(task: Task) -> Any:
         keys.append(task.idempotency_key)
@@ -69,14 +69,14 @@ async def test_what_did_not_happen_is_tried_again_under_the_same_key(given: Give
         raise drover.UnknownError("broken-pipe", "the connection broke")
 
     async def find(task: Task) -> Any:
-        looked.append((task.effect_key, task.last_details))
+        checked.append((task.effect_key, task.last_details))
         return drover.did_not_happen()
 
     stage = given({"charge": charge, "find-charge": find})
     pay = Step("pay", task="charge", effects="verifiable", verify="find-charge", retry=RETRY)
     run_id = await stage.start(pay)
     assert (await stage.ended(run_id)).state == "COMPLETED"
-    assert looked == [(keys[0], {"asked": True})]
+    assert checked == [(keys[0], {"asked": True})]
     assert len(set(keys)) == 1
     details = await stage.client.get_run(run_id, attempts=True)
     assert [(one.kind, one.outcome) for one in details.attempts] == [
@@ -109,11 +109,11 @@ async def test_a_step_is_undone_when_a_later_one_fails_for_good(given: Given) ->
 
 
 async def test_a_task_that_is_asked_for_again_counts_one_attempt(given: Given) -> None:
-    looks = itertools.count(1)
+    polls = itertools.count(1)
 
     async def poll(task: Task) -> Any:
-        look = next(looks)
-        return drover.again(0.001) if look < 4 else look
+        poll = next(polls)
+        return drover.again(0.001) if poll < 4 else poll
 
     stage = given({"poll": poll})
     run_id = await stage.start(Step("wait", task="poll"))
@@ -148,12 +148,14 @@ async def test_a_handler_whose_heartbeats_come_without_progress_is_stopped_and_t
     assert "stall" in [one.rule for one in details.interventions]
 
 
-async def test_a_handler_that_cannot_tell_is_asked_again_and_then_a_person(given: Given) -> None:
+async def test_a_handler_that_finds_no_outcome_is_asked_again_and_then_a_person(
+    given: Given,
+) -> None:
     def charge(task: Task) -> Any:
         raise drover.UnknownError("broken-pipe", "the connection broke")
 
-    stage = given({"charge": charge, "look": lambda task: drover.cannot_tell("it is closed")})
-    verify = Verify("look", retry=Retry(initial="1ms", jitter=0, attempts=2))
+    stage = given({"charge": charge, "check": lambda task: drover.cannot_tell("it is closed")})
+    verify = Verify("check", retry=Retry(initial="1ms", jitter=0, attempts=2))
     run_id = await stage.start(Step("pay", task="charge", effects="verifiable", verify=verify))
     async for snapshot in stage.client.watch_run(run_id):
         if snapshot.run.state == "ESCALATED":
@@ -186,7 +188,7 @@ async def test_what_the_server_refuses_is_a_call_error_with_its_reason(given: Gi
     assert refused.value.fields[0].path.startswith("definition.steps[0]")
 
 
-async def test_what_a_person_keeps_from_agents_is_seen_and_taken_back(given: Given) -> None:
+async def test_what_a_person_withholds_from_agents_is_seen_and_taken_back(given: Given) -> None:
     stage = given({"echo": lambda task: task.input})
     client, queue = stage.client, stage.queue
     assert (await client.queues.set_limits(queue, leased=3)).limits == QueueLimits(3, 0, 0)
@@ -210,7 +212,7 @@ async def test_what_a_person_keeps_from_agents_is_seen_and_taken_back(given: Giv
     assert (await stage.ended(run_id)).state == "COMPLETED"
 
     async def agent_id() -> bytes:
-        """Its server reports it with its next look."""
+        """Its server reports it with its next query."""
         while not (page := await client.operations.agents(agent_id=queue)).agents:
             await asyncio.sleep(0.05)
         return page.agents[0].session

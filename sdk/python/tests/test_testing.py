@@ -1,4 +1,4 @@
-"""A handler runs without a server, and what it says can be looked at."""
+"""A handler runs without a server, and a test can read what it reports."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_log_lines_name_run_step_and_attempt(caplog: pytest.LogCaptureFixture) -
         run_handler(perform, run_id="r-1", step_id="flight", item=3, attempt=2)
     (record,) = caplog.records
     assert record.getMessage() == "booked seat 12A (run=r-1 step=flight[3] attempt=2)"
-    said = vars(record)
-    assert (said["run"], said["step"], said["item"]) == ("r-1", "flight", 3)
-    assert (said["attempt"], said["agent"], said["seat"]) == (2, "tester", "12A")
+    fields = vars(record)
+    assert (fields["run"], fields["step"], fields["item"]) == ("r-1", "flight", 3)
+    assert (fields["attempt"], fields["agent"], fields["seat"]) == (2, "tester", "12A")
 
 
 def test_an_output_that_cannot_be_sent_is_the_failure_that_the_server_makes_of_it() -> None:

@@ -81,7 +81,7 @@ async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it
     server: FakeServer, agents: Agents, caplog: pytest.LogCaptureFixture, asynchronous: bool
 ) -> None:
     def book(task: Task) -> Any:
-        task.log.warning("looking")
+        task.log.warning("checking")
         with TRACER.start_as_current_span("book"):
             task.log.warning("booking")
 
@@ -98,7 +98,7 @@ async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it
     assert [(line["trace"], line["span"]) for line in lines] == [(TRACE_ID, span) for span in spans]
     where = f"run=run-1 step=t1 attempt=1 trace={TRACE_ID}"
     assert [record["message"] for record in lines] == [
-        f"looking ({where} span={spans[0]})",
+        f"checking ({where} span={spans[0]})",
         f"booking ({where} span={spans[1]})",
     ]
 
@@ -106,10 +106,10 @@ async def test_lines_of_a_handler_have_the_ids_of_its_span_and_of_those_below_it
 async def test_a_task_of_no_trace_has_no_span_and_its_lines_no_ids(
     server: FakeServer, agents: Agents, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await perform(server, agents, lambda task: task.log.warning("looking"), "")
+    await perform(server, agents, lambda task: task.log.warning("checking"), "")
     assert EXPORTER.get_finished_spans() == ()
     (line,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert line.message == "looking (run=run-1 step=t1 attempt=1)"
+    assert line.message == "checking (run=run-1 step=t1 attempt=1)"
     assert not hasattr(line, "trace")
 
 

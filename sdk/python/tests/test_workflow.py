@@ -1,4 +1,4 @@
-"""A workflow as data classes says all that the contract can hold, in the words of the text form."""
+"""A workflow as data classes has all that the contract has, with the names of the text form."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from drover.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves
 EXAMPLES = json.loads((Path(__file__).parent / "gen/definitions.json").read_text())
 
 
-def built(kind: Any, said: Any) -> Any:
-    """What a person would write in Python who has this text before him."""
-    if not isinstance(said, dict):
-        return said
+def built(kind: Any, given: Any) -> Any:
+    """The same as data classes."""
+    if not isinstance(given, dict):
+        return given
     hints = typing.get_type_hints(kind)
-    return kind(**{name: _value(hints[name], value) for name, value in said.items()})
+    return kind(**{name: _value(hints[name], value) for name, value in given.items()})
 
 
-def _value(hint: Any, said: Any) -> Any:
+def _value(hint: Any, given: Any) -> Any:
     kind = _data_class_in(hint)
     if hint is Any or kind is None:
-        return json_payload(None) if said is None else said
-    return [built(kind, one) for one in said] if isinstance(said, list) else built(kind, said)
+        return json_payload(None) if given is None else given
+    return [built(kind, one) for one in given] if isinstance(given, list) else built(kind, given)
 
 
 def _data_class_in(hint: Any) -> Any:
@@ -44,15 +44,15 @@ def _data_class_in(hint: Any) -> Any:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["path"])
-def test_data_classes_and_a_text_that_say_the_same_become_the_same(example: Any) -> None:
+def test_data_classes_and_a_text_of_the_same_workflow_become_the_same(example: Any) -> None:
     expected = json_format.ParseDict(example["definition"], wire.WorkflowDefinition())
     assert to_definition(built(Workflow, example["yaml"])) == expected
 
 
-def test_the_examples_say_all_that_a_definition_can() -> None:
+def test_the_examples_have_all_that_a_definition_can_have() -> None:
     (everything,) = [one for one in EXAMPLES if one["path"].endswith("everything.yaml")]
     definition = json_format.ParseDict(everything["definition"], wire.WorkflowDefinition())
-    said = {
+    used = {
         (type(message).__name__, field.name)
         for message in messages_in(definition)
         for field, _ in message.ListFields()
@@ -64,7 +64,7 @@ def test_the_examples_say_all_that_a_definition_can() -> None:
         if hasattr(wire, name)
         for field in getattr(wire, name).DESCRIPTOR.fields
     }
-    assert all_of_them <= said
+    assert all_of_them <= used
 
 
 def messages_in(message: Any) -> list[Any]:
@@ -76,13 +76,13 @@ def messages_in(message: Any) -> list[Any]:
     return found
 
 
-def test_short_forms_stand_for_the_long_ones() -> None:
-    short = Step("a", task="t", compensate="undo", retry=Retry(attempts=2), verify="look")
+def test_short_forms_become_the_long_ones() -> None:
+    short = Step("a", task="t", compensate="undo", retry=Retry(attempts=2), verify="check")
     long = Step("a", task="t", compensate=Compensate("undo"), retry=[Retry(attempts=2)])
     (made,) = to_definition(Workflow("w", [short])).steps
     (other,) = to_definition(Workflow("w", [long])).steps
     assert (made.compensate, list(made.retry)) == (other.compensate, list(other.retry))
-    assert made.verify.task == "look"
+    assert made.verify.task == "check"
 
 
 def test_a_time_may_be_a_datetime_and_a_number_of_items_a_number() -> None:
@@ -104,7 +104,7 @@ def test_empty_settings_are_there_all_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         (Step("a", task="t", wait="1h"), 'The step "a" is a task and a wait; leave one of them.'),
         (Step("a"), 'The step "a" does nothing; give one of task, wait'),
@@ -123,7 +123,7 @@ def test_empty_settings_are_there_all_the_same() -> None:
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused_at_once(step: Step, said: str) -> None:
+def test_what_cannot_be_meant_is_refused_at_once(step: Step, message: str) -> None:
     with pytest.raises(ValueError) as refused:
         to_definition(Workflow("w", [step]))
-    assert said in str(refused.value)
+    assert message in str(refused.value)

@@ -1,6 +1,6 @@
 // Package aesgcm is an example of a payload codec: AES-256-GCM with one key, so that the server
-// never sees the clear text. In your own program, keys change, and the payload must say which key
-// was used.
+// never sees the clear text. In your own program, keys change, and the payload must name the key
+// that was used.
 package aesgcm
 
 import (

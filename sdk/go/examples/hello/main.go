@@ -23,5 +23,5 @@ func main() {
 func greet(ctx context.Context, task *drover.Task) (any, error) {
 	var input struct{ Name string }
 	err := task.Input(&input)
-	return map[string]string{"said": "Hello, " + input.Name + "!"}, err
+	return map[string]string{"greeting": "Hello, " + input.Name + "!"}, err
 }

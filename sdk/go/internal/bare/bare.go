@@ -15,7 +15,7 @@ type Attempt struct {
 	Handler any
 	Codec   any
 	Task    *droverpb.Task
-	// Note takes what the handler says; one of the two is nil.
+	// Note takes what the handler reports; one of the two is nil.
 	Note func(progress *droverpb.Progress, details *droverpb.Payload)
 	Left func() time.Duration
 	Log  *slog.Logger
