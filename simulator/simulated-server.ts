@@ -73,7 +73,7 @@ const ALWAYS_WATCHED: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
 /** Most rows that are due already; the next due time is the one after them. */
 const DUE_MAX = 10_000;
 
-/** Compiled once for all scenarios; it keeps nothing of a request. */
+/** Compiled once for all scenarios; it retains nothing of a request. */
 const check = createRequestCheck(RPC_DEFAULTS);
 
 export function createSimulatedServer(options: SimulatedServerOptions): SimulatedServer {
@@ -142,10 +142,10 @@ interface LifeDeps {
   readonly onDefect: (what: string) => void;
 }
 
-function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: LifeDeps): Life {
+function beginLife(process: VirtualProcess, { time, store: shared, onDefect }: LifeDeps): Life {
   const { clock, chance } = process;
   const sessions: PartitionSession[] = [];
-  const store = recordingSessions(kept, sessions);
+  const store = recordingSessions(shared, sessions);
   const later = (ms: number, fn: () => void) =>
     time.patient(ms, () => {
       if (process.state() === "up") fn();

@@ -62,7 +62,7 @@ const SERVER_AWAY_MS = 200;
  * The interval of heartbeats grows to a hundredth of the time worked so far, at most to 0.8 of the
  * lease: a long task sends fewer heartbeats.
  */
-const LONG_BEATS = 100;
+const HEARTBEATS_OF_LONG_TASK = 100;
 const LEASE_SHARE = 0.8;
 
 /** Calls `rest` once, as soon as the process will do nothing more by itself. */
@@ -286,7 +286,7 @@ function heartbeat(
       wait();
   };
   const wait = (): void => {
-    const seldomMs = Math.min(forMs / LONG_BEATS, leaseMs * LEASE_SHARE);
+    const seldomMs = Math.min(forMs / HEARTBEATS_OF_LONG_TASK, leaseMs * LEASE_SHARE);
     const inMs = Math.ceil(Math.max(everyMs, seldomMs));
     forMs += inMs;
     void world.sleep(inMs).then(next);

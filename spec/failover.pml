@@ -112,7 +112,7 @@ inline change() {
 inline transact(kind) {
   atomic {
     what = kind;
-    begun = primary;
+    startedOn = primary;
     change();
     mine = now.commits;
     fate = (took -> unknown : yes)
@@ -120,11 +120,11 @@ inline transact(kind) {
   if
   :: fate == yes
 #ifdef ASYNC
-  :: atomic { fate == unknown && begun == primary -> fate = yes }
+  :: atomic { fate == unknown && startedOn == primary -> fate = yes }
 #else
-  :: atomic { fate == unknown && begun == primary && copied.commits >= mine -> fate = yes }
+  :: atomic { fate == unknown && startedOn == primary && copied.commits >= mine -> fate = yes }
 #endif
-  :: atomic { fate == unknown && begun != primary ->
+  :: atomic { fate == unknown && startedOn != primary ->
 #ifdef XID_ALONE
       /* It is in what was retained; or it is not, and another transaction has got its id since. */
       if
@@ -137,12 +137,12 @@ inline transact(kind) {
 #endif
     }
   fi;
-  atomic { what = 0; begun = 0; mine = 0 }
+  atomic { what = 0; startedOn = 0; mine = 0 }
 }
 
 #define CALLER \
   mtype what, fate; \
-  byte begun, mine, secret, fence; \
+  byte startedOn, mine, secret, fence; \
   bool took
 
 /* Repeats its call, by its key, until it is acknowledged. */

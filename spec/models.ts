@@ -55,7 +55,7 @@ export const checks: readonly Check[] = Object.freeze([
   twin("partition", "a take-over reads the former owner unlocked", ["LEASE_UNLOCKED"]),
   twin("partition", "a hand-back waits for answers, not for batches", ["HAND_BACK_BLIND"]),
   twin("partition", "a hand-back does not wait for what was sent", ["NOT_QUIET"]),
-  twin("partition", "a fenced process goes on under its id", ["KEEP_ID"], "watched"),
+  twin("partition", "a fenced process continues under its id", ["KEEP_ID"], "watched"),
 
   model("session", "a process that trusts its lock has it", []),
   model("session", "the lock of a lost process becomes free", [], "freed"),

@@ -58,16 +58,16 @@ byte batchEpoch[PROCS];
 /* Grows with each fail-over: an open transaction of before cannot commit any more. */
 byte primary;
 bool onOld[NODES];
-#define STILL(begun) ((begun) == primary)
+#define OPEN(startedOn) ((startedOn) == primary)
 #define LOCK_SEEN_FREE(id) (lockOf == NONE || onOld[id])
 #else
-#define STILL(begun) true
+#define OPEN(startedOn) true
 #define LOCK_SEEN_FREE(id) (lockOf == NONE)
 #endif
 
 #define NAMED (leaseNode == batchNode[p] && leaseEpoch == batchEpoch[p])
 /* What is read no more is one state and not many. */
-#define FORGET id = NONE; former = NONE; begun = 0
+#define FORGET id = NONE; former = NONE; startedOn = 0
 #define MEMBER (node[p] != NONE)
 #define TRACELESS(id) (!session[id] && !writer[id] && !rowLocked[id] && leaseNode != id && \
   (!inFlight[p] || batchNode[p] != id))
@@ -107,7 +107,7 @@ inline lose() {
 inline take() {
   id = node[p];
 #ifdef TAIL
-  begun = primary;
+  startedOn = primary;
   if
   :: !onOld[id] -> lockOf = id
   :: else
@@ -122,7 +122,7 @@ inline takeOver() {
 #ifdef LEASE_UNLOCKED
   former = leaseNode;
 #else
-  atomic { !leaseLocked || !STILL(begun) -> leaseLocked = leaseLocked || STILL(begun) };
+  atomic { !leaseLocked || !OPEN(startedOn) -> leaseLocked = leaseLocked || OPEN(startedOn) };
   former = leaseNode;
 #endif
 #ifdef BUMP_FIRST
@@ -131,15 +131,16 @@ inline takeOver() {
 #endif
   if
   :: former != NONE && former != id ->
-    atomic { !rowLocked[former] || !STILL(begun) -> rowLocked[former] = STILL(begun) || rowLocked[former] }
+    atomic { !rowLocked[former] || !OPEN(startedOn) ->
+      rowLocked[former] = OPEN(startedOn) || rowLocked[former] }
   :: else -> former = NONE
   fi;
 #ifdef LEASE_UNLOCKED
-  atomic { !leaseLocked || !STILL(begun) -> leaseLocked = leaseLocked || STILL(begun) };
+  atomic { !leaseLocked || !OPEN(startedOn) -> leaseLocked = leaseLocked || OPEN(startedOn) };
 #endif
   atomic {
     if
-    :: STILL(begun) ->
+    :: OPEN(startedOn) ->
       if
       :: former != NONE -> writer[former] = false; rowLocked[former] = false
       :: else
@@ -162,15 +163,15 @@ inline giveBack() {
   !waits[p];
 #endif
 #ifdef TAIL
-  begun = primary;
+  startedOn = primary;
 #endif
-  atomic { !leaseLocked || !STILL(begun) -> leaseLocked = leaseLocked || STILL(begun) };
+  atomic { !leaseLocked || !OPEN(startedOn) -> leaseLocked = leaseLocked || OPEN(startedOn) };
 #ifndef HAND_BACK_BLIND
-  atomic { !rowLocked[id] || !STILL(begun) -> rowLocked[id] = STILL(begun) || rowLocked[id] };
+  atomic { !rowLocked[id] || !OPEN(startedOn) -> rowLocked[id] = OPEN(startedOn) || rowLocked[id] };
 #endif
   atomic {
     if
-    :: STILL(begun) ->
+    :: OPEN(startedOn) ->
 #ifndef HAND_BACK_BLIND
       rowLocked[id] = false;
 #endif
@@ -195,7 +196,7 @@ active [PROCS] proctype Supervisor() {
   byte p = _pid;
   byte id = NONE;
   byte former = NONE;
-  byte begun = 0;
+  byte startedOn = 0;
   byte handBacks = HAND_BACKS;
   bool late = false;
   do
@@ -221,23 +222,23 @@ active [PROCS] proctype Supervisor() {
 /* One pass for a supervisor's event: hold the writer row, write, commit. */
 active [PROCS] proctype Batch() {
   byte p = _pid - PROCS;
-  byte begun = 0;
+  byte startedOn = 0;
   bool holds;
   do
   :: inFlight[p] ->
 #ifdef TAIL
-    begun = primary;
+    startedOn = primary;
 #endif
     /* One statement. Its snapshot of the lease row may be older than the lock that it waits for. */
 #ifdef WRITER_ALONE
-    holds = STILL(begun);
+    holds = OPEN(startedOn);
 #else
-    atomic { holds = STILL(begun) && NAMED };
+    atomic { holds = OPEN(startedOn) && NAMED };
 #endif
 #ifndef PLAIN_EPOCH
     atomic {
-      !holds || !rowLocked[batchNode[p]] || !STILL(begun) ->
-      holds = holds && STILL(begun) && writer[batchNode[p]];
+      !holds || !rowLocked[batchNode[p]] || !OPEN(startedOn) ->
+      holds = holds && OPEN(startedOn) && writer[batchNode[p]];
       if
       :: holds -> rowLocked[batchNode[p]] = true
       :: else
@@ -249,7 +250,7 @@ active [PROCS] proctype Batch() {
     :: holds && waits[p] -> waits[p] = false
     :: atomic { holds ->
         if
-        :: STILL(begun) ->
+        :: OPEN(startedOn) ->
           assert(NAMED)
         :: else
         fi; break }
@@ -257,14 +258,14 @@ active [PROCS] proctype Batch() {
     :: holds -> break
     :: atomic { !holds ->
         if
-        :: STILL(begun) && node[p] == batchNode[p] -> fenced[p] = true
+        :: OPEN(startedOn) && node[p] == batchNode[p] -> fenced[p] = true
         :: else
         fi; break }
     od;
     atomic {
       if
 #ifndef PLAIN_EPOCH
-      :: holds && STILL(begun) -> rowLocked[batchNode[p]] = false
+      :: holds && OPEN(startedOn) -> rowLocked[batchNode[p]] = false
 #endif
       :: else
       fi;
@@ -273,7 +274,7 @@ active [PROCS] proctype Batch() {
       inFlight[p] = false;
       batchNode[p] = NONE;
       batchEpoch[p] = 0;
-      begun = 0
+      startedOn = 0
     }
   od
 }

@@ -238,7 +238,7 @@ inline onReport(s, f, kind, outcome) {
     :: kind == verify -> verified(s, outcome)
     :: kind == compensate -> undid(s, outcome)
     fi
-    /* Late, and current: closes what was begun because of the silence. */
+    /* Late, and current: closes what was started because of the silence. */
   :: kind == perform && !IN_HAND(s, f, kind) && CURRENT(s, f) && OPEN(s) ->
     assert(fence[s] == f);
     assert(!ENDED && !FINAL(s));

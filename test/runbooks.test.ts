@@ -1,5 +1,5 @@
-// docs/RUNBOOKS.md leaves out nothing that an operator can be called for: measures that can stand
-// for something wrong, rules of interventions, kinds of questions, lines of the log.
+// docs/RUNBOOKS.md has everything that an operator can be called for: metrics that can show a
+// problem, rules of interventions, kinds of questions, lines of the log.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ function leftOut(names: Iterable<string>): readonly string[] {
   return [...new Set(names)].filter((name) => !new RegExp(`\`${name}[\`{]`).test(page));
 }
 
-/** Events of the log, but for those that only somebody who looks for them sees. */
+/** Events of the log, except those of the levels `debug` and `info`. */
 function eventsOf(text: string): readonly string[] {
   return [...text.matchAll(/\bevent: "([a-z][^"]*)"/g)].flatMap(({ index, 1: event = "" }) => {
     const call = /log\.(\w+)\(\s*\{\s*$/.exec(text.slice(0, index));
@@ -23,7 +23,7 @@ function eventsOf(text: string): readonly string[] {
 }
 
 describe("the page of runbooks", () => {
-  test("has each measure that can stand for something wrong", () => {
+  test("has each metric that can show a problem", () => {
     const specs: Readonly<Record<string, MetricSpec>> = CATALOGUE;
     const alarms = Object.entries(specs).filter(([, { wrong }]) => wrong !== undefined);
     expect(alarms.length).toBeGreaterThan(5);

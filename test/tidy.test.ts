@@ -66,7 +66,7 @@ rule(
       "a store that calls a role",
       "server/store/postgres/tx.ts",
       'import { createPlans } from "../../scheduler/advance.ts";',
-      /judges nothing/,
+      /decides nothing/,
     ],
     [
       "a role that reaches into another one",
@@ -134,7 +134,7 @@ test("what comments and strings say is no call, what a template computes is one"
   const text =
     'const a = "Date.now()"; // Date.now()\nconst b = /"/; const c = `$' + "{Date.now()}`;";
   expect(brokenBans({ path: "server/x.ts", text })).toEqual([
-    "server/x.ts:2 reads the clock of this machine: take a Clock (clock.ts); due moments are the database's, from Tx.now",
+    "server/x.ts:2 reads the clock of this machine: take a Clock (clock.ts); due times are the database's, from Tx.now",
   ]);
 });
 
@@ -185,7 +185,7 @@ rule("files begin with a map", brokenHeaders, [
 
 rule("texts are the same on every machine", brokenTexts, [
   ["a registry", "docs/x.md", `from ${"registry"}.example.com`, /package registry/],
-  ["a folder of somebody", "README.md", `cd ${"/home"}/ann/drover`, /path of one machine/],
+  ["a home folder", "README.md", `cd ${"/home"}/ann/drover`, /path of one machine/],
 ]);
 
 describe("every dependency is used and declared, and every file is asked for", () => {
@@ -215,7 +215,7 @@ describe("every dependency is used and declared, and every file is asked for", (
     ]);
   });
 
-  test("finds a file that nobody names", () => {
+  test("finds a file that no other names", () => {
     const named = { path: "x/b.ts", text: 'import "./c.ts"; // a.ts' };
     const files = [
       { path: "x/a.ts", text: "" },
@@ -240,7 +240,7 @@ describe("every dependency is used and declared, and every file is asked for", (
 });
 
 rule("every statement is used, and says what it is for", (file) => brokenStatements(file, tree), [
-  ["one that nobody names", "a/sql/x.sql", "-- name: no_such\nselect 1;\n", /no \.ts file/],
+  ["one that no code names", "a/sql/x.sql", "-- name: no_such\nselect 1;\n", /no \.ts file/],
   [
     "a long one without a comment",
     "a/sql/x.sql",
@@ -249,7 +249,7 @@ rule("every statement is used, and says what it is for", (file) => brokenStateme
   ],
 ]);
 
-test("the code of every file can be told from its strings and comments", () => {
+test("the code of every file can be distinguished from its strings and comments", () => {
   const count = (text: string, char: string) => text.split(char).length;
   const unbalanced = tree.filter(isHandwritten).filter(({ text }) => {
     const { code } = scan(text);

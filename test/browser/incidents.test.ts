@@ -31,7 +31,7 @@ let server: TestServer;
 let client: Client;
 let page: Page;
 let clicks = 0;
-/** Of one test alone: of a queue it is known for a minute who has asked. */
+/** Used by one test alone: a server remembers for a minute which agents poll a queue. */
 let queue = "";
 let tests = 0;
 

@@ -141,7 +141,7 @@ describe("an escalation", () => {
 describe("a queue", () => {
   const queue = async (name: string) => world.call("OperatorService/GetQueue", { queue: name });
 
-  it("is paused with a reason, and goes on again", async () => {
+  it("is paused with a reason, and resumed", async () => {
     await open("/queues/mail");
     expect(await act("Pause", { Reason: "the printer burns" })).toContain(
       "Agents finish the tasks that they have",
@@ -217,7 +217,7 @@ describe("a queue", () => {
     expect(await settings()).toEqual([]);
   });
 
-  it("pauses with all others of the namespace, and goes on with them", async () => {
+  it("is paused and resumed with all others of the namespace", async () => {
     const pause = async () =>
       at(await world.call("OperatorService/GetOverview", {}), "namespacePause");
     await open("/queues");
@@ -276,7 +276,7 @@ describe("a workflow", () => {
     await checkScreen("workflow");
   });
 
-  it("is paused and goes on, and has another version as its default", async () => {
+  it("is paused and resumed, and gets another default version", async () => {
     await open("/workflows/book-holiday");
     await act("Pause", { Reason: "prices are wrong" });
     await button("Resume").waitFor();
@@ -294,7 +294,7 @@ describe("a schedule", () => {
   const schedule = async (name: string) =>
     at(await world.call("SchedulerService/GetSchedule", { name }), "schedule");
 
-  it("is paused, and goes on with its next time", async () => {
+  it("is paused, and resumed with its next time", async () => {
     await open("/schedules/every-night");
     await act("Pause", { Reason: "holidays" });
     await page.getByText("None while it is paused.").waitFor();
@@ -311,8 +311,8 @@ describe("a schedule", () => {
     await open("/schedules/every-quarter");
     await act("Start a run now");
     await page.getByText("person", { exact: true }).waitFor();
-    const begun = listAt(await schedule("every-quarter"), "last");
-    expect(begun).toMatchObject([
+    const started = listAt(await schedule("every-quarter"), "last");
+    expect(started).toMatchObject([
       { cause: "OCCURRENCE_CAUSE_TRIGGER", outcome: "OCCURRENCE_OUTCOME_STARTED" },
     ]);
 

@@ -103,7 +103,7 @@ function travelAgent({ address }: TestServer): Agent {
   });
 }
 
-/** Its remote service breaks off in the middle: it is unknown whether the card was charged. */
+/** Its remote service fails during the call: it is unknown whether the card was charged. */
 function paymentAgent({ address }: TestServer): Agent {
   return createAgent({
     address,
@@ -168,7 +168,7 @@ async function makeSchedules({ call }: World): Promise<void> {
 }
 
 async function settled({ call }: World): Promise<void> {
-  await until("three questions stand open", async () => {
+  await until("three questions are open", async () => {
     const { length } = listAt(await call("OperatorService/ListEscalations", {}), "escalations");
     return length === 3 ? length : null;
   });

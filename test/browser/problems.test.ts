@@ -18,7 +18,7 @@ afterAll(async () => {
 
 test.for([
   [`/runs/${NO_RUN}`, "There is no such run"],
-  ["/runs/nobody/knows/it", "There is no such run"],
+  ["/runs/no/such/page", "There is no such run"],
   ["/no-such-page", "There is no such page"],
   ["/workflows/nowhere", "Could not load the workflow"],
   ["/schedules/nowhere", "Could not load the schedule"],

@@ -12,7 +12,7 @@ export interface Shop {
   readonly address: string;
   readonly connectionString: string;
   readonly client: Client;
-  /** Lets agents that wait for a message at `hold` go on; `sold-out`: as a failure. */
+  /** Lets agents that wait for a message at `hold` continue; `sold-out`: as a failure. */
   release(how: "done" | "sold-out"): void;
   /** Kills the server and starts another one at its address. */
   restart(): Promise<void>;

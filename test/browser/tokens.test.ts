@@ -28,7 +28,7 @@ async function tokenOf(name: string, role: Role, allNamespaces = true) {
   return { secret, id: token?.id ?? "" };
 }
 
-test("asks for a token, shows why one is refused, and goes on with one that is good", async (context) => {
+test("asks for a token, shows why one is refused, and accepts a valid one", async (context) => {
   const page = await openPage(context, server.address);
   const dialog = page.getByRole("dialog");
   const give = async (secret: string) => {

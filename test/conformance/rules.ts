@@ -8,7 +8,7 @@ import { fromDuration } from "../../sdk/typescript/duration.ts";
 import type { Program } from "./program.ts";
 import type { Wire } from "./wire.ts";
 
-/** An answer and the calls that were on their way by then may cross. */
+/** An answer and the calls that were in flight by then may cross. */
 const crossingMax = 2;
 /** gRPC's INVALID_ARGUMENT: the agent still holds the task and may report otherwise. */
 const invalid = 3;

@@ -1,6 +1,6 @@
 /**
- * One method of the contract on the wire: its calls as they were seen, and as a scenario takes them
- * into its hands.
+ * One method of the contract on the wire: its calls as they were recorded, and as a scenario
+ * controls them.
  *
  *   arrived -> sent to a server -> answered by it -> passed on | failed | given up by the agent
  *
@@ -61,7 +61,7 @@ function status(code: number, reason: string, retryMs: number | undefined): Stat
   return create(StatusSchema, { code, message: "failed by the suite", details });
 }
 
-/** A call as it was seen. */
+/** A call as it was recorded. */
 export interface Call<I extends DescMessage, O extends DescMessage> {
   /** Its number among all calls, from 1. */
   readonly no: number;
@@ -73,7 +73,7 @@ export interface Call<I extends DescMessage, O extends DescMessage> {
   passedAt(): number | null;
 }
 
-/** A call in the hands of a scenario. */
+/** A call that a scenario controls. */
 export interface Parked<I extends DescMessage, O extends DescMessage> extends Call<I, O> {
   /** Sends it to a server and waits for the answer; the agent gets nothing yet. */
   send(): Promise<MessageShape<O>>;

@@ -1,4 +1,4 @@
-/** Child runs: inserted by the pass of their parent, and known by whose they are. */
+/** Child runs: inserted by the pass of their parent, and found by their parent. */
 import { expect, test } from "vitest";
 import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
@@ -25,10 +25,10 @@ export async function childOf(
   return store.transact({ name: "child" }, async (tx) => {
     const parent: Parent = { runId: of.runId, step: 0, fence: 1, depth: 1, until: UNTIL, ...more };
     const { view, effects } = start(rules, tx.now, null, { parent });
-    const begun = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
+    const started = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
     const head = { ...ref, namespaceId, definitionId, priority: 5, run: view.run };
     const parentRef = { runId: of.runId, stepId: "a" };
-    await tx.insertRuns([{ ...begun, ...head, parent: parentRef, wakeAt: runWakeAt(view.run) }]);
+    await tx.insertRuns([{ ...started, ...head, parent: parentRef, wakeAt: runWakeAt(view.run) }]);
     const before = emptyView(view.run);
     if (effects.length > 0)
       await tx.write([{ head, before, after: view, effects, laneOf, actor: null }]);

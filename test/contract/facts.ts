@@ -191,7 +191,7 @@ function describeTaskFacts(opened: Opened): void {
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
     const changed = strategy("NONE", { changed: true });
-    const begun = (index: number, text: string | null): Effect => ({
+    const started = (index: number, text: string | null): Effect => ({
       kind: "strategy-started",
       step: 0,
       index,
@@ -201,7 +201,7 @@ function describeTaskFacts(opened: Opened): void {
     const strategies = [...step.strategies, changed, strategy("NONE"), changed];
     await passAs(store, run, {
       steps: [{ ...step, strategies, forward: readyFor() }],
-      effects: [begun(1, '{"a":1}'), begun(2, null), begun(3, '{"a":3}')],
+      effects: [started(1, '{"a":1}'), started(2, null), started(3, '{"a":3}')],
     });
     const granted = await claimOne(store, run);
     expect(await factsOf(granted)).toMatchObject({
@@ -228,7 +228,7 @@ function describeTaskFacts(opened: Opened): void {
     const { store } = opened();
     const step = blankStep(0);
     const run = await beginAs(store, [step]);
-    const begun = (text: string): Effect => ({
+    const started = (text: string): Effect => ({
       kind: "strategy-started",
       step: 0,
       index: 1,
@@ -236,13 +236,13 @@ function describeTaskFacts(opened: Opened): void {
       input: json(text),
     });
     const dropped: Effect = { kind: "strategy-dropped", step: 0, attempt: 1 };
-    await passAs(store, run, { effects: [begun("1"), dropped, begun("2")] });
+    await passAs(store, run, { effects: [started("1"), dropped, started("2")] });
     const strategies = [...step.strategies, strategy("NONE", { changed: true })];
     await passAs(store, run, { steps: [{ ...step, strategies }] });
     const forward = readyFor();
     await passAs(store, run, {
       steps: [{ ...step, forward, strategies }],
-      effects: [dropped, begun("3")],
+      effects: [dropped, started("3")],
     });
     const granted = await claimOne(store, run);
     expect(await factsOf(granted)).toMatchObject({ changedInput: { payload: json("3") } });

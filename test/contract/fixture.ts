@@ -177,9 +177,9 @@ export async function insert(
   const at = tx.now - (options.agoMs ?? 0);
   const partition = options.partition ?? SHARED_PARTITION;
   const ref = { runId: options.runId ?? newRunId(at, partition), partition };
-  const begun = newRun(plan, { ...ref, namespaceId, definitionId }, options, at);
-  const { labels, input, key, version } = begun;
-  const run = { id: ref.runId, workflow: begun.workflow, version, key, labels, input };
+  const started = newRun(plan, { ...ref, namespaceId, definitionId }, options, at);
+  const { labels, input, key, version } = started;
+  const run = { id: ref.runId, workflow: started.workflow, version, key, labels, input };
   const facts = { run: { ...run, createdAt: at }, steps: new Map() };
   const startAt = options.startInMs === undefined ? null : at + options.startInMs;
   const { view, effects } = start(placed.rules, at, facts, {
@@ -187,8 +187,8 @@ export async function insert(
     keyed: options.keyed ?? false,
     waits: options.waits ?? false,
   });
-  const head = { ...ref, namespaceId, definitionId, priority: begun.priority, run: view.run };
-  await tx.insertRuns([{ ...begun, ...head, wakeAt: runWakeAt(view.run) }]);
+  const head = { ...ref, namespaceId, definitionId, priority: started.priority, run: view.run };
+  await tx.insertRuns([{ ...started, ...head, wakeAt: runWakeAt(view.run) }]);
   const before = viewOf(view.run, new Map());
   await tx.write([{ head, before, after: view, effects, laneOf, actor: null }]);
   return { ...placed, ref, effects };
@@ -384,7 +384,7 @@ export function report(granted: Granted, outcome: Outcome, digest = hex(32)): Ru
   return { kind: "report", step, task, fence, secret, outcome, digest, agentId, session };
 }
 
-/** The agent has been silent for ever: the lease is lost. */
+/** The agent has been silent for long: the lease is lost. */
 export function silence(granted: Granted): RunEvent {
   const { step, fence } = granted.ready;
   return { kind: "lease-timer", step, fence, lastHeartbeatAt: null, watchingSince: 0 };

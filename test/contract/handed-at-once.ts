@@ -1,4 +1,4 @@
-/** What a transaction makes ready and hands out itself: its poll is that of a later one. */
+/** Tasks that a transaction makes ready and hands out itself; later polls find the others. */
 import { expect, test } from "vitest";
 import type { ReadyRow, Tx } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

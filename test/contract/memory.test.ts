@@ -1,4 +1,4 @@
-/** The memory store keeps the contract; and what only a store with a clock to turn can show. */
+/** The memory store obeys the contract; and tests that need a store with a virtual clock. */
 
 import { expect, test } from "vitest";
 import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";

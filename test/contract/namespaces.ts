@@ -29,10 +29,10 @@ export const LIMITS: NamespaceLimits = {
 
 export function describeNamespaces(opened: Opened): void {
   const store = () => opened().store;
-  /** All that these tests have begun, in the order of their creation. */
-  const begun: Scheduled[] = [];
+  /** All that these tests have started, in the order of their creation. */
+  const started: Scheduled[] = [];
   const noted = async (run: Promise<Scheduled>): Promise<Scheduled> => {
-    begun.push(await run);
+    started.push(await run);
     return run;
   };
   const make = (definition: Definition, options: ScheduleOptions) =>
@@ -59,7 +59,7 @@ export function describeNamespaces(opened: Opened): void {
   /** Those of the namespace that are there. */
   const left = async (namespaceId: number) => {
     const found = await Promise.all(
-      begun.map(({ ref: { runId } }) => store().reads.findRun(namespaceId, { runId })),
+      started.map(({ ref: { runId } }) => store().reads.findRun(namespaceId, { runId })),
     );
     return found.flatMap((run) => (run ? [run.runId] : []));
   };

@@ -12,7 +12,7 @@ import { cancel, newUuid, type Opened, pass, schedule } from "./fixture.ts";
 const join = (store: EngineStore): Promise<PartitionSession> =>
   store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
 
-/** What a batch of the session's node may act on, of what it believes to own. */
+/** The partitions that the session's node may act on, of those that it believes to own. */
 function ownedOf(
   store: EngineStore,
   { node }: Pick<PartitionSession, "node">,
@@ -256,11 +256,11 @@ export function describePartitions(opened: Opened): void {
     expect(await watcher.tryLock([partition])).toEqual([partition]);
 
     const events: string[] = [];
-    const landed = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
     const holds = Promise.withResolvers<readonly TakenPartition[]>();
     const batch = store.transact({ name: "last batch" }, async (tx) => {
       holds.resolve(await tx.holdWriter({ node: frozen.node, number: 0 }, before));
-      await landed.promise;
+      await mayCommit.promise;
       events.push("batch ends");
     });
     expect(await holds.promise).toEqual(before);
@@ -268,7 +268,7 @@ export function describePartitions(opened: Opened): void {
       events.push("taken over");
       return taken;
     });
-    landed.resolve();
+    mayCommit.resolve();
     const [[taken]] = await Promise.all([takeOver, batch]);
 
     expect(events).toEqual(["batch ends", "taken over"]);

@@ -1,4 +1,4 @@
-/** Workflows that are paused: no task of their runs is handed out, other runs of a lane go on. */
+/** Paused workflows: no task of their runs is handed out, and other runs of a lane continue. */
 import { expect, test } from "vitest";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
@@ -51,7 +51,7 @@ export function describePausedWorkflows(opened: Opened): void {
     );
   });
 
-  test("a workflow of that name in another namespace goes on", async () => {
+  test("a workflow of that name in another namespace continues", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
     const other = await schedule(store, workflow({ a: {} }));
@@ -126,7 +126,7 @@ export function describePausedWorkflows(opened: Opened): void {
     expect(await runsClaimed(run)).toEqual([run.ref.runId]);
   });
 
-  test("a thousand runs and more are held, and go on", async () => {
+  test("more than a thousand runs are held, and released", async () => {
     const { store } = opened();
     const first = await schedule(store, workflow({ a: {}, b: {}, c: {} }));
     const { namespaceId } = first;

@@ -1,4 +1,4 @@
-/** The PostgreSQL store keeps the contract. */
+/** The PostgreSQL store obeys the contract. */
 
 import { openPostgres } from "../support/opened-postgres.ts";
 import { expectCounted } from "./operator/activity.ts";

@@ -1,6 +1,6 @@
 /**
- * A run that is lived twice: by the pure rules, and through a store. The mirror is what the rules
- * decide; each act is also done in the store, and what the store then holds must be the mirror.
+ * A run that is played twice: by the pure rules, and through a store. The mirror is the state that
+ * the rules compute; each act is also done in the store, whose state must equal the mirror.
  *
  * Time runs ahead of the store's by `aheadMs`, so that timers come due without waiting.
  */

@@ -57,11 +57,11 @@ async function rerunOf(store: EngineStore, of: string): Promise<Scheduled> {
   return store.transact({ name: "rerun" }, async (tx) => {
     const partition = SHARED_PARTITION;
     const ref = { runId: newRunId(tx.now, partition), partition };
-    const begun = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
+    const started = newRun(plan, { ...ref, namespaceId, definitionId }, {}, tx.now);
     const { view, effects } = start(rules, tx.now, null, { reused: reusedBy(of) });
     const head = { ...ref, namespaceId, definitionId, priority: 5, run: view.run };
     const rerunOf = { runId: of, from: "b" };
-    await tx.insertRuns([{ ...begun, ...head, rerunOf, wakeAt: runWakeAt(view.run) }]);
+    await tx.insertRuns([{ ...started, ...head, rerunOf, wakeAt: runWakeAt(view.run) }]);
     const before = emptyView(view.run);
     await tx.write([{ head, before, after: view, effects, laneOf, actor: null }]);
     return { ...placed, ref, effects };

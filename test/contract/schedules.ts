@@ -180,10 +180,14 @@ export function describeSchedules(opened: Opened): void {
     const missed = { count: 3, until: NEXT.at + 1_000 };
     await write(record, occurrenceOf(record, { outcome: "missed", missed }));
     const actor = { node: newUuid(), epoch: 7 };
-    const begun = occurrenceOf(record, { outcome: "started", runId: ref.runId, cause: "backfill" });
-    await write(record, { ...begun, actor });
+    const started = occurrenceOf(record, {
+      outcome: "started",
+      runId: ref.runId,
+      cause: "backfill",
+    });
+    await write(record, { ...started, actor });
     expect(await stored(record, NEXT.nominalTime, NEXT.nominalTime + 1)).toEqual([
-      { ...begun, actor },
+      { ...started, actor },
     ]);
     await expect(write(record, occurrenceOf(record, { message: "late" }))).rejects.toThrow();
     expect(await stored(record, NEXT.nominalTime)).toMatchObject([{ runId: ref.runId }]);

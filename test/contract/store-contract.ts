@@ -1,7 +1,7 @@
 /**
- * The contract of the engine's half of the state store, one suite for every store: what EngineStore
- * promises, as sentences. The parts are named after what they promise about; a store is opened once
- * for all. The other half has a suite of its own in operator/.
+ * The contract of the engine's half of the state store, one suite for every store: the promises of
+ * EngineStore, as sentences. Each part is named after its subject; a store is opened once for all.
+ * The other half has a suite of its own in operator/.
  */
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import type { EngineStore } from "../../server/store/store.ts";

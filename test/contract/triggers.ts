@@ -138,7 +138,7 @@ export function describeTriggers(opened: Opened): void {
     await put(namespaceId, atEnd("any"));
     const run = await begin(namespaceId, partition);
     await end(run);
-    // Of this instant: a second from now it will have been.
+    // It ended just now: a second from now it will be overdue.
     const overdue = async () => (await store().overdue([partition], -1_000)).rows["run-end"];
     // Webhooks of other tests may be due in the same partition.
     const outside = async () => (await store().dueRows([partition], 10)).outside;

@@ -1,5 +1,5 @@
 // Real servers and agents, killed and frozen while they work: nothing acknowledged is lost, every
-// run ends, and what the agents' own ledgers have fits how each run ended.
+// run ends, and the agents' own ledgers match the ends of the runs.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -105,7 +105,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     );
     return rows[0]?.count ?? 0;
   };
-  // A task that was with three killed agents in a row is taken for poison: a person knows better.
+  // A task of three killed agents in a row counts as poison: a person answers that it is not.
   const tryAgain = async (): Promise<void> => {
     const { escalations } = await client.escalations.list();
     for (const { id, runId } of escalations)

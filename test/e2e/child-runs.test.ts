@@ -35,7 +35,7 @@ function work(handlers: AgentOptions["handlers"]): void {
 
 /** The run that the step began last. */
 async function childOf(runId: string, step = "in"): Promise<string> {
-  return await until(`step ${step} has begun a run`, async () => {
+  return await until(`step ${step} has started a run`, async () => {
     const { steps } = await client.getRun(runId);
     return steps.find(({ id }) => id === step)?.childRunId || null;
   });
@@ -81,7 +81,7 @@ async function register(): Promise<void> {
   await client.registerWorkflow(middle);
 }
 
-describe("a parent and what it has begun", () => {
+describe("a parent and what it has started", () => {
   test("are linked both ways, and the output goes up", async () => {
     await register();
     work({ "book-flight": () => 1, "book-hotel": () => 2, "book-car": () => ({ plate: "BE 1" }) });
@@ -174,13 +174,13 @@ describe("a parent and what it has begun", () => {
         await new Promise<void>((resolve) => {
           signal.addEventListener("abort", () => resolve());
         });
-        // The agent ends an attempt before the server does, which may call it a failure till then.
+        // The agent ends the attempt before the server does, which counts it as failed until then.
         await until("the deadline has stopped the run", async () => {
           const { run } = await client.getRun(task.runId);
           return run.state === "RUNNING" ? null : true;
         });
         stopped.push("hotel");
-        throw new PermanentError("stopped", "it was told to stop", { noEffect: true });
+        throw new PermanentError("stopped", "it was asked to stop", { noEffect: true });
       },
     });
     const { runId } = await client.schedule({ workflow: trip({ timeout: "2s" }) });
@@ -194,9 +194,9 @@ describe("a parent and what it has begun", () => {
 
 describe("registering", () => {
   test("a workflow that runs one which is not there is refused, with its place", async () => {
-    const text = "workflow: lonely\nsteps:\n  - id: a\n    run: nobody\n";
+    const text = "workflow: lonely\nsteps:\n  - id: a\n    run: missing\n";
     await expect(client.registerWorkflow(text)).rejects.toThrow(
-      'step "a" runs the workflow "nobody", which is not registered: register it first (line 4, column 10)',
+      'step "a" runs the workflow "missing", which is not registered: register it first (line 4, column 10)',
     );
   });
 });

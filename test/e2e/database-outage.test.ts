@@ -33,7 +33,7 @@ const definition = {
 };
 
 describe("the database goes away for ten seconds", () => {
-  it("calls answer UNAVAILABLE, no process exits, nothing acknowledged is lost, work goes on", async () => {
+  it("calls answer UNAVAILABLE, no process exits, nothing acknowledged is lost, work continues", async () => {
     const agent = jsonAgent("patient");
     const schedule = (key: string) =>
       callJson(server.address, "SchedulerService/Schedule", { definition, key });
@@ -62,7 +62,7 @@ describe("the database goes away for ten seconds", () => {
     await postgres.start();
     expect(server.child.exitCode).toBeNull();
 
-    // The lease outlived its silence: no server could have received a heartbeat meanwhile.
+    // The lease did not end by silence: no server could have received a heartbeat meanwhile.
     const answered = await until("the server answers again", async () => {
       const answer = await sendHeartbeat();
       return answer.status === 200 ? answer.body : null;

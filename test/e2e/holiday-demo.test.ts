@@ -129,7 +129,7 @@ test(
     const { killed } = report;
     expect(killed?.held.length).toBeGreaterThan(0);
     const noticed = report.interventions.filter(
-      ({ rule, saw }) => rule === "lease" && saw.includes(killed?.agent ?? "nobody"),
+      ({ rule, saw }) => rule === "lease" && saw.includes(killed?.agent ?? "no agent"),
     );
     expect(noticed.length).toBeGreaterThan(0);
     for (const { timeToDetectMs } of noticed) expect(timeToDetectMs).toBeGreaterThanOrEqual(0);

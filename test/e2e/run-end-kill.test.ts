@@ -1,4 +1,4 @@
-// A server is killed between the end of a run and what that sets off: another server does it, once.
+// A server is killed between the end of a run and its trigger: another server starts the run, once.
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { openHand } from "../integration/control-plane/hand.ts";
@@ -21,7 +21,7 @@ test("what a run's end sets off survives SIGKILL, and happens once", async () =>
   const schedule = { workflow: "deploy", input: `\${run.id}` };
   await client.triggers.put({ trigger: "next", runEnd: { workflow: "build" }, schedule });
 
-  // Who schedules what follows has to wait here, with the run ended and its row written.
+  // The server that starts the next run has to wait here, with the run ended and its row written.
   await holder.query("begin");
   await holder.query("lock table drover.triggered in exclusive mode");
   const { runId } = await client.schedule({ workflow: "build" });
@@ -36,8 +36,8 @@ test("what a run's end sets off survives SIGKILL, and happens once", async () =>
   onTestFinished(() => other.signal("SIGTERM"));
   const waiting = () => hand.query("select from drover.trigger_end");
   await expect.poll(waiting, { interval: 50, timeout: 20_000 }).toEqual([]);
-  const begun = await hand.query(
+  const started = await hand.query(
     "select key, input_json from drover.run where workflow = 'deploy'",
   );
-  expect(begun).toEqual([{ key: `trigger:next:${runId}`, input_json: `"${runId}"` }]);
+  expect(started).toEqual([{ key: `trigger:next:${runId}`, input_json: `"${runId}"` }]);
 });

@@ -46,7 +46,7 @@ test.each([
     },
   ],
   [
-    "goes on as a person says",
+    "continues as a person answers",
     /escalations\.resolve/,
     { state: "COMPLETED", send: { transfer: "t-9" } },
   ],

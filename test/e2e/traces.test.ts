@@ -1,5 +1,5 @@
 /**
- * A run is one trace, whichever process did what of it: servers as processes over a real
+ * A run is one trace, whichever processes took part: servers as processes over a real
  * PostgreSQL, agents over HTTP, and a real receiver of OTLP. Spans are compared as the tree that
  * people see.
  */
@@ -113,7 +113,7 @@ describe("the trace of a run", () => {
       failed: { code: "full", message: "canary-7", failureClass: "FAILURE_CLASS_TRANSIENT" },
     });
     const last = await take(agent, "hotels");
-    // All but those of what goes on: the run itself, and its last try.
+    // All spans but the two that are still open: those of the run and of its last try.
     const before = EXAMPLE.length - 2;
     await until("the spans so far", () => (spansOf(runId).length >= before ? true : null));
     await server.signal("SIGKILL");

@@ -126,7 +126,7 @@ function createReader() {
       cwd = join(cwd, name);
       mkdirSync(cwd);
     },
-    /** A command that goes on until it is stopped. The shell becomes it, to pass signals on. */
+    /** A command that continues until it is stopped. The shell becomes it, to pass signals on. */
     start(begins: string): Running {
       const one = run(`exec ${take("sh", begins).text}`);
       started.push(one);

@@ -89,7 +89,7 @@ async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { interval: 20, timeout: 20_000 }).toBe(true);
 }
 
-/** Another program that starts the server, prints where it is, and goes on without end. */
+/** Another program that starts the server, prints its address, and never ends. */
 async function startElsewhere(): Promise<{ child: ChildProcess; connectionString: string }> {
   const program = `
     import { createEmbeddedPostgres } from ${JSON.stringify(launcher)};

@@ -39,7 +39,7 @@ test("in whatever order and by however many servers sketches are added, the same
   );
 });
 
-test("a sketch that is kept decoded is the same as one that is stored as text", () => {
+test("a sketch that is cached decoded is the same as one that is stored as text", () => {
   fc.assert(
     fc.property(fc.array(durations, { minLength: 1, maxLength: 5 }), (servers) => {
       let stored: StoredSketch | null = null;

@@ -18,7 +18,7 @@ export function isConclusive(outcome: Outcome): boolean {
   return isMade(outcome) || (outcome.kind === "failure" && outcome.noEffect);
 }
 
-/** It took effect, also where its output is no good. */
+/** It took effect, also if its output is invalid. */
 function isMade(outcome: Outcome): boolean {
   return (
     outcome.kind === "success" || (outcome.kind === "failure" && outcome.code === SCHEMA_BROKEN)

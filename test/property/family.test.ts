@@ -1,7 +1,7 @@
 /**
  * A run, its children and theirs, with messages that come late and in any order but that of
- * each sender: whatever happens to them, no run ends before its children, none works on while its
- * parent is held or stops, and once agents work again all of them end.
+ * each sender: no run ends before its children, none continues while its parent is paused or stops,
+ * and once agents work again all of them end.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -210,7 +210,7 @@ function fire(family: Family, { world }: Member): void {
   else world.fire(due.step);
 }
 
-/** All is delivered, agents succeed, and people let every run go on or answer it. */
+/** All messages are delivered, agents succeed, and people resume or answer every run. */
 function heal(family: Family): void {
   for (let events = 0; events < 3_000; events++) {
     if (family.queue.length > 0) {

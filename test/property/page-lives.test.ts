@@ -1,6 +1,6 @@
 /**
- * Whatever happens to a run: what its pages hold is what the rules have made of it, and the rows
- * beside them, each changed by the difference that a write makes, are those of the last version.
+ * In random lives of runs the pages hold the state that the rules have computed, and the derived
+ * rows, each changed by the differences of the writes, are those of the last version.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ import {
 import { ATTEMPTS_MAX, type Page, pageNoOf, sameAttempt } from "../../server/core/page/page.ts";
 import { rowsOfEffects } from "../../server/store/rows-of-effects.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
-import { begunOf, type PagedLife, pagedLife } from "../support/paged-life.ts";
+import { firstPassOf, type PagedLife, pagedLife } from "../support/paged-life.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
 import { beginnings, definitions, evaluatorOf } from "./random-run.ts";
@@ -32,11 +32,11 @@ function forEveryLife(check: (life: PagedLife, world: World) => void): void {
     fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
       const startAt = START + startInMs;
       const world = createWorld(definition, evaluatorOf(definition), { ...begins, startAt });
-      const begun = begunOf(world);
+      const first = firstPassOf(world);
       live(world, acts);
-      check(pagedLife(world, begun), world);
+      check(pagedLife(world, first), world);
       heal(world, HEALING_EVENTS_MAX);
-      check(pagedLife(world, begun), world);
+      check(pagedLife(world, first), world);
     }),
     { seed: SEED, numRuns: RUNS },
   );

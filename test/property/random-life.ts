@@ -1,4 +1,4 @@
-/** Plays a random life (random-acts.ts) to a run, and lets it come to its end. */
+/** Plays a random life (random-acts.ts) of a run, and then lets the run end. */
 import type { RunEvent } from "../../server/core/model/event.ts";
 import type { OpenEscalation } from "../../server/core/model/history.ts";
 import type { ChildEnded } from "../../server/core/model/message.ts";

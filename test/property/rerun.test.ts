@@ -1,6 +1,6 @@
 /**
- * Whatever became of a run that has ended, a new run of it keeps the laws of a pass, does no reused
- * step again, undoes what it keeps when it undoes, and comes to its end. All from one seed.
+ * A rerun of any ended run obeys the laws of a pass, performs no reused step again, undoes reused
+ * effects when it is undone, and ends. All from one seed.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -113,8 +113,8 @@ function expectUndone(world: World): void {
 }
 
 /**
- * What must not be repeated blindly is handed out again only when it is known what became of the
- * attempt before, or that is undone, or a person decided so; and never while that may still act.
+ * A step that must not be repeated blindly is handed out again only if the outcome of the attempt
+ * before is known or undone, or a person decided so; and never while that attempt may still act.
  */
 function expectNotBlind(world: World): void {
   const unknown = new Set<number>();

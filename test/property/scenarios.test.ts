@@ -1,5 +1,5 @@
-// Whatever agents do, a scenario played twice has one timeline, and its run comes to an end or to a
-// person; the effects that are left are those that the steps record.
+// A scenario with random agents has the same timeline each time, and its run ends or waits for a
+// person; the remaining effects are those that the steps record.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lines, played } from "../support/play-scenario.ts";

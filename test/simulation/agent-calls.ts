@@ -1,4 +1,4 @@
-// The three calls of an agent, each written down when it is sent and when it is answered.
+// The three calls of an agent; each is recorded when it is sent and when it is answered.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -87,7 +87,7 @@ export async function pollTask(
 export interface HeartbeatContent {
   readonly listed: readonly Handed[];
   readonly lostPolls: readonly number[];
-  /** These are all that polls up to this one have brought; left out: that is not stated. */
+  /** The list has all tasks of polls up to this one; left out: the agent does not state that. */
   readonly listsAllTo?: number;
 }
 

@@ -1,5 +1,5 @@
 // How an agent performs a task, well or badly. It acts on the remote service only while its lease
-// is valid by its own clock; what it reports later is true all the same.
+// is valid by its own clock; its later reports are true nevertheless.
 import type { Reported } from "../../server/core/model/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
@@ -9,12 +9,12 @@ import { POISON_TASK, UNKNOWN_OUTCOME_TASK } from "./workload.ts";
 const SCAN_EVERY_MS = 120;
 /** Failed by chance although nothing was wrong with the agent. */
 const CODES: readonly string[] = ["busy", "odd"];
-/** Tasks that seldom end well while anything may go wrong: rare ways need them (workload-rare). */
+/** Tasks that seldom succeed while there are faults: rare transitions need them (workload-rare). */
 const VAGUE_TASK = "vague";
 const VAGUE_UNDO_TASK = "vague-undo";
 const FAILING_TASK = "fail";
 const LATER_TASK = "later";
-/** Its agents do it, and do not know that they did. */
+/** Its agents make the effect and report an unknown outcome. */
 const LEFT_TASK = "left";
 /** Its agents seldom do it before they fall silent. */
 const LOST_UNDO_TASK = "lost-undo";
@@ -65,7 +65,7 @@ function callBack({ world, shape }: Session, held: Held, how: "early" | "in time
   world.callbacks.get(shape.namespace)?.later(held, how);
 }
 
-/** The remote service has taken it over: some day it calls back, or never. */
+/** The remote service has accepted the work: it calls back later, or never. */
 function promiseCallback(session: Session, held: Held): void {
   const { world, process } = session;
   const draw = world.faults.calm ? 1 : process.chance.fraction();
@@ -216,7 +216,7 @@ async function late(session: Session, held: Held): Promise<void> {
   await reportAgain(session, held, lateOutcome(session, held));
 }
 
-/** What it turned out to be, when the agent has checked again. */
+/** The outcome that the agent reports after it has checked again. */
 export function lateOutcome(session: Session, held: Held): Reported {
   const { world, process } = session;
   const { task, token } = held;
@@ -255,7 +255,7 @@ async function poisoned(session: Session, held: Held): Promise<boolean> {
     world.faults.count("agent crashed");
     world.recorder.fault({ kind: "process", did: "crash" }, process.name, false);
     process.crash();
-    // Nothing of a dead process goes on.
+    // No work of a dead process continues.
     return new Promise(() => undefined);
   }
   world.faults.count("agent stopped heartbeats");

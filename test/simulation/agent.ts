@@ -1,8 +1,7 @@
-// An agent process: it polls, heartbeats and reports as the contract asks, over whatever server
-// comes, and misbehaves in how it works (agent-work.ts), in what it reports (reports.ts), and by
-// crashing.
+// An agent process: it polls, sends heartbeats and reports as the contract requires, at any server.
+// It misbehaves in how it works (agent-work.ts), in what it reports (reports.ts), and by crashing.
 //
-//   task: held → (working → its outcome) → reporting until answered → gone
+//   task: held → (working → its outcome) → reporting until answered → dropped
 //
 // A task is listed in each heartbeat until its report is answered. Its lease is measured by the
 // agent's own clock from when the call was sent that granted it.
@@ -44,7 +43,7 @@ export interface Held extends Handed {
   over: boolean;
 }
 
-/** One life of an agent, from its start to its crash: one session. */
+/** One session of an agent, from its start to its crash. */
 export interface Session extends AgentCaller {
   readonly shape: AgentShape;
   readonly held: Set<Held>;
@@ -159,7 +158,7 @@ async function heartbeatLoop(
   for (;;) {
     await process.clock.sleep(HEARTBEAT_EVERY_MS);
     if (process.clock.monotonicMs() < session.silentUntilMs) continue;
-    // What it has forgotten is reported once more, when nothing is left.
+    // A task that it has dropped is reported once more when it holds no other.
     if (held.size === 0 && wasEmpty) continue;
     const content = heartbeatContent();
     wasEmpty = held.size === 0 || content.listsAllTo === undefined;

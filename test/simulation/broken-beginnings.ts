@@ -1,5 +1,5 @@
-// The good history, broken by hand in what begins runs by itself: ends of runs, and calls from
-// outside.
+// The good history, broken by hand in its triggers: runs that start at the end of other runs, or by
+// calls from outside.
 import { type Broken, type BrokenHistory, callsWith, must, runOf } from "./damage.ts";
 
 function waitForEnds({ final }: Broken): void {
@@ -28,7 +28,7 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
     break: (history) => {
       runOf(history, "r3").key = "trigger:then:r1";
     },
-    message: /run r3 was begun by "then" after run r1, whose end it does not wait for/,
+    message: /run r3 was started by "then" after run r1, whose end it does not wait for/,
   },
   {
     promise: "G1",
@@ -39,7 +39,7 @@ export const BROKEN_BEGINNINGS: readonly BrokenHistory[] = [
       run.key = "trigger:then:r1";
       run.createdAt = must(runOf(history, "r1").endedAt ?? undefined, "end") - 1;
     },
-    message: /run r3 was begun by "then" at \d+, before run r1 ended/,
+    message: /run r3 was started by "then" at \d+, before run r1 ended/,
   },
   {
     promise: "G1",

@@ -42,7 +42,7 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
       Object.assign(must(run.steps[0], "step").forward, { kind: "BACKOFF", wakeAt: 8_000_000 });
     },
     message: /the cancel of run r3 was acknowledged, but the run is RUNNING/,
-    // It had been seen STOPPING.
+    // A caller had read it as STOPPING.
     also: ["G6"],
   },
   {

@@ -1,4 +1,4 @@
-// The good history, broken by hand in what runs share: families, and what is held back from all.
+// The good history, broken by hand in what runs share: parents and children, pauses and limits.
 import { type BrokenHistory, must, runOf } from "./damage.ts";
 
 export const BROKEN_FAMILIES: readonly BrokenHistory[] = [

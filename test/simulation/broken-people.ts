@@ -93,7 +93,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     },
     message:
       /the report success of fence 3 of step "visa" of run p1 was acknowledged, but stored is unknown/,
-    // What began behind it had no reason to.
+    // The steps after it had no reason to start.
     also: ["G5"],
   },
   {

@@ -64,7 +64,7 @@ export const BROKEN_RERUNS: readonly BrokenHistory[] = [
       runOf(history, "n1").reused = [];
     },
     message: /does "flight" again, which had ended well/,
-    // Nothing is known any more of the fences and the effect that its undo is about.
+    // Its undo has lost the fences and the effect that it is about.
     also: ["G3", "G5", "G11", "G12"],
   },
   {

@@ -183,7 +183,7 @@ export const BROKEN_ROWS: readonly BrokenHistory[] = [
       history.final.drained = false;
     },
     message: /run r4 is RUNNING, and nothing will ever move it/,
-    // It needs nothing, so it should have begun.
+    // It needs nothing, so it should have started.
     also: ["G5"],
   },
   {

@@ -1,6 +1,6 @@
-// People of one namespace who maintain schedules: they make them, pause, resume and delete them,
-// run them now and backfill what has passed. Once nothing goes wrong any more the schedules go on
-// for a while, and are then paused, so that the world can come to rest.
+// People of one namespace who maintain schedules: they create, pause, resume and delete them, run
+// them now and backfill what has passed. After the heal the schedules continue for a while, and are
+// then paused, so that all runs can end.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -60,7 +60,7 @@ function byTheClock(chance: Chance): Omit<Definition, "workflow"> {
   };
 }
 
-/** A call may still be on its way. */
+/** A call may still be in flight. */
 async function pauseOnAndOn(client: Client, names: readonly string[]): Promise<void> {
   for (;;) {
     await client.process.clock.sleep(2_000);

@@ -84,7 +84,7 @@ const FAILED = {
   message: "the remote service has refused it",
 };
 
-/** Having reported that nothing is there, the remote service lets the task do nothing any more. */
+/** Once it has reported that there is no effect, the remote service refuses the task's requests. */
 function outcomeOf({ remote }: World, { task, token }: Handed): Outcome {
   return remote.refuse(task.idempotencyKey, token)
     ? outcomeMessage({ ...FAILED, noEffect: true })

@@ -1,5 +1,5 @@
-// What happens to whole processes and to the store while anything may go wrong: each kind has its
-// own rhythm in each seed, and every process that goes away comes back, at the latest at the heal.
+// Faults of whole processes and of the store. Each kind has its own frequency in each seed, and
+// every process that stops is started again, at the latest at the heal.
 
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { Chance } from "../../simulator/chance.ts";
@@ -15,7 +15,7 @@ import type { World } from "./world.ts";
 export interface Chaos {
   isStoreUp(): boolean;
   start(world: World, shapes: readonly AgentShape[]): void;
-  /** What befalls the servers of a world in the middle of something. */
+  /** Faults that strike the servers of a world in the middle of an action. */
   strikes(world: () => World): Strikes;
   /** All processes are back and the store answers. */
   heal(): void;
@@ -24,9 +24,9 @@ export interface Chaos {
 export interface Strikes {
   /** A server is suspended for a while, whatever it was about to do. */
   readonly freeze: (server: VirtualProcess) => void;
-  /** The same; and it wakes just after another server has taken over what it watched. */
+  /** The same; it resumes just after another server has taken over its partitions. */
   readonly freezeUntilRelieved: (server: VirtualProcess) => void;
-  /** What these servers watched is watched by another one. */
+  /** Another server has taken over the partitions of these servers. */
   readonly relieve: (servers: readonly string[]) => void;
   /** A server ends as at SIGTERM, whatever it was about to do. */
   readonly stop: (server: string) => void;
@@ -52,7 +52,7 @@ const TAIL_SHARE = 0.3;
 const TAIL_MAX = 10;
 /** Sometimes so long that what a server has in memory is lost with it. */
 const LONG_TAIL_MAX = 100;
-/** From the take-over until the one before wakes: the new owner has then hardly begun. */
+/** From the take-over until the former owner resumes: the new one has then hardly started. */
 const RELIEVED_MS_MAX = 3;
 /** Longer than it takes until others see that a frozen server is silent, and take over. */
 const UNRELIEVED_MS_MAX = 8_000;
@@ -134,7 +134,7 @@ export function createChaos(
     jumpClock(world.databaseClock, world.recorder, byMs);
   }
 
-  /** Returns how it wakes early; null: it is not up. */
+  /** Returns a function that resumes it early; null: it is not up. */
   function pause(
     world: World,
     process: VirtualProcess | null,

@@ -1,4 +1,4 @@
-// What the checker takes for no broken promise, and beside each what it does not excuse.
+// Histories in which the checker finds no violation, each beside a similar one in which it does.
 import { describe, expect, test } from "vitest";
 import { brokenPromises, changed } from "./changed-histories.ts";
 import { checkHistory } from "./checker/check-history.ts";
@@ -37,7 +37,7 @@ function undoLostHistory(isLeftToItsRun: boolean): History {
     (history) => {
       const poll = must(callsWith(history, "PollTask").at(-1), "last poll");
       poll.at -= 5_000;
-      // The story knows no undo that is lost.
+      // The good history has no lost undo.
       must(runOf(history, "r6").steps[1], "hotel").forward = { kind: "SUCCEEDED" };
       const [lost] = runOf(history, "r6").interventions;
       const settled = { ...must(lost, "loss"), rule: "settle" as const, step: null };
@@ -65,7 +65,7 @@ function undoneTwiceHistory(resolvedAsSucceeded: boolean): History {
   return changed(
     (history) => {
       const { steps, escalations, attempts } = runOf(history, "r7");
-      // The story numbers all tries of a step in one row; an undo begins with the first.
+      // The good history numbers all tries of a step in sequence; an undo starts at 1.
       for (const undo of attempts.filter(({ kind }) => kind === "compensate")) undo.attempt = 1;
       must(steps[0], "flight").forward = { kind: "SUCCEEDED" };
       const question = must(escalations[0], "question");
@@ -188,7 +188,7 @@ describe("the checker is silent where nothing is proven", () => {
       changed((copy) => {
         const call = must(callsWith(copy, "Complete").at(-1), "last report");
         const failed = { kind: "refused", reason: "INTERNAL" } as const;
-        // The server gives out tasks beside the report at which it failed.
+        // The server hands out tasks in the batch of the report at which it failed.
         const tasks = hasNext ? tasksSeen(copy).slice(-1) : [];
         for (const record of copy.records)
           if (record.kind === "answer" && record.call === call.call)

@@ -92,7 +92,7 @@ describe("the checker after a fail-over that lost the last transactions", () => 
     },
   );
 
-  /** What is about all of the store, whatever it has lost. */
+  /** Violations about the whole store, whatever it has lost. */
   const WHOLE = ["G7", "G10", "G14"];
 
   test.each(PROMISE_NAMES)("is silent about runs of which something was lost: %s", (name) => {

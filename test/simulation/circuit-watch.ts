@@ -1,5 +1,5 @@
-// What a server has learned of circuits binds it: of a lane whose circuit it knows as open it hands
-// out nothing, and of all that could try one only the task that the store has marked.
+// A server must obey the circuits that it has read: it hands out nothing of a lane whose circuit it
+// knows as open, and of the tasks that could probe a circuit only the one marked by the store.
 import type { Clock } from "../../server/clock.ts";
 import { flowOf } from "../../server/core/model/circuit.ts";
 import type { Circuit, CircuitRef, CircuitSnapshot, Probe } from "../../server/store/circuits.ts";

@@ -93,7 +93,7 @@ async function cancelSome(client: Client): Promise<void> {
   while (!world.faults.calm) {
     await clock.sleep(chance.between(200, 2_500));
     if (runIds.length === 0 || world.faults.calm) continue;
-    // The newest are those that are still on their way.
+    // The newest runs are those that have not ended yet.
     const runId = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
     const undo = chance.happens(0.6);
     world.faults.count(undo ? "cancel with undo" : "cancel leaving things");

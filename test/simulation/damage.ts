@@ -1,4 +1,4 @@
-// How a history is damaged by hand: rows and records found, changed, dropped or added.
+// Functions that damage a history: they find, change, drop or add rows and records.
 import type { PromiseName } from "./checker/violation.ts";
 import type { History, HistoryRecord, TokenParts } from "./history.ts";
 import type { FinalAttempt, FinalRun } from "./history-rows.ts";
@@ -17,9 +17,9 @@ export interface BrokenHistory {
   readonly promise: PromiseName;
   readonly what: string;
   readonly break: (history: Broken) => void;
-  /** What the sentence about it must match. */
+  /** The text of the violation must match this. */
   readonly message: RegExp;
-  /** Other promises that the same damage cannot but break too. */
+  /** Other promises that the same damage breaks too. */
   readonly also?: readonly PromiseName[];
 }
 

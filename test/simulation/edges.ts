@@ -1,6 +1,6 @@
 // Which rows of the state table a run of the simulation took, from what was committed.
-// Each effect of a pass is followed by itself; a way that the table does not have is a violation.
-// Steps that a run reuses of another one begin at their end.
+// Each effect of a pass is applied by itself; a transition that the table lacks is a violation.
+// Steps that a run reuses of another one start in their final state.
 import { isDeepStrictEqual } from "node:util";
 import { evolve, untouchedStep } from "../../server/core/evolve.ts";
 import type { Step, View } from "../../server/core/model/model.ts";
@@ -19,10 +19,10 @@ export type EdgeName = string;
 
 export interface Edges {
   readonly taken: ReadonlyMap<EdgeName, number>;
-  /** Ways that are not in the table. */
+  /** Transitions that are not in the table. */
   readonly strange: readonly string[];
   pass(record: PassRecord, plan: Plan): void;
-  /** A ready row became a lease, or an agent was answered that it should stop. */
+  /** A ready row became a lease, or a heartbeat was answered with a cancel. */
   step(side: "forward" | "undo", on: "claim" | "heartbeat"): void;
 }
 
@@ -71,7 +71,7 @@ export function createEdges(): Edges {
   function moved(was: Step | undefined, step: Step, needs: number, on: StepTrigger): void {
     const before = was ?? untouchedStep(step.no, needs);
     for (const side of ["forward", "undo"] as const) {
-      // A first row holds nothing new about the side that did not move.
+      // A new row says nothing about the side that did not change.
       const same = was ? was[side] === step[side] : isDeepStrictEqual(before[side], step[side]);
       if (!same) take(side, { from: before[side].kind, on, to: step[side].kind });
     }
@@ -86,10 +86,10 @@ export function createEdges(): Edges {
         if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${no}`);
         return shapeOf(step);
       };
-      // A new run is its own past: there is nothing to follow but how it began.
+      // A new run has no state before: there is only its start to follow.
       const isNew = record.before.run === record.after.run;
-      const begun = { ...record.before.run, state: { kind: "RUNNING", deadline: null } } as const;
-      let view: View = isNew ? { ...record.before, run: begun } : record.before;
+      const first = { ...record.before.run, state: { kind: "RUNNING", deadline: null } } as const;
+      let view: View = isNew ? { ...record.before, run: first } : record.before;
       for (const effect of record.effects) {
         const after = evolve(view, effect, shape);
         if (effect.kind === "run-moved")

@@ -1,4 +1,4 @@
-/** What the two programs of the simulator end with: 0 only where they have proven something. */
+/** The exit codes of the simulator's two programs: 0 only if they have proven something. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -18,7 +18,7 @@ async function run(program: string, ...args: readonly string[]) {
 }
 
 describe("npm run simulate", { timeout: TIMEOUT_MS }, () => {
-  test("ends with 1 where too few seeds were played, though nothing is wrong with them", async () => {
+  test("ends with 1 if too few seeds were played, though none has a violation", async () => {
     const { status, stdout } = await run("main.ts", "--seeds", "1", "--workers", "1");
     expect(stdout).toContain("violations: in 0 seeds\nvoid: ");
     expect(stdout).toContain("not evaluated by fewer than 200 seeds");

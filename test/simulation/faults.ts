@@ -1,7 +1,7 @@
-// What may go wrong, with which probability in this seed, and how often it did.
+// The kinds of faults, the probability of each in this seed, and how often each occurred.
 //
-// Each kind is drawn for each seed anew, and is absent from some, so that rare things also happen
-// alone. After `heal` nothing goes wrong any more.
+// Each seed draws its own probabilities. A kind is absent from some seeds, so that rare faults also
+// happen alone. After `heal` there are no more faults.
 import type { Chance } from "../../simulator/chance.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -147,7 +147,7 @@ export interface Faults {
   strikes(kind: FaultKind): boolean;
   /** Whether every pass of this run throws, until the heal. One run of a seed does. */
   failsAlways(runId: string): boolean;
-  /** Whether no task of this run can be made, until the heal. So it is with one run of a seed. */
+  /** Whether no task of this run can be made, until the heal. One run of a seed is so. */
   cannotBeMade(runId: string): boolean;
   /** `isOnce`: it may not be repeated. */
   message(to: string, isServer: boolean, isOnce: boolean): MessageFate;
@@ -155,7 +155,7 @@ export interface Faults {
   heal(): void;
 }
 
-/** The most that a probability may be, for each kind that is drawn each time it could happen. */
+/** The highest probability of each kind that is drawn each time it could happen. */
 const WORST: Partial<Record<FaultKind, number>> = {
   "message lost": 0.06,
   "message repeated": 0.05,

@@ -1,4 +1,4 @@
-// The rows at the end, and what must be true of them whatever has happened.
+// The rows at the end, and the invariants that hold for them after any faults.
 
 import { keyOfEnd } from "../../server/core/definition/trigger.ts";
 import { asks } from "../../server/core/evolve.ts";

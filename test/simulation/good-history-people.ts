@@ -1,10 +1,10 @@
-// A second history as it should be, written by hand: one run that needs more than agents.
+// A second correct history, written by hand: one run that needs people and callbacks.
 //
 //   visa   verifiable: its first attempt is lost, a verify finds nothing, the next fails for good,
-//          and the second strategy is deferred and comes true by its callback
+//          and the second strategy is deferred and succeeds by its callback
 //   pay    once: its outcome is unknown, a person answers retry, and the run is paused meanwhile
 //   ok     an approval by two
-//   go     a signal that came early
+//   go     an early signal
 
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { TaskKind } from "../../server/core/model/attempt.ts";

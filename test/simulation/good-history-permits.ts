@@ -1,4 +1,4 @@
-// A third history as it should be: two runs that share a concurrency key with one permit. The
+// A third correct history: two runs that share a concurrency key with one permit. The
 // second waits until the first has ended; a third one asks to start later, and is refused then.
 import { type Mutable, must } from "./damage.ts";
 import { createStory } from "./good-history.ts";

@@ -1,6 +1,5 @@
-// A fourth history as it should be: a run fails at its second step, and is done again from there by
-// one that reuses the first; that one is undone in the end, and so is the effect that it had
-// reused.
+// A fourth correct history: a run fails at its second step, and a rerun from there reuses the first
+// step. The rerun is undone in the end, and so is the effect that it had reused.
 import { type Mutable, must } from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
 import { STEPS } from "./good-history-rows.ts";
@@ -8,7 +7,7 @@ import type { History, TokenParts } from "./history.ts";
 
 const SUCCESS = { kind: "success" } as const;
 
-/** o1: what fails; n1: what does it again. */
+/** o1: the run that fails; n1: its rerun. */
 export function rerunsHistory(): History {
   const story = createStory();
   story.schedule("clerk", { runId: "o1", namespace: "blue", key: null });
@@ -32,7 +31,7 @@ export function rerunsHistory(): History {
   return doneAgain(story.history(), made);
 }
 
-/** The story of two runs becomes that of one and its second go. */
+/** Changes the history of two runs into that of a run and its rerun. */
 function doneAgain(good: History, made: TokenParts): History {
   const history = structuredClone(good) as Mutable<History>;
   const [definition] = history.final.definitions;
@@ -72,7 +71,7 @@ function doneAgain(good: History, made: TokenParts): History {
   return history as History;
 }
 
-/** What undoes a reused effect goes on with its fences, and has its key. */
+/** The undo of a reused effect continues its fences, and has its key. */
 function underOldKey(record: Mutable<History>["records"][number]): void {
   const isUndo = (token: Mutable<TokenParts>) =>
     token.runId === "n1" && token.task === "compensate";

@@ -1,4 +1,4 @@
-// A sixth history as it should be: the runs of the third one are those of a schedule that comes
+// A sixth correct history: the runs of the third one are those of a schedule that comes
 // each second. It is paused and resumed; an occurrence is overlapped, and one that passed is
 // backfilled.
 import { type Mutable, must } from "./damage.ts";

@@ -1,4 +1,4 @@
-// A fifth history as it should be: the runs of the third one, whose ends are sent to a hook. The
+// A fifth correct history: the runs of the third one, whose ends are sent to a hook. The
 // webhook about the first is sent twice, as its answer got lost.
 import { type Mutable, must } from "./damage.ts";
 import { permitsHistory } from "./good-history-permits.ts";

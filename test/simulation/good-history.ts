@@ -1,5 +1,5 @@
-// A small history as it should be, written by hand: what was called and answered, and the rows that
-// the engine would have written. The checker's own test; it shares no rule with the engine.
+// A small correct history, written by hand: the calls with their answers, and the rows that the
+// engine would have written. It tests the checker, and shares no rule with the engine.
 //
 //   r1   blue    a crashed agent, a retry, an answer that got lost, a late report; COMPLETED
 //   r2   blue    its last step fails for good; COMPENSATED
@@ -161,7 +161,7 @@ export function createStory() {
     step.firstReadyAt ??= at;
     step.forward = { ...READY, readyAt: at, wakeAt: at + 60_000 };
   };
-  /** The task is over: its row, the number of tries, and what follows. */
+  /** Ends the task: its row, the number of tries, and what follows. */
   const over = (runId: string, no: number, outcome: OutcomeFact, agentId: string): void => {
     const { token, attempt, startedAt } = must(open.get(`${runId}/${no}`), "a task that is out");
     open.delete(`${runId}/${no}`);
@@ -306,7 +306,7 @@ export function createStory() {
       const request = { rpc: "CancelRun", namespace, runId, undo: true } as const;
       ask(process, request, () => ({ kind: "cancelled", run: seen(runId) }));
     },
-    /** The supervisor finds that no heartbeat came. */
+    /** The supervisor finds that the agent is silent. */
     lose(runId: string, no: number) {
       const { startedAt, token } = must(open.get(`${runId}/${no}`), "a task");
       const dueAt = startedAt + HEARTBEAT_MS;

@@ -8,7 +8,7 @@ export type ScheduleCommand = { readonly schedule: string } & (
   | { readonly did: "backfill"; readonly from: EpochMs; readonly until: EpochMs }
 );
 
-/** What people may hold back beside single runs: by a pause, a cordon, a circuit that they open. */
+/** What people may stop beside single runs: by a pause, a cordon, or a circuit that they open. */
 export interface Held {
   readonly what: "queue" | "workflow" | "namespace" | "agent" | "circuit";
   /** Of a circuit its queue and its task, as `bank/charge`. */
@@ -29,7 +29,7 @@ export type StoreFault =
       readonly lost: LostTail;
     };
 
-/** What a fail-over to a store without the last transactions has taken back. */
+/** What was lost by a fail-over to a store that lacked the last transactions. */
 export interface LostTail {
   /** Tables of which it lost rows, or changes of rows. */
   readonly tables: readonly string[];

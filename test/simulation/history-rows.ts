@@ -21,7 +21,7 @@ import type { Occurrence, ScheduleRecord, ScheduleSpec } from "../../server/stor
 
 export interface FinalRows {
   readonly at: EpochMs;
-  /** Whether everything was healed and given the time to end: liveness is demanded then. */
+  /** Whether all faults were healed and runs had time to end: only then liveness is checked. */
   readonly drained: boolean;
   readonly definitions: readonly { readonly id: number; readonly definition: Definition }[];
   readonly runs: readonly FinalRun[];
@@ -40,18 +40,18 @@ export interface FinalRows {
   }[];
   /** Every schedule that was ever made. */
   readonly schedules: readonly FinalSchedule[];
-  /** What became of their occurrences, in the order in which it was written. */
+  /** The outcomes of their occurrences, in the order in which they were written. */
   readonly occurrences: readonly FinalOccurrence[];
   /** Those that have waited for the ends of runs all the time. */
   readonly triggers: readonly EndTrigger[];
-  /** What they could not set off, as text. */
+  /** The starts that they refused, as text. */
   readonly refusals: readonly string[];
   readonly hooks: readonly {
     readonly namespace: string;
     readonly name: string;
     readonly events: readonly OutboxKind[];
   }[];
-  /** All webhook deliveries, and what became of them. */
+  /** All webhook deliveries, with their state. */
   readonly deliveries: readonly FinalDelivery[];
   /** Who watches each partition at the end, where known; empty: not known. */
   readonly owners: readonly {
@@ -124,7 +124,7 @@ export interface FinalRun {
   readonly escalations: readonly EscalationRecord[];
   readonly signals: readonly Pick<SignalRecord, "id" | "name" | "takenBy">[];
   readonly decisions: readonly Pick<DecisionRecord, "step" | "approver" | "approved">[];
-  /** A pivot has succeeded: only forward from there on. */
+  /** A pivot has succeeded: the run is not undone any more. */
   readonly pivoted: boolean;
 }
 

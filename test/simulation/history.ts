@@ -65,7 +65,7 @@ export interface CallRecord extends Happened {
   readonly request: Request;
 }
 
-/** What the caller received. A call that is never answered has none, or an `unknown` one. */
+/** The answer that the caller received. A call without an answer has none, or an `unknown` one. */
 export interface AnswerRecord extends Happened {
   readonly kind: "answer";
   readonly call: number;
@@ -126,7 +126,7 @@ export type Request =
       readonly namespace: string;
       readonly runs: readonly ScheduleAsk[];
     }
-  /** A run that has ended is done again. */
+  /** A rerun of a run that has ended. */
   | {
       readonly rpc: "RetryRun" | "RerunFrom";
       readonly namespace: string;
@@ -199,7 +199,7 @@ export type Request =
       readonly session: string;
       readonly tokens: readonly TokenParts[];
       readonly lostPolls: readonly number[];
-      /** 0: it states nothing of what it does not list. */
+      /** 0: the list is not complete. */
       readonly listsAllTo: number;
     }
   | {

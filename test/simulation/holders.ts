@@ -1,5 +1,5 @@
-// People of one namespace who hold back a queue, a workflow or all of the namespace for a while,
-// cordon an agent or open a circuit; once nothing goes wrong any more they let go of all of it.
+// People of one namespace who pause a queue, a workflow or the namespace for a while, cordon an
+// agent or open a circuit. After the heal they take all of it back.
 import { create } from "@bufbuild/protobuf";
 import {
   CircuitSetting,
@@ -59,7 +59,7 @@ export async function holdSome(client: Client): Promise<void> {
     const [least, most] = isAppliedLate ? [1_000, 8_000] : [100, 2_500];
     void holdFor(client, what, chance.between(least, most));
   }
-  // A pause may still be on its way.
+  // A pause may still be in flight.
   for (;;) {
     for (const what of held) await letGo(client, what);
     await clock.sleep(2_000);

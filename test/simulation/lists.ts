@@ -1,5 +1,5 @@
-// The lists that simulated people read, over all rows of the memory store: of the filters, those
-// that they use. What else can be asked of a list is PostgreSQL's alone.
+// The lists that simulated people read, over all rows of the memory store, with the filters that
+// they use. Only the PostgreSQL store has the other filters.
 import type { Lists } from "../../server/store/lists.ts";
 import type { StoredRows } from "../../server/store/memory/rows.ts";
 

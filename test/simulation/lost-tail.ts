@@ -1,8 +1,8 @@
-// What a fail-over has taken back, in the form of the history.
+// The transactions that a fail-over has lost, in the form of the history.
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
 import type { LostTail } from "./history-facts.ts";
 
-/** Tables of notifications about a run, and of what it sets off: the run is what it was. */
+/** Tables of notifications about a run and of triggers: their loss does not change the run. */
 const NOTIFICATION_TABLES: ReadonlySet<string> = new Set(["outbox", "delivery", "trigger_end"]);
 
 export function lostTail(changes: readonly ChangedRow[]): LostTail {

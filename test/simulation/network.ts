@@ -1,4 +1,4 @@
-// The wires between callers and servers. Requests and answers travel as bytes, so that nothing is
+// The network between callers and servers. Requests and answers travel as bytes, so that nothing is
 // shared; each may be lost, repeated, delayed and overtaken. A call ends with its answer, with its
 // deadline, or with the crash of its server, whichever its caller learns first.
 import {
@@ -69,11 +69,11 @@ const broken = (code: "UNAVAILABLE" | "DEADLINE_EXCEEDED"): ErrorReply => ({
   bytes: NO_BYTES,
 });
 
-/** What a call is to its caller: what arrives first counts, and what comes later is dropped. */
+/** The caller's side of a call: the first answer counts, and later ones are dropped. */
 interface Caller {
   readonly process: VirtualProcess;
   onReply(reply: { readonly bytes: Uint8Array } | ErrorReply, last: boolean): void;
-  /** When the caller has given up, or has gone. */
+  /** When the caller has given up, or has crashed. */
   onCallerGone(callback: () => void): void;
 }
 
@@ -115,7 +115,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
     return carry(process.name, false, cutOff, () => void process.post(0, reply), way);
   }
 
-  /** Hands a request to whatever process the server is at its arrival. */
+  /** Hands a request to the process that the server runs as when it arrives. */
   function send(
     server: ServerProcess,
     caller: Caller,

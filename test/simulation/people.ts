@@ -1,6 +1,6 @@
-// People of one namespace: who pauses runs and resumes them, approves and rejects, sends signals,
-// and answers what was escalated. While things go wrong they do so at random; once nothing goes
-// wrong any more they resume every run and answer every question, so that every run can end.
+// People of one namespace: they pause and resume runs, approve and reject, send signals, and answer
+// escalations. While there are faults they do so at random; after the heal they resume every run
+// and answer every question, so that every run can end.
 import { create, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
 import {
   GetEscalationRequestSchema,
@@ -100,7 +100,7 @@ async function pauseSome(client: Client): Promise<void> {
     const silent = world.silentRuns.findLast((one) => runIds.includes(one));
     const undoing = takeOne(world.silentUndos, runIds);
     const some = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
-    // What is lost while its run is paused goes ways of its own.
+    // An attempt that is lost while its run is paused takes transitions of its own.
     const runId = undoing ?? (silent !== undefined && chance.happens(0.4) ? silent : some);
     world.faults.count("paused");
     void pauseFor(client, runId, chance.between(100, undoing === runId ? 10_000 : 6_000));
@@ -136,7 +136,7 @@ async function resume(client: Client, runId: string): Promise<void> {
   });
 }
 
-/** A pause may still be on its way, so polling goes on. */
+/** A pause may still be in flight, so polling continues. */
 async function resumeAll(client: Client): Promise<void> {
   const { namespace, process } = client;
   for (;;) {
@@ -214,7 +214,7 @@ async function decideSome(client: Client): Promise<void> {
   }
 }
 
-/** Reads what is open, and answers some of it: all of it once nothing goes wrong any more. */
+/** Reads the open questions, and answers some of them; after the heal all of them. */
 async function answerAll(client: Client): Promise<void> {
   const { world, process, namespace } = client;
   const { chance, clock } = process;
@@ -256,7 +256,7 @@ async function answer(client: Client, runId: string, id: string): Promise<void> 
   }
   const isDisallowed = !world.faults.calm && chance.happens(0.1);
   const sensible = ANSWERS.filter((one) => allowed.includes(one));
-  // A person who is asked again and again does not retry for ever.
+  // A person who is asked repeatedly does not answer "retry" each time.
   const ending = sensible.filter((one) => !one.startsWith("retry"));
   const isTired = world.faults.calm && Number(id) > PATIENCE && ending.length > 0;
   const disallowed = ANSWERS.filter((one) => !allowed.includes(one));

@@ -1,6 +1,6 @@
 // Who gets webhooks: a receiver for each namespace, with two hooks. One gets everything,
-// the other only of the ends for which it was named. A webhook may get lost on its way, its answer
-// on the way back, and the receiver may answer that it failed.
+// the other only of the ends for which it was named. A webhook or its answer may get
+// lost, and the receiver may answer that it failed.
 
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
 import type { EngineStore } from "../../server/store/store.ts";
@@ -12,9 +12,9 @@ import type { Recorder } from "./recorder.ts";
 
 /** As the real one waits for an answer. */
 const TIMEOUT_MS = 10_000;
-const ALL_EVENTS_HOOK = "hears-all";
-export const NAMED_RUNS_HOOK = "hears-named";
-const SECRET = { value: "nobody guesses this", digest: "" };
+const ALL_EVENTS_HOOK = "receives-all";
+export const NAMED_RUNS_HOOK = "receives-named";
+const SECRET = { value: "hard to guess", digest: "" };
 
 const HOOKS: readonly { readonly name: string; readonly events: readonly OutboxKind[] }[] = [
   { name: ALL_EVENTS_HOOK, events: OUTBOX_KINDS },

@@ -1,4 +1,4 @@
-// Writes the history down while it happens, in the form of history.ts.
+// Records the history as it happens, in the form of history.ts.
 import type { EpochMs } from "../../server/core/model/attempt.ts";
 import type {
   Answer,

@@ -63,7 +63,7 @@ describe("a set of seeds", () => {
     expect(exitCodeOf(report(fewer))).toBe(1);
   });
 
-  test("is void where a kind of fault happened in fewer than 5 % of them, however often in those", () => {
+  test("is void if a kind of fault happened in fewer than 5 % of them, however often", () => {
     expect(voids(seeds(200, faultIn(10)))).toEqual([]);
     const fewer = seeds(200, faultIn(9));
     expect(voids(fewer)).toEqual([`"${FAULT}" happened in 4.5 % of the seeds`]);

@@ -1,5 +1,5 @@
-// What a set of seeds has proven, and whether that is worth anything: a set in which a kind of
-// fault or a way between two states hardly ever happened is void, not green.
+// The result of a set of seeds, and whether it proves anything: a set in which a kind of fault or a
+// transition hardly ever happened is void, not passed.
 import { type EdgeName, EVERY_EDGE, RARE_EDGES } from "./edges.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import type { Simulated } from "./simulate.ts";

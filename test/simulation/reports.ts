@@ -1,5 +1,5 @@
-// What agents report: until it is answered, sometimes again, sometimes against their own earlier
-// report, and sometimes "I do not know" at first.
+// The reports of agents: repeated until answered, sometimes sent again, sometimes in contradiction
+// to an earlier report, and sometimes with an unknown outcome first.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";

@@ -1,5 +1,5 @@
-// A client that does runs again which have ended, and some that have not: it repeats what was not
-// answered, and uses a request id again for another request.
+// A client that reruns runs that have ended, and some that have not. It repeats calls that were not
+// answered, and reuses a request id for another request.
 import { create } from "@bufbuild/protobuf";
 import {
   RerunFromRequestSchema,

@@ -1,6 +1,6 @@
-// A client that schedules runs, with keys and without, one by one and in batches: some begin later,
-// some share a concurrency key. It repeats what was not answered, and uses a key again for another
-// request.
+// A client that schedules runs, with and without keys, singly and in batches. Some start later,
+// some share a concurrency key. It repeats calls that were not answered, and reuses a key for
+// another request.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -43,7 +43,7 @@ const LIMITS: readonly number[] = [1, 2];
 
 type Target = MessageInitShape<typeof ScheduleRequestSchema>["target"];
 
-/** What is left to chance about when a run begins. */
+/** The random settings of a run's start. */
 export interface Begin {
   readonly startAt: number | null;
   readonly concurrency: Concurrency | null;
@@ -168,7 +168,7 @@ export function askOf(
   return { key, digest: requestDigest(request), mark, workflow, startAt, concurrency, notify };
 }
 
-/** Without a key no caller may repeat it, unless nothing was done: it might be a second run. */
+/** A call without a key is repeated only if it did nothing: else it might start a second run. */
 async function untilAnswered(client: Client, { request, ask }: Order): Promise<void> {
   const { world, process, namespace, runIds } = client;
   const { chance, clock } = process;

@@ -1,5 +1,5 @@
 // A server of the simulation: the real control plane and the real handlers, in a process that may
-// crash, pause and come back. What is in its memory is gone with the process.
+// crash, pause and start again. A crash loses its memory.
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { pino } from "pino";
@@ -70,7 +70,7 @@ export interface ServerDeps {
   /** Calls and events that may wait for the store; left out: as many as in earnest. */
   readonly waitingMax?: number | undefined;
   readonly isStoreUp: () => boolean;
-  /** Left out: nothing befalls it in the middle of something. */
+  /** Left out: no fault strikes it in the middle of an action. */
   readonly strikes?: Strikes | undefined;
   /** How a process sends webhooks. */
   readonly postOf: (process: VirtualProcess) => Post;
@@ -100,9 +100,9 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
     post: (message) => callOf(booted.hooks, message),
     start() {
       if (process) return;
-      const begun = createVirtualProcess(name, deps.time, deps.chance.fork());
-      process = begun;
-      booted = boot(begun, deps, () => !server.cutOff && deps.isStoreUp());
+      const created = createVirtualProcess(name, deps.time, deps.chance.fork());
+      process = created;
+      booted = boot(created, deps, () => !server.cutOff && deps.isStoreUp());
     },
     crash() {
       process?.crash();
@@ -194,12 +194,12 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   };
 }
 
-/** What its timer scan has found is its own to do: no caller would repeat it. */
+/** An event of its timer scan, which no caller would repeat. */
 const SCAN_REFUSED = /"timers\.event-failed".*calls wait for the store/;
 
 /**
- * What the control plane warns of is a defect, unless the store was away, a run had to fail, or
- * what it knew went with a lost tail.
+ * A warning of the control plane is a defect, unless the store was away, a run had to fail, or a
+ * fail-over has lost what the server knew.
  */
 function planeLog(store: Pick<MemoryStore, "onIncarnation">, onDefect: (what: string) => void) {
   let hasFailedOver = false;

@@ -1,6 +1,5 @@
-// One seed: a world with servers, agents and clients, some time in which anything may go wrong, and
-// then none in which it may: every run must end, or wait for a person, and what was promised must
-// hold.
+// One seed: a world with servers, agents and clients. For some time there are faults, then none:
+// every run must end, or wait for a person, and all promises must hold.
 import { createHash } from "node:crypto";
 import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type Chance, createChance } from "../../simulator/chance.ts";
@@ -49,7 +48,7 @@ const QUICK_TO_TRIP = Object.freeze({
   cooldownMsMax: 1_200,
 });
 const SHORT_QUEUES_SHARE = 0.4;
-/** Shorter than the longest call: that one is never taken, and its reports go in other company. */
+/** Shorter than the longest call: that one is never accepted, and its reports go in others. */
 const SHORT_QUEUE_MIN = 1;
 const SHORT_QUEUE_MAX = 6;
 const START_MS = 1_700_000_000_000;
@@ -148,7 +147,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
 }
 
-/** Of some servers the queues are short, so that they refuse calls in the midst of work. */
+/** Some servers have short queues, so that they refuse calls under load. */
 function drawServer(chance: Chance) {
   const isShort = chance.happens(SHORT_QUEUES_SHARE);
   const waitingMax = isShort ? chance.between(SHORT_QUEUE_MIN, SHORT_QUEUE_MAX) : undefined;

@@ -1,6 +1,6 @@
 /**
- * A fixed set of seeds: whatever goes wrong in them, every promise holds, and once nothing goes
- * wrong any more every run ends or waits for a person. More: `npm run simulate`.
+ * A fixed set of seeds: under all their faults every promise holds, and after the faults every run
+ * ends or waits for a person. More: `npm run simulate`.
  */
 import { expect, test } from "vitest";
 import { FAULT_KINDS } from "./faults.ts";

@@ -1,7 +1,7 @@
-// The store as one server process reaches it: over a wire that takes its time and breaks, before
-// and after the commit, with rows that others hold, and with notifications that get lost.
+// The store as one server process reaches it: over a connection that is slow and breaks, before and
+// after the commit, with rows that others hold, and with notifications that get lost.
 //
-// A call that has begun is carried out whatever becomes of its process; only its answer then finds
+// A call that has started is carried out even if its process crashes; only its answer is then
 // dropped. Transactions need theirs (store-transactions.ts).
 
 import type { DueRange } from "../../server/store/due.ts";
@@ -26,9 +26,9 @@ export interface StoreWire {
   readonly isReachable: () => boolean;
   /** The process is suspended for a while. */
   readonly freeze: () => void;
-  /** The same; and it wakes at the time at which another watches instead. */
+  /** The same; it resumes once another process has taken over its partitions. */
   readonly freezeUntilRelieved: () => void;
-  /** What these processes watched is watched by this one now. */
+  /** This process has taken over the partitions of these processes. */
   readonly relieve: (processes: readonly string[]) => void;
   /** Its server is asked to end. */
   readonly stop: () => void;
@@ -48,7 +48,7 @@ export function spread(partitions: readonly number[], of: number): readonly numb
   );
 }
 
-/** The lists that people read here, over the same wire as the rest. */
+/** The lists that people read here, over the same connection as the rest. */
 export interface FaultyStore extends EngineStore {
   readonly lists: SimulatedLists;
 }
@@ -135,7 +135,7 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
   } satisfies FaultyStore);
 }
 
-/** A process asks with each new connection, before anything else: so it knows at once. */
+/** A process asks this first on each new connection, so it knows at once. */
 function whileAlive({ process }: StoreWire, notify: () => void): void {
   if (process.state() !== "dead") notify();
 }
@@ -201,7 +201,7 @@ function overWire<T>(
   });
 }
 
-/** It is sent once its process is up: by then another one may watch instead. */
+/** Sent once its process is up: by then another one may own its partitions. */
 function afterFreeze<T>(wire: StoreWire, send: () => Promise<T>): Promise<T> {
   if (!wire.faults.strikes("server relieved at a write")) return send();
   wire.freezeUntilRelieved();

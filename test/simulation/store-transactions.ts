@@ -1,5 +1,5 @@
 // Transactions of a process on the simulated store: they fail before or after their commit, meet
-// runs that others hold, and are begun by processes that are suspended.
+// runs that others hold, and are started by processes that are suspended.
 //
 // A transaction needs its process, so it waits while that is paused; it takes no time of its own,
 // as the memory store runs one after the other. But its number is of when it began, so that those
@@ -9,11 +9,11 @@ import type { RunRef, TransactOptions, Tx } from "../../server/store/store.ts";
 import { ALWAYS_FAILS } from "./faults.ts";
 import type { StoreWire } from "./store-faults.ts";
 
-/** The database ends what has begun and does nothing. */
+/** The database ends what has started and does nothing. */
 const TRANSACTION_MS_MAX = 5_000;
 /** Of servers relieved at an occurrence: after its commit. The others are frozen before it. */
 const RELIEVED_AFTER_SHARE = 0.4;
-/** How long the fate of a commit without an answer is asked for, at most. */
+/** For how long a server asks at most whether an unanswered commit counted. */
 const FATE_MS_MAX = 2_000;
 
 export function away(): unknown {
@@ -30,8 +30,8 @@ export function transact<T>(
     const settle = (ms: number, fn: () => void): void => void process.post(ms, fn);
     const call = { process: process.name, name: options.name, writes: true, isTransaction: true };
     const { fate, toMs, backMs } = faults.store(call);
-    const begun = store.begin();
-    wire.witness.after(TRANSACTION_MS_MAX, begun.end);
+    const opened = store.begin();
+    wire.witness.after(TRANSACTION_MS_MAX, opened.end);
     if (options.name === "advance" && faults.strikes("server paused in a batch")) wire.freeze();
     const isRelieved =
       options.name === "occurrences" && faults.strikes("server relieved at a write");
@@ -40,7 +40,7 @@ export function transact<T>(
     if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();
     settle(toMs, () => {
       if (!wire.isReachable()) {
-        begun.end();
+        opened.end();
         settle(backMs, () => reject(away()));
         return;
       }
@@ -53,7 +53,7 @@ export function transact<T>(
         return result;
       };
       const first = outdated(wire, options, work);
-      const run = first.then(() => store.transact(options, whole, begun));
+      const run = first.then(() => store.transact(options, whole, opened));
       run.then(
         (result) => {
           seen.committed();
@@ -70,8 +70,8 @@ export function transact<T>(
 }
 
 /**
- * It may have been decided by what the process knew, and that has changed: nothing of it counts,
- * and its work is done once more.
+ * The process may have decided on data that has changed since: the transaction changes nothing, and
+ * its work is repeated.
  */
 async function outdated<T>(
   { faults, store }: StoreWire,
@@ -90,8 +90,8 @@ async function outdated<T>(
 }
 
 /**
- * Some runs are in the hands of another transaction, for those who do not wait; and of one run each
- * pass throws. That one is no other's child and holds no permit, which others would wait for.
+ * Another transaction locks some runs, for callers that do not wait; and each pass of one run
+ * throws. That run is no child and holds no permit, since other runs would wait for it.
  */
 function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
   if (options.name !== "advance") return tx;

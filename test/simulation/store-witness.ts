@@ -1,5 +1,5 @@
-// Sees what the store commits, for what the history and the counts of the state table need and no
-// caller is answered: passes, grants, reserved keys, cancels that were answered, owners.
+// Observes the commits of the store, for facts that the history and the counts of the state table
+// need and that no answer contains: passes, grants, reserved keys, answered cancels, owners.
 
 import type { Definition } from "../../server/core/definition/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
@@ -42,7 +42,7 @@ export interface StoreWitness {
   /** Returns the other processes that owned them until now. */
   took(process: string, node: string, taken: readonly TakenPartition[]): readonly string[];
   gave(process: string, node: string, partitions: readonly number[]): void;
-  /** A fail-over has taken that back: it never was. */
+  /** A fail-over has lost that: it never happened. */
   lost(changes: readonly ChangedRow[]): void;
   /** The rules have moved a circuit. */
   circuit(process: string, moved: CircuitChange): void;

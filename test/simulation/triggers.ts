@@ -1,6 +1,5 @@
-// What begins runs by itself: the ends of two registered workflows, and calls from outside. A
-// caller repeats what was not answered, calls again under a key that it has used, and sometimes
-// cannot prove who it is.
+// Triggers: the ends of two registered workflows start runs, and so do calls from outside. A caller
+// repeats calls that were not answered, reuses a key, and sometimes fails to authenticate.
 
 import { createHash, createHmac } from "node:crypto";
 import type { Definition } from "../../server/core/definition/definition.ts";
@@ -52,7 +51,7 @@ function scheduleBy(word: string, key: string, labels: Readonly<Record<string, s
   return { kind: "schedule", workflow, version: 0, input, key, labels, priority: 5 } as const;
 }
 
-/** Before anything happens: of each end it is known whether it sets something off. */
+/** Before any run starts, so that each end is known to start another run or not. */
 export async function putTriggers(
   store: EngineStore,
   witness: StoreWitness,

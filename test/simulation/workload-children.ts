@@ -72,8 +72,8 @@ const triedAgain: Maker = (chance, canary, children) => [
   { id: "s1", needs: [], ...waitingWork(chance) },
 ];
 
-/** Is to begin, or to begin anew, while its run is paused. */
-const begunInPause: Maker = (chance, canary, children) => [
+/** Is to start, or to start again, while its run is paused. */
+const startedInPause: Maker = (chance, canary, children) => [
   { id: "s0", needs: [], task: "silent", timeouts: QUICK, input: json({ canary }) },
   {
     id: "s1",
@@ -132,8 +132,8 @@ const lastChild: Maker = (chance, canary, children) => [
 export const CHILD_MAKERS: readonly Maker[] = [
   triedAgain,
   triedAgain,
-  begunInPause,
-  begunInPause,
+  startedInPause,
+  startedInPause,
   stoppedChild,
   stoppedChild,
   hurried,

@@ -1,5 +1,5 @@
-// Steps over lists: a few items, some at a time, in one go or in waves, with gates between them
-// that are sometimes lost or fail: what a standard run has of them, and runs for rare ways.
+// Maps: a few items, some at a time, all at once or in waves, with gates between the waves that are
+// sometimes lost or fail. Used in standard runs, and in runs for rare transitions.
 import type {
   GateDefinition,
   MapWork,
@@ -66,7 +66,7 @@ function randomGate(chance: Chance): GateDefinition {
   };
 }
 
-/** A gate of which it is known late that it has let the next wave begin. */
+/** A gate whose success becomes known late, when the next wave may start. */
 const lateGate: Maker = (chance, canary) => [
   {
     ...quickItems("s0", canary),
@@ -100,7 +100,7 @@ const gatePastPivot: Maker = (_chance, canary) => [
   },
 ];
 
-/** A person is asked about a gate, or about an item, while the rest goes on. */
+/** A person is asked about a gate, or about an item, while the rest continues. */
 const askedAbout: Maker = (chance, canary) => [
   {
     ...quickItems("s0", canary),

@@ -1,5 +1,5 @@
-// Workflows that are made for ways which random ones hardly ever take: short ones, whose few steps
-// lean all in one direction.
+// Workflows for transitions that random workflows hardly ever take: short ones, each with a few
+// steps that all aim at one transition.
 import type {
   CompensateDefinition,
   Definition,
@@ -78,7 +78,7 @@ const stuckUndo: Maker = (chance, canary) => [
 
 /**
  * A strategy that may have left an effect is undone before the next one, by slow agents that fail
- * or speak late; the run is long enough to be paused meanwhile.
+ * or report late; the run is long enough to be paused meanwhile.
  */
 const leftStrategy: Maker = (chance, canary) => [
   {
@@ -195,7 +195,7 @@ const pastPivot: Maker = (chance, canary) => [
     : { id: "s2", needs: ["s0"], task: "book", queue: NOWHERE, timeouts: QUICK },
 ];
 
-/** A branch that fails while the rest goes on: the stop reason waits, or the run is suspended. */
+/** A branch that fails while the rest continues: the stop reason waits, or the run is suspended. */
 const failingBranch: Maker = (chance, canary) => [
   { id: "s0", needs: [], task: "mail", input: json({ canary }), timeouts: randomTimeouts(chance) },
   { ...failing("s1"), needs: [], onFailure: chance.pick(["fail", "compensate", "escalate"]) },
@@ -238,7 +238,7 @@ const VERIFIABLE = Object.freeze({
   verify: { task: FIND_TASK, timeouts: QUICK },
 });
 
-/** An agent that is thought lost speaks again when the next way has begun, or is held. */
+/** A lost agent reports when the next strategy has started, or is held. */
 const thoughtLost: Maker = (chance, canary) => [
   {
     id: "s0",

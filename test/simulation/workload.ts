@@ -1,6 +1,5 @@
-// What random workflows are made of: steps with every setting that a step may have, short times,
-// few tries. `input` of a run is always the same, so that expressions have something to see and
-// something to miss.
+// The parts of random workflows: steps with every setting that a step may have, short times, few
+// tries. Every run has the same `input`, so that expressions find some values and miss others.
 import type {
   CompensateDefinition,
   FallbackDefinition,
@@ -19,10 +18,10 @@ export const NOWHERE = "nowhere";
 export const TASKS: readonly string[] = ["book", "pay", "mail"];
 export const UNDO_TASK = "undo";
 export const FIND_TASK = "find";
-/** Agents fall silent over it as long as anything may go wrong. */
+/** Its agents fall silent as long as there are faults. */
 export const POISON_TASK = "poison";
-/** Agents do not know at first what became of it, and report much later that it is there. */
-export const UNKNOWN_OUTCOME_TASK = "doubtful";
+/** Agents report an unknown outcome at first, and much later that the effect exists. */
+export const UNKNOWN_OUTCOME_TASK = "unknown-at-first";
 export const SIGNALS: readonly string[] = ["go", "stop"];
 export const APPROVERS: readonly string[] = ["ann", "bob", "eve"];
 
@@ -77,7 +76,7 @@ export function randomTask(
   }
   const isNowhere = chance.happens(0.04);
   const timeouts = randomTimeouts(chance);
-  // What finds out or undoes is always somewhere.
+  // A verify or a compensate task always has an agent.
   const effects = randomEffects(chance);
   const verify = effects.verify ? { verify: { ...effects.verify, queue: "default" } } : {};
   const undo = { compensate: { queue: "default", ...randomUndo(chance) } };

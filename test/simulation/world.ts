@@ -23,7 +23,7 @@ export interface World {
   /** Runs whose agent has fallen silent over an undo that it will report as failed. */
   readonly silentUndos: string[];
   readonly servers: readonly ServerProcess[];
-  /** How the remote service speaks for itself, by namespace. */
+  /** The callbacks of the remote service, by namespace. */
   readonly callbacks: ReadonlyMap<string, Callbacks>;
   /** A text for each namespace that is in all of its payloads, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];

@@ -1,13 +1,13 @@
-// A way to PostgreSQL that can turn into a black hole: bytes go in and do not come out, and neither
-// side is notified. Connections stay open, new ones are accepted and not answered, ends are not
-// passed on. When it opens again all that was on its way arrives, late and in order.
+// A proxy to PostgreSQL that can become a black hole: it swallows bytes, and notifies neither side.
+// Connections stay open, new ones are accepted and not answered, ends are not passed on. When it
+// opens again, the swallowed bytes arrive, late and in order.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 export type Direction = "to-database" | "from-database";
 
 export interface BlackholeProxy {
-  /** The same database, by this way. */
+  /** The same database, through the proxy. */
   readonly connectionString: string;
   /** Swallows what goes in these directions from now on; both, unless one is named. */
   swallow(...directions: readonly Direction[]): void;
@@ -24,7 +24,7 @@ interface Way {
   readonly direction: Direction;
   readonly from: Socket;
   readonly to: Socket;
-  /** What goes on once it is open; null: it ends. */
+  /** Called once it is open again; null: it ends. */
   readonly late: (Buffer | null)[];
   /** Texts of the trigger that have come this way. */
   seen: number;

@@ -36,7 +36,7 @@ export const calledBack: Readonly<Record<"success" | "failure", CallbackOutcome>
   },
 });
 
-/** What no retry mends. */
+/** A failure that no retry can avoid. */
 export const broken: ReportedOutcome = failure("broken", { permanent: true });
 
 /** What a verify reports of an effect that did not happen. */

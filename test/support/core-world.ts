@@ -224,26 +224,26 @@ function callbackOf({ step, fence, secret }: Held, outcome: CallbackOutcome) {
   };
 }
 
-function begunState(definition: Definition, evaluator: Evaluator, begins: Begins): State {
+function startState(definition: Definition, evaluator: Evaluator, begins: Begins): State {
   const plan = planOf(definition);
   const rules: Rules = { plan, evaluator };
-  const begun = start(rules, START, { run: RUN_FACTS, steps: new Map() }, begins);
+  const started = start(rules, START, { run: RUN_FACTS, steps: new Map() }, begins);
   const state: State = {
     rules,
     plan,
     now: START,
-    view: begun.view,
+    view: started.view,
     messages: 0,
     ended: [],
     lastHeartbeats: new Map(),
     accepted: new Map(),
-    effects: [...begun.effects],
-    effectsAt: begun.effects.map(() => START),
+    effects: [...started.effects],
+    effectsAt: started.effects.map(() => START),
     edgesTaken: [],
     handedOut: [],
     passes: [],
   };
-  for (const effect of begun.effects) record(state, effect);
+  for (const effect of started.effects) record(state, effect);
   assertView(plan, state.view);
   return state;
 }
@@ -257,7 +257,7 @@ export function createWorld(
   evaluator: Evaluator = plainEvaluator(definition),
   begins: Begins = {},
 ): World {
-  const state = begunState(definition, evaluator, begins);
+  const state = startState(definition, evaluator, begins);
   const pass: World["pass"] = (events, draw = MIDDLE) => runPass(state, events, draw);
   const one = (event: RunEvent, draw?: number): Answer => {
     const [answer] = pass([event], draw);

@@ -38,8 +38,8 @@ export interface PagedLife {
   readonly logged: AppliedPass["logged"];
 }
 
-/** `begun`: the run as it began, of the same plan; `world`: what has become of it. */
-export function pagedLife(world: World, begun: PassPlayed): PagedLife {
+/** `first`: the first pass of the run, of the same plan; `world`: what has become of it. */
+export function pagedLife(world: World, first: PassPlayed): PagedLife {
   const pages = new Map<number, Page>();
   const versions: { before: Page | null; after: Page }[] = [];
   const logged: AppliedPass["logged"][number][] = [];
@@ -60,8 +60,8 @@ export function pagedLife(world: World, begun: PassPlayed): PagedLife {
       putStep({ ...(handedOut(was, step) ?? was), step });
     }
   };
-  put({ no: 0, head: headOf(begun), steps: new Map() });
-  for (const pass of [begun, ...world.passes]) {
+  put({ no: 0, head: headOf(first), steps: new Map() });
+  for (const pass of [first, ...world.passes]) {
     const { before, after, now } = pass;
     const effects = pass.effects.map(withHexDigest);
     followAgents(before);
@@ -82,7 +82,7 @@ export function pagedLife(world: World, begun: PassPlayed): PagedLife {
 }
 
 /** The run as it began, before anything else happens to it. */
-export function begunOf(world: World): PassPlayed {
+export function firstPassOf(world: World): PassPlayed {
   const after = world.view();
   const before: View = emptyView(after.run);
   return { before, after, effects: [...world.effects], now: world.now() };

@@ -170,13 +170,13 @@ export const layers: readonly Layer[] = [
     may: ["server/core/", ...contract, ...tools, "pg", "kysely"],
     types: ["pino"],
     node: true,
-    instead: "the store writes and picks rows and judges nothing: rules belong to core",
+    instead: "the store writes and picks rows and decides nothing: rules belong to core",
   },
   {
     of: ["server/store/memory/"],
     may: ["server/core/", ...contract, ...tools],
     node: false,
-    instead: "the store writes and picks rows and judges nothing: rules belong to core",
+    instead: "the store writes and picks rows and decides nothing: rules belong to core",
   },
   {
     of: ["server/scheduler/"],

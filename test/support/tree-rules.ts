@@ -54,7 +54,7 @@ export const bans: readonly Ban[] = [
   {
     what: "reads the clock of this machine",
     pattern: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bhrtime\b/g,
-    instead: "take a Clock (clock.ts); due moments are the database's, from Tx.now",
+    instead: "take a Clock (clock.ts); due times are the database's, from Tx.now",
     within: ["server/", "sdk/typescript/"],
     except: clocks,
   },

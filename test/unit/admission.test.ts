@@ -1,4 +1,4 @@
-/** What a server keeps in memory of circuits: how tasks end, and which agents may take what. */
+/** What a server has in memory of circuits: how tasks end, and which agents may take what. */
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/model/circuit.ts";
 import { createAdmission, letThrough } from "../../server/dispatch/admission.ts";

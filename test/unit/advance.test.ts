@@ -20,7 +20,7 @@ interface World {
   readonly store: EngineStore;
   readonly run: Scheduled;
   readonly errors: unknown[];
-  /** `transacts`: called for each transaction once it has begun. */
+  /** `transacts`: called for each transaction once it has started. */
   advanceWith(more: Partial<AdvanceOptions>): ReturnType<typeof createAdvance>;
 }
 

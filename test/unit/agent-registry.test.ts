@@ -1,4 +1,4 @@
-/** The agentRegistry: which agents call this server, reported at once and then seldom. */
+/** The agent registry: which agents call this server, reported at once and then seldom. */
 import { expect, test } from "vitest";
 import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
@@ -37,7 +37,7 @@ test("an agent that is new is reported at once, with what it asked for", async (
   expect(await sendSeen()).toEqual([]);
 });
 
-test("an agent that goes on calling is reported again after twenty seconds", async () => {
+test("an agent that continues calling is reported again after twenty seconds", async () => {
   const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, POLL);
   await sendSeen();

@@ -100,7 +100,7 @@ test("of all shares together twice as many batches are out", () => {
   expect(sharesOf(next())).toEqual(["e"]);
 });
 
-test("a patient one is batched with those of its key alone, and its key keeps others on the ground", () => {
+test("a patient item is batched only with items of its key, and delays other items of that key", () => {
   come("a", 1, { key: "x" });
   come("b", 1, { key: "x", isPatient: true });
   come("c", 1, { key: "y" });

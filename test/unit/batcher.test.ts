@@ -15,7 +15,7 @@ const EVERY_MS = 5;
 /** No two batches at once: what comes after one waits for the next token. */
 const ONE_TOKEN = { everyMs: EVERY_MS, capacity: 1 };
 
-/** A batch that the test lands. */
+/** A batch that the test finishes. */
 interface Flushed {
   readonly items: readonly string[];
   readonly wait: boolean;
@@ -105,7 +105,7 @@ const last = (): Flushed => {
 };
 const batches = () => flushed.map(({ items }) => items.join(" "));
 
-/** Submits, and keeps how each item ended. */
+/** Submits, and records how each item ended. */
 function submitAll(batcher: Batcher<string, string>, items: readonly string[]) {
   const ends = new Map<string, string>();
   for (const item of items)

@@ -1,4 +1,4 @@
-/** Which polls a claim keeps from others, and for how long. */
+/** Which polls a claim reserves, and for how long. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { createAdmission } from "../../server/dispatch/admission.ts";

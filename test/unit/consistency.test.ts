@@ -59,7 +59,7 @@ function checkOf(owned: readonly Owned[] = MINE) {
 }
 
 describe("a round", () => {
-  it("scans a thousand runs at a time, and goes on behind the last one", async () => {
+  it("scans a thousand runs at a time, and continues behind the last one", async () => {
     const { check, store, scans } = checkOf([
       { partition: 7, epoch: 1 },
       { partition: 3, epoch: 1 },

@@ -1,4 +1,4 @@
-/** The database's time between two answers: never ahead of it, and never back. */
+/** The database's time between two answers: never ahead of the real one, and never backwards. */
 import { expect, it } from "vitest";
 import { createDatabaseTime } from "../../server/store/postgres/database-time.ts";
 

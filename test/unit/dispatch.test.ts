@@ -1,4 +1,4 @@
-/** Reports and the poll that rides on them: whichever ends first, no failure goes unnoticed. */
+/** Reports and the poll that they carry: whichever ends first, each failure is noticed. */
 import { expect, it, onTestFinished } from "vitest";
 import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import { createDispatch } from "../../server/dispatch/dispatch.ts";

@@ -1,4 +1,4 @@
-/** What is known of lanes from the last poll of them, for as long as a guess is worth it. */
+/** Lanes that the last poll found empty, cached for a short time. */
 import { expect, it } from "vitest";
 import { createEmptyLanes } from "../../server/store/postgres/empty-lanes.ts";
 

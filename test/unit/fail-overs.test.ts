@@ -1,4 +1,4 @@
-// What a call is answered that was under way while the database became another one.
+// The answer to a call during which the database failed over.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { StandardError } from "../../server/api/calls/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * More rows fail than a supervisor keeps in memory: how often they are tried, and that all others
+ * More rows fail than a supervisor holds in memory: how often they are tried, and that all others
  * are found meanwhile.
  */
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** How one claim is shared between namespaces and lanes: evenly, and nothing is left lying. */
+/** How one claim is shared between namespaces and lanes: evenly, and no place is left unused. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Demand, fairShares } from "../../server/dispatch/assign.ts";

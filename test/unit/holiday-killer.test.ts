@@ -17,7 +17,7 @@ function run(place: number, done: number): SeenRun {
   };
 }
 
-/** What became of an agent that ends its task from one poll to the next, and takes another. */
+/** Runs of an agent that ends its task between two polls of the test, and takes another. */
 async function killed(knownAt: (polls: number) => number) {
   let done = 0;
   let polls = 0;

@@ -301,7 +301,7 @@ describe("the dealing of faults", () => {
     const faults = createFaults({ ...calmWorld, delay: 1 }, createSeededRandom("any"));
     for (let index = 0; index < 1000; index += 1) {
       const fault = faults.next(`key-${index}`);
-      if (fault.kind !== "delay") throw new Error(`dealt ${fault.kind}`);
+      if (fault.kind !== "delay") throw new Error(`drew ${fault.kind}`);
       expect(fault.delayMs).toBeGreaterThanOrEqual(200);
       expect(fault.delayMs).toBeLessThanOrEqual(1500);
     }

@@ -1,4 +1,4 @@
-/** Housekeeping walks through the runs of a namespace in rounds, and goes on where it was. */
+/** Housekeeping walks through the runs of a namespace in rounds, each from where the last ended. */
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -24,7 +24,7 @@ test.for([
   },
 );
 
-test("a walk that is too long for one round goes on in the next, and then begins anew", async () => {
+test("a walk that is too long for one round continues in the next, and then begins anew", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
   await store.namespaces.setRetention(1, 3_600_000);
@@ -47,7 +47,7 @@ test("a walk that is too long for one round goes on in the next, and then begins
   expect(asked[250]).toMatchObject({ after: null });
 });
 
-test("definitions are checked in pages, and the next round goes on behind the last", async () => {
+test("definitions are checked in pages, and the next round continues behind the last", async () => {
   const clock = createServerClock();
   const store = createMemoryStore({ now: clock.wallMs });
   const asked: number[] = [];

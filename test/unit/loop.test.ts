@@ -1,4 +1,4 @@
-// A loop goes on after rounds that fail, and does not fill the log with them.
+// A loop continues after rounds that fail, and does not fill the log with them.
 import { expect, test } from "vitest";
 import { createLoop } from "../../server/loop.ts";
 import { createServerClock } from "../support/server-clock.ts";

@@ -1,4 +1,4 @@
-/** What a namespace may begin is decided in memory, by the last query and what has begun since. */
+/** The start limits of a namespace are checked in memory: the last query plus later starts. */
 import { expect, test } from "vitest";
 import { createRateLimit } from "../../server/scheduler/rate-limit.ts";
 import { type NamespaceUse, NO_LIMITS } from "../../server/store/namespaces.ts";
@@ -34,7 +34,7 @@ test("a namespace without limits begins what is asked for, without a query", asy
   expect(rateLimit.payloadBytesMax("other")).toBeNull();
 });
 
-test("open runs are those of the last query and what has begun here since", async () => {
+test("open runs are those of the last query and what has started here since", async () => {
   const limits = { ...NO_LIMITS, openRunsMax: 3 };
   const { rateLimit, enter } = limiterOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
   await rateLimit.refresh();

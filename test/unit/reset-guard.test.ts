@@ -84,19 +84,19 @@ test("a distrusted address may cancel ten streams of a connection, for a minute"
 
 test("a connection of a distrusted address begins a second late, unless it has gone by then", () => {
   const { clock, guard, session } = world();
-  const begun: string[] = [];
+  const started: string[] = [];
   const accept = (name: string) => {
     const socket = new Socket();
     Object.defineProperty(socket, "remoteAddress", { value: "10.0.0.1" });
-    guard.accept(socket, () => void begun.push(name));
+    guard.accept(socket, () => void started.push(name));
     return socket;
   };
   accept("before");
   session("10.0.0.1").streams(101);
   accept("after");
   const gone = accept("gone");
-  expect(begun).toEqual(["before"]);
+  expect(started).toEqual(["before"]);
   gone.emit("close");
   clock.advance(1_000);
-  expect(begun).toEqual(["before", "after"]);
+  expect(started).toEqual(["before", "after"]);
 });

@@ -1,4 +1,4 @@
-/** What begins runs, over the memory store, while the database fails over beneath it. */
+/** The scheduler over the memory store, while the database fails over. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { createSchedule } from "../../server/scheduler/schedule.ts";

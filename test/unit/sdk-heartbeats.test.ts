@@ -1,4 +1,4 @@
-/** What heartbeats cost an agent that has thousands of tasks in its hands. */
+/** The cost of heartbeats for an agent that holds thousands of tasks. */
 import { create } from "@bufbuild/protobuf";
 import { HeartbeatResponseSchema } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";

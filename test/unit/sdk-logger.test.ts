@@ -1,4 +1,4 @@
-/** What an agent prints that was given no log. */
+/** What an agent prints if it was given no logger. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { warningLogger } from "../../sdk/typescript/logger.ts";

@@ -1,4 +1,4 @@
-/** How long a client bears failures: from the first of them on, however long it has waited. */
+/** How long a client repeats failed calls: counted from the first failure, not from the call. */
 import { expect, it } from "vitest";
 import { repeat } from "../../sdk/typescript/backoff.ts";
 import { DroverCallError } from "../../sdk/typescript/call-error.ts";
@@ -21,7 +21,7 @@ it("a call that fails after a long wait is repeated all the same", async () => {
   expect(tries).toBe(2);
 });
 
-it("failures that go on for longer than its patience are thrown", async () => {
+it("failures that continue for longer than its patience are thrown", async () => {
   const clock = createManualClock();
   const call = async () => {
     clock.advance(10_000);

@@ -25,7 +25,7 @@ function backoff(runId: string, fence = 0): DueRow {
 
 function timersOver(
   answers: (() => Promise<DueScan>)[],
-  land: (runId: string) => Promise<void> = () => Promise.resolve(),
+  onSubmit: (runId: string) => Promise<void> = () => Promise.resolve(),
 ) {
   const clock = handClock();
   const scans: number[] = [];
@@ -49,7 +49,7 @@ function timersOver(
     advance: {
       async submit({ runId }, event) {
         submitted.push({ runId, event });
-        await land(runId);
+        await onSubmit(runId);
         return { kind: "done" };
       },
     },
@@ -120,7 +120,7 @@ describe("the supervisor's loop", () => {
     expect(begins.flatMap((since, index) => (since === null ? [index] : []))).toHaveLength(3);
   });
 
-  it("goes on from where it was where all of it is more than a statement may take", async () => {
+  it("continues from its last position if there is more than one statement may take", async () => {
     const tooMuch = () => Promise.reject(new Error("canceling statement due to statement timeout"));
     const { clock, timers, begins } = timersOver([
       tooMuch,

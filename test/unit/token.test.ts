@@ -1,4 +1,4 @@
-/** Task tokens: complete for the agents that got one, and useless to all others. */
+/** Task tokens: complete for the agent that received one, and opaque to all others. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";

@@ -28,7 +28,7 @@ it("moves to what was seen, and scans from the beginning once a minute", () => {
   expect(watermarks.asked()).toEqual([{ ...row, from: 70n }]);
   clock.advance(1);
   expect(watermarks.asked()).toEqual([{ ...row, from: 0n }]);
-  // Claims go on from where they were until the answer has come.
+  // Claims continue from where they were until the answer has come.
   expect(watermarks.of([3])).toEqual([{ ...row, from: 70n }]);
 });
 

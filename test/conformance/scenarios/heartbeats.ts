@@ -1,4 +1,4 @@
-/** Leases, heartbeats, what they carry, and what they bring back. */
+/** Leases and heartbeats: their content and their answers. */
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
@@ -276,7 +276,7 @@ export const heartbeats: readonly Scenario[] = [
       assertOutput(await stage.end(runId), "in time");
       first.signal("SIGCONT");
       await first.line("ended", { run: runId });
-      const run = await stage.when(runId, "the late report is kept", ({ attempts }) =>
+      const run = await stage.when(runId, "the late report is stored", ({ attempts }) =>
         attempts.some(({ late }) => late),
       );
       assertOutput(run, "in time");

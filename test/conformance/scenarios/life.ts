@@ -1,4 +1,4 @@
-/** How an agent comes and goes, and how much it takes at a time. */
+/** How an agent starts and stops, and how many tasks it takes at a time. */
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
@@ -88,7 +88,7 @@ export const life: readonly Scenario[] = [
       const call = await polling;
       assert.equal((await call.send()).tasks.length, 1);
       first.signal("SIGTERM");
-      // Whether it waits for this answer or has given the call up is its own affair.
+      // The agent may wait for this answer or give the call up.
       await Promise.race([call.gone, until("it has drained", () => null, 1_000).catch(() => 0)]);
       await call.pass();
       assert.equal((await first.ended).code, 0);

@@ -1,4 +1,4 @@
-/** Calls and answers that are lost, connections that break, servers that come and go. */
+/** Calls and answers that are lost, connections that break, servers that stop and start. */
 import assert from "node:assert/strict";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { spawnDroverServer } from "../../support/drover-server.ts";

@@ -61,7 +61,7 @@ export function describeEscalationLists(opened: Opened<Store>): void {
     ]);
   });
 
-  test("a page goes on after the last escalation of the one before", async () => {
+  test("a page continues after the last escalation of the one before", async () => {
     const { store } = opened();
     const { namespaceId, newer, older } = await makeRuns(store);
     const page = async (runId: string, n: number) => {

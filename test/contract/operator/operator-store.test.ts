@@ -1,5 +1,5 @@
 /**
- * The operator's half of the state store, which PostgreSQL alone keeps: what people list, count and
+ * The operator's half of the state store, in PostgreSQL only: what people list, count and
  * administer (OperatorStore). What is listed is made by the engine's half.
  */
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";

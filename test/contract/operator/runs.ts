@@ -64,7 +64,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect(await list({ order: "created-desc" })).toEqual([5, 4, 3, 2, 1, 0]);
   });
 
-  test("a page goes on after the last run of the one before", async () => {
+  test("a page continues after the last run of the one before", async () => {
     expect(await list({ limit: 4 })).toEqual([0, 1, 2, 3]);
     expect(await list({ limit: 4, after: idOf(3) })).toEqual([4, 5]);
     expect(await list({ limit: 4, after: idOf(5) })).toEqual([]);
@@ -181,7 +181,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     expect(await store.lists.countRuns(parent.namespaceId, filter, 10)).toMatchObject({ count: 1 });
   });
 
-  test("a child that began after a time is listed from there on, though its parent had begun", async () => {
+  test("a child that began after a time is listed from there on, though its parent had started", async () => {
     const { store } = opened();
     const parent = await beginAs(store, [], { agoMs: 60_000 });
     const { namespaceId } = parent;

@@ -24,14 +24,14 @@ test(
     expect(itemsOf("release-2")).toMatchObject({ total: 40, succeeded: 39, failed: 1 });
     expect(serversThat(facts, "release-2", "installed")).toEqual(up);
 
-    // Three waves, and the gate stays shut.
+    // Three waves, and the gate never succeeds.
     expect(runs.get("release-3")?.run.state).toBe("COMPENSATED");
     expect(itemsOf("release-3")).toMatchObject({ started: 30 });
     const touched = up.filter((server) => waveOf(server) <= 3);
     expect(serversThat(facts, "release-3", "installed")).toEqual(touched);
     expect(serversThat(facts, "release-3", "restored")).toEqual(touched);
 
-    // It stops in the second wave: not all of it has begun.
+    // It stops in the second wave: not all of it has started.
     expect(runs.get("release-4")?.run.state).toBe("COMPENSATED");
     const broken = serversThat(facts, "release-4", "broken");
     expect(broken.length).toBeGreaterThan(2);

@@ -22,7 +22,7 @@ test(
     const right = readable(seed).flatMap((partition) => rowsOf(seed, partition));
     expect(loaded.toSorted()).toEqual(right.map(({ id }) => id).toSorted());
 
-    // Who came after the killed one began neither at the first page nor behind what was loaded.
+    // The successor of the killed agent started neither at page one nor after the loaded pages.
     const [, pid, partition] =
       output.match(/SIGKILL for loader-(\d+), in the middle of (\S+)/) ?? [];
     const reads = facts.filter(({ did, ref }) => did === "read" && ref === partition);

@@ -1,4 +1,4 @@
-// Batches: what is wrong with one item is that item's answer; the rest of the call goes on.
+// Batches: what is wrong with one item is that item's answer; the rest of the call continues.
 
 import { createHash } from "node:crypto";
 import { durationMs } from "@bufbuild/protobuf/wkt";
@@ -183,7 +183,7 @@ describe("Complete", () => {
     expect(answer?.answers.map((one) => statusOf(one)?.reason)).toEqual(["MALFORMED_TOKEN"]);
   });
 
-  test("next rides along, also when every result was refused", async () => {
+  test("the next poll is carried, also when every result was refused", async () => {
     const seen: CompleteRequest[] = [];
     const original = world.dispatcher.complete;
     world.dispatcher.complete = (request, signal) => {
@@ -287,7 +287,7 @@ describe("ScheduleBatch", () => {
   const workflow = { case: "workflow" as const, value: { name: "holiday" } };
   const task = { kind: { case: "task" as const, value: { name: "t" } } };
 
-  test("each run has its own answer, in order, and the good ones go on in one call", async () => {
+  test("each run has its own answer, in order, and the good ones continue in one call", async () => {
     const seen: (readonly ScheduleRequest[])[] = [];
     world.scheduler.scheduleBatch = async (requests) => {
       seen.push(requests);

@@ -91,7 +91,7 @@ test("circuits are listed page by page", async () => {
   expect(reason).toBe("PAGE_TOKEN_INVALID");
 });
 
-test("the list of circuits goes on after a lane of any number that a lane may have", async () => {
+test("the list of circuits continues after a lane of any number that a lane may have", async () => {
   const pageToken = formatPageToken(`circuits ${stored.namespaceId}`, "2147483647 a1");
   expect((await answerTo(listCircuits, { pageToken })).circuits).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// What a stranger finds out with nothing at hand: health, reflection, and the pages for probes.
+// What a client without a schema can find out: health, reflection, and the pages for probes.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -31,7 +31,7 @@ function escalation(over: Partial<EscalationRecord> = {}): EscalationRecord {
     step: 0,
     reason: "unknown",
     code: "drover.lost",
-    message: "nobody knows whether the flight was booked",
+    message: "it is unknown whether the flight was booked",
     openedAt: 1_700_000_000_000,
     closedAt: null,
     closedBy: null,

@@ -44,7 +44,7 @@ async function watched(): Promise<Activity | undefined> {
 }
 
 async function startMany(workflow: string, count: number): Promise<void> {
-  for (let begun = 0; begun < count; begun += BATCH) {
+  for (let started = 0; started < count; started += BATCH) {
     const runs = Array.from({ length: BATCH }, () => ({ workflow: { name: workflow } }));
     const { body } = await callJson(server.address, "SchedulerService/ScheduleBatch", { runs });
     expect(listAt(body, "results")).toHaveLength(BATCH);

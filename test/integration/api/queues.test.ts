@@ -1,4 +1,4 @@
-/** Queues over the wire: listed, limited, paused, let go on; so namespaces and workflows. */
+/** Queues over the wire: listed, limited, paused, resumed; and so namespaces and workflows. */
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -137,7 +137,7 @@ describe("a workflow", () => {
   });
 
   test("that is not there is not paused", async () => {
-    const { reason } = await grpc.unary(pauseWorkflow, { workflow: "nobody-s" });
+    const { reason } = await grpc.unary(pauseWorkflow, { workflow: "missing" });
     expect(reason).toBe("WORKFLOW_NOT_FOUND");
   });
 
@@ -167,7 +167,7 @@ describe("a pin", () => {
   });
 
   test.for<[string, object]>([
-    ["a workflow", { workflow: "nobodys" }],
+    ["a workflow", { workflow: "missing" }],
     ["a version", { version: 9 }],
   ])("of %s that is not there is refused", async ([, over]) => {
     const request = { ...of, agentVersion: "2", ...over };

@@ -44,7 +44,7 @@ async function othersAreServed(): Promise<void> {
   expect(json.http).toBe(200);
 }
 
-test("its connection is closed while calls of others go on, over gRPC and over HTTP/1.1", async () => {
+test("its connection is closed while calls of others continue, over gRPC and over HTTP/1.1", async () => {
   await othersAreServed();
   const one = attack(MANY);
   const other = attack(MANY);

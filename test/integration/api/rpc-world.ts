@@ -404,7 +404,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise and the hand that settles it. */
+/** A promise and the function that settles it. */
 export function signal<T = void>() {
   return Promise.withResolvers<T>();
 }

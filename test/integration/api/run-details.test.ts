@@ -1,4 +1,4 @@
-// What a run looks like from outside beyond the plain way: strategies, waits, verifies, people,
+// A run as a client reads it, beyond the simple case: strategies, waits, verifies, people,
 // and every setting with the value that holds.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -244,7 +244,7 @@ describe("GetRun", () => {
     expect(answer?.steps[0]?.undoState).toBe(UndoState.NONE);
   });
 
-  test("names the failures that the run went on after, whatever was asked for", async () => {
+  test("names the failures that the run continued after, whatever was asked for", async () => {
     const mail = { id: "mail", needs: [], task: "mail", onFailure: "continue" } as const;
     world.store.definition = async () => ({ ...definition, steps: [mail] });
     world.reads.runDetail = async () =>
@@ -311,33 +311,33 @@ describe("GetRun", () => {
     const listed = new Map(
       answer?.settings.map(({ stepId, field, value, source }) => [
         `${stepId} ${field}`,
-        `${value}${source === SettingSource.DEFINITION ? ", said" : ""}`,
+        `${value}${source === SettingSource.DEFINITION ? ", set" : ""}`,
       ]),
     );
     expect(listed.size).toBe(answer?.settings.length);
     const expected = {
-      " timeout": "1h30m, said",
+      " timeout": "1h30m, set",
       "charge queue": "default",
-      "charge retry[0].on": "full, said",
+      "charge retry[0].on": "full, set",
       "charge retry[0].attempts": "5",
-      "charge retry[0].max": "1m30s, said",
+      "charge retry[0].max": "1m30s, set",
       "charge retry[0].jitter": "0.2",
       "charge timeouts.pickup": "5m",
-      "charge timeouts.heartbeat": "2s, said",
+      "charge timeouts.heartbeat": "2s, set",
       "charge timeouts.stall": "off",
       "charge timeouts.settle": "5s",
       "charge timeouts.callback": "1d",
-      "charge effects": "verifiable, said",
+      "charge effects": "verifiable, set",
       "charge on_pickup": "alarm",
       "charge on_failure": "compensate or fail",
-      "charge verify.retry[0].attempts": "2, said",
+      "charge verify.retry[0].attempts": "2, set",
       "charge verify.timeouts.attempt": "15m",
-      "paid signal.within": "1d, said",
+      "paid signal.within": "1d, set",
       "paid signal.on_expiry": "escalate",
-      "release approval.need": "2, said",
+      "release approval.need": "2, set",
       "release approval.within": "7d",
       "pause run_if": "ended",
-      "tell always": "true, said",
+      "tell always": "true, set",
     };
     expect(Object.fromEntries(Object.keys(expected).map((key) => [key, listed.get(key)]))).toEqual(
       expected,

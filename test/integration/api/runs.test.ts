@@ -1,4 +1,4 @@
-// What a run looks like from outside, and calls that follow one.
+// A run as a client reads it, and calls that follow a run.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -384,7 +384,7 @@ describe("WaitRun", () => {
     expect(answer?.run?.input?.body.value).toBe('{"to":"Rome"}');
   });
 
-  test("answers that it goes on when the wait is over", async () => {
+  test("answers that the run is open when the wait is over", async () => {
     const parked = signal();
     const { runChange } = world.scheduler;
     world.scheduler.runChange = (...given) => {

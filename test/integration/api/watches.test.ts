@@ -1,6 +1,6 @@
-// Streams that people follow, and go on with after a break: each state has a cursor, and a caller
-// that comes back with the one that he has seen last is sent what is new to him alone. In all
-// protocols that a browser speaks.
+// Streams that callers follow, and resume after a break: each state has a cursor, and a caller that
+// returns with the last one that it has seen receives only newer states. In all protocols that a
+// browser supports.
 
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -80,7 +80,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("over %s",
 
     world.scheduler.runChange = async (_run, _version, signal) => {
       if (changed) return await gone(signal);
-      // No call gave the caller what he knows: what comes first is this.
+      // No earlier call returned this cursor, so the state is sent first.
       changed = true;
       world.reads.runDetail = async () => runDetail({ run: runRecord({ warnings: 2 }) });
     };

@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** In a process of its own: it goes on while others call. */
+/** In a process of its own: it continues while others call. */
 const askBeside = (line: string): Promise<Ended> =>
   spawnDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
 
@@ -53,7 +53,7 @@ interface Answer {
 /** An agent that holds what it gets until it is let go. */
 function holdingAgent(id: string, queue: string) {
   const letGo = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const agent = createAgent({
     address: server.address,
     id,
@@ -64,7 +64,7 @@ function holdingAgent(id: string, queue: string) {
     handlers: {
       async charge(_task, { progress }) {
         progress({ counter: 7 });
-        begun.resolve();
+        started.resolve();
         await letGo.promise;
         return { charged: 7 };
       },
@@ -72,7 +72,7 @@ function holdingAgent(id: string, queue: string) {
   });
   agent.start();
   onTestFinished(() => agent.stop());
-  return { letGo: letGo.resolve, begun: begun.promise };
+  return { letGo: letGo.resolve, started: started.promise };
 }
 
 function charge(queue: string) {
@@ -81,9 +81,9 @@ function charge(queue: string) {
 }
 
 test("an agent is listed and described with what it holds, and later with its success", async () => {
-  const { letGo, begun } = holdingAgent("till", "shop");
+  const { letGo, started } = holdingAgent("till", "shop");
   const { runId } = await charge("shop");
-  await begun;
+  await started;
   await once("agent list --id till", (answer) => answer.agents?.[0]?.held === 1);
   const listed = (await drover("agent list")).stdout;
   expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z +alive$/m);
@@ -109,7 +109,7 @@ test("an agent is listed and described with what it holds, and later with its su
 });
 
 test("an agent that is not there, or is not alone of its name, is not described", async () => {
-  expect(await ask("agent show nobody-s")).toMatchObject({ code: 4 });
+  expect(await ask("agent show unserved")).toMatchObject({ code: 4 });
   const { code, stderr } = await ask(`agent show ${"ab".repeat(16)}`);
   expect(code).toBe(4);
   expect(stderr).toContain("drover agent list");
@@ -122,9 +122,9 @@ test("an agent that is not there, or is not alone of its name, is not described"
 });
 
 test("a queue is described with its tasks, and drained when its agents have finished", async () => {
-  const { letGo, begun } = holdingAgent("bank", "bank");
+  const { letGo, started } = holdingAgent("bank", "bank");
   const { runId } = await charge("bank");
-  await begun;
+  await started;
   const { runId: waiting } = await charge("bank-2");
   // Which tasks are polled is stored up to a second after the poll.
   await once(
@@ -152,9 +152,9 @@ test("a queue is described with its tasks, and drained when its agents have fini
 });
 
 test("a drain ends when an operator resumes the queue", async () => {
-  const { letGo, begun } = holdingAgent("desk", "desk");
+  const { letGo, started } = holdingAgent("desk", "desk");
   await charge("desk");
-  await begun;
+  await started;
   const draining = askBeside("queue drain desk");
   await once("queue show desk", (answer) => answer.queue?.pause !== undefined);
   await drover("queue resume desk");
@@ -220,7 +220,7 @@ test("the status lists what needs a person, and the command that helps", async (
   const { runId } = await client.schedule({ workflow: { workflow: "transfer", steps } });
   for await (const { run } of client.watchRun(runId)) if (run.state === "ESCALATED") break;
   await client.registerWorkflow({ workflow: "refund", steps });
-  const { runId: orphan } = await charge("nobody-s");
+  const { runId: orphan } = await charge("unserved");
   await drover("queue pause mail --reason mending");
   await drover("workflow pause refund");
   await drover("namespace pause --reason moving");
@@ -237,7 +237,7 @@ test("the status lists what needs a person, and the command that helps", async (
   expect(held).not.toContain("no agent polls");
   await drover("namespace resume");
   const unserved =
-    /^no agent polls queue "nobody-s" for "charge" +\S+ \S+Z +drover queue show nobody-s$/m;
+    /^no agent polls queue "unserved" for "charge" +\S+ \S+Z +drover queue show unserved$/m;
   const stdout = await until("a task is called unserved", async () => {
     const output = (await drover("status")).stdout;
     return unserved.test(output) ? output : null;
@@ -248,7 +248,7 @@ test("the status lists what needs a person, and the command that helps", async (
   expect(stdout).toMatch(/^last 30 minutes +\d+ started; /m);
   const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();
   expect({ openEscalations, pausedQueues }).toEqual({ openEscalations: 1, pausedQueues: ["mail"] });
-  expect(unservedTasks).toMatchObject([{ queue: "nobody-s", task: "charge" }]);
+  expect(unservedTasks).toMatchObject([{ queue: "unserved", task: "charge" }]);
   const both = await json("status");
   expect(both).toMatchObject({
     overview: { openEscalations: 1, pausedQueues: [{ name: "mail" }] },

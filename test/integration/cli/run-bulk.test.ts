@@ -66,7 +66,7 @@ test("a re-run names the step, the version and one input for all", async () => {
   expect(asked).toHaveLength(3);
 });
 
-test("a request that has a name of its own goes on under it", async () => {
+test("a request that has a name of its own continues under it", async () => {
   const { stderr } = await run(..."resume --yes --request-id again".split(" "));
   expect(stderr).toBe("r2: it has ended\n");
   expect(asked.map(({ requestId }) => requestId)).toEqual(["", "again", "again"]);

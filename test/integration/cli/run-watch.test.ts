@@ -42,7 +42,7 @@ function state(
   });
 }
 
-const begun = state(1, RunState.RUNNING, [
+const started = state(1, RunState.RUNNING, [
   { id: "flight", state: StepState.LEASED, attempt: 1, agentId: "f1" },
   { id: "hotel", state: StepState.BLOCKED, needs: ["flight"] },
 ]);
@@ -79,7 +79,7 @@ function playStates(...states: readonly WatchRunResponse[]): void {
 
 describe("in a pipe", () => {
   test("each change is a line, and a run that was undone exits with 1", async () => {
-    playStates(begun, failing, undone);
+    playStates(started, failing, undone);
     const { code, stdout, stderr } = await watch("r1");
     expect(stdout.split("\n")).toEqual([
       "run r1 of holiday v3",
@@ -103,7 +103,7 @@ describe("in a pipe", () => {
   });
 
   test("jsonl is a line for each state, json the last one", async () => {
-    playStates(begun, completed);
+    playStates(started, completed);
     const lines = (await watch("r1", "-o", "jsonl")).stdout.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line).run.state)).toEqual([
       "RUN_STATE_RUNNING",
@@ -141,7 +141,7 @@ describe("a stream that ends too soon", () => {
         seen.push(afterVersion);
         if (afterVersion > 0n) yield completed;
         else {
-          yield begun;
+          yield started;
           if (end !== null) throw end;
         }
       },

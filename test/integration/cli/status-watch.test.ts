@@ -7,7 +7,7 @@ import { scriptedServer } from "./fixture.ts";
 const server = scriptedServer();
 const pause = { name: "travel", pause: { reason: "the airline is down" } };
 
-/** The first stream breaks after what is wrong; the next goes on with what is right again. */
+/** The first stream breaks after what is wrong; the next continues with what is right again. */
 function playIncident(): void {
   server.play({
     async *watchOverview({ after }) {

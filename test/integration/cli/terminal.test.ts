@@ -35,7 +35,7 @@ const stateOf = (run: RunState, step: StepState) =>
   });
 const running = stateOf(RunState.RUNNING, StepState.LEASED);
 
-/** A run that goes on until it gets a signal to end. */
+/** A run that lasts until it gets a signal to end. */
 function playRun(end: Promise<unknown>): void {
   server.play({
     async *watchRun() {

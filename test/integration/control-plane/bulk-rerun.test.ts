@@ -59,7 +59,7 @@ async function recordOf(runId: string) {
 }
 
 /** How many runs there are of the label that do another one again. */
-async function begun(label: string): Promise<number> {
+async function startedCount(label: string): Promise<number> {
   const page = { order: "created-asc", limit: 100, after: null } as const;
   const filter = { labels: { of: label }, states: [], workflow: null, parent: null };
   const times = { createdAfter: null, createdBefore: null };
@@ -76,7 +76,7 @@ it("a dry run counts the runs that have ended, and begins none", async () => {
   await schedule(plane, workflowOf("dry", task, 1), { labels: { of: "dry" } });
   const { answer } = await world.bulk({ ...by("dry"), ...rerun, dryRun: true });
   expect(answer).toMatchObject({ count: 2, results: [] });
-  expect(await begun("dry")).toBe(0);
+  expect(await startedCount("dry")).toBe(0);
 });
 
 it("each run is done again from the step, with one input and the newest version", async () => {
@@ -127,7 +127,7 @@ it("a request that is repeated begins no second run", async () => {
   const first = await world.bulk(asked);
   const again = await world.bulk(asked);
   expect(again.answer?.results).toEqual(first.answer?.results);
-  expect(await begun("repeat")).toBe(2);
+  expect(await startedCount("repeat")).toBe(2);
 });
 
 it("a call that was cut in the middle is finished by its repeat", async () => {
@@ -141,7 +141,7 @@ it("a call that was cut in the middle is finished by its repeat", async () => {
   expect(await world.bulk(asked)).toMatchObject({ code: 14, reason: "STORE_UNAVAILABLE" });
   world.scheduler.rerun = again;
   expect(reasonsOf((await world.bulk(asked)).answer?.results)).toEqual(["", "", ""]);
-  expect(await begun("cut")).toBe(3);
+  expect(await startedCount("cut")).toBe(3);
 });
 
 it("a run that is open, or has no slot of its key, is refused by itself", async () => {
@@ -153,7 +153,7 @@ it("a run that is open, or has no slot of its key, is refused by itself", async 
   const filter = { ...by("refused").filter, states };
   const { answer } = await world.bulk({ ...rerun, filter, requestId: "refused" });
   expect([...reasonsOf(answer?.results)].sort()).toEqual(["", "CONCURRENCY_LIMIT", "RUN_STATE"]);
-  expect(await begun("refused")).toBe(1);
+  expect(await startedCount("refused")).toBe(1);
 });
 
 it("a repeat takes no place in the namespace again, and where there is none it may come later", async () => {
@@ -178,7 +178,7 @@ it("another count than was expected begins nothing", async () => {
   await failed("count", workflowOf("count", newTask(), 1), 1);
   const asked = { ...by("count"), ...rerun, requestId: "count", expectedCount: 2 };
   expect(await world.bulk(asked)).toMatchObject({ code: 9, reason: "COUNT_MISMATCH" });
-  expect(await begun("count")).toBe(0);
+  expect(await startedCount("count")).toBe(0);
 });
 
 it("a step that some of the runs have not is reported before anything is done, in a dry run too", async () => {
@@ -189,7 +189,7 @@ it("a step that some of the runs have not is reported before anything is done, i
   expect(refused).toMatchObject({ code: 5, reason: "STEP_NOT_FOUND" });
   expect(refused.message).toContain('The workflow "short" has no step "s1": its steps are s0.');
   expect(await world.bulk({ ...asked, dryRun: true })).toMatchObject({ reason: "STEP_NOT_FOUND" });
-  expect(await begun("step")).toBe(0);
+  expect(await startedCount("step")).toBe(0);
   // Nothing was filed, so the name is free for what is right.
   const filter = { ...by("step").filter, workflow: "long" };
   expect(reasonsOf((await world.bulk({ ...asked, filter })).answer?.results)).toEqual([""]);
@@ -211,10 +211,10 @@ it("an input, a version and a payload that do not fit are reported before anythi
   });
   const invalid = await world.bulk({ ...asked, kind: BulkKind.RETRY, stepId: "s0" });
   expect(invalid.fields).toEqual([["step_id", "is for RERUN: leave it out"]]);
-  expect(await begun("fit")).toBe(0);
+  expect(await startedCount("fit")).toBe(0);
 });
 
-it("an action that has begun goes on, although a newer version would be refused now", async () => {
+it("an action that has started continues, although a newer version would be refused now", async () => {
   const task = newTask();
   const { namespace, scheduler } = plane;
   await scheduler.registerWorkflow(namespace, workflowOf("moved", task, 2), false);
@@ -225,11 +225,11 @@ it("an action that has begun goes on, although a newer version would be refused 
   expect(reasonsOf((await world.bulk(asked)).answer?.results)).toEqual([""]);
   await scheduler.registerWorkflow(namespace, workflowOf("moved", task, 1), false);
   expect((await world.bulk(asked)).answer?.results).toHaveLength(1);
-  expect(await begun("moved")).toBe(1);
+  expect(await startedCount("moved")).toBe(1);
   expect(await world.bulk({ ...asked, requestId: "other" })).toMatchObject({ code: 5 });
 });
 
 it("what no run is found for is no mistake", async () => {
-  const asked = { ...by("nobody"), ...rerun, requestId: "nobody", stepId: "any" };
+  const asked = { ...by("none"), ...rerun, requestId: "none", stepId: "any" };
   expect((await world.bulk(asked)).answer).toMatchObject({ count: 0, results: [] });
 });

@@ -49,13 +49,13 @@ it("all pages together are all runs that were there, and none that came later", 
   expect(await world.count("pages", RunState.RUNNING)).toBe(2);
 });
 
-it("a first call that is repeated goes on, although the count has changed meanwhile", async () => {
+it("a first call that is repeated continues, although the count has changed meanwhile", async () => {
   await started("repeat", 2);
   const asked = { ...by("repeat"), kind: BulkKind.CANCEL, requestId: "repeat", expectedCount: 2 };
   expect((await world.bulk(asked)).answer?.results).toHaveLength(2);
   const again = await world.bulk(asked);
   expect(again.answer).toMatchObject({ count: 0, results: [] });
-  // Who counts anew before he repeats it finds another number.
+  // A caller that counts again before the repetition finds another number.
   const counted = await world.bulk({ ...asked, expectedCount: 0 });
   expect(counted.answer).toMatchObject({ count: 0, results: [] });
   const other = await world.bulk({ ...asked, kind: BulkKind.PAUSE });
@@ -77,7 +77,7 @@ it("another count than was expected does nothing, and may be corrected under the
   expect(await world.count("count", RunState.RUNNING)).toBe(2);
 });
 
-it("a cancel of all that are open finds those that have not begun as well", async () => {
+it("a cancel of all that are open finds those that have not started as well", async () => {
   const startAt = Date.now() + 86_400_000;
   await plane.scheduler.schedule(
     request(plane, chain(newTask(), 1), { labels: { of: "later" }, startAt }),

@@ -203,7 +203,7 @@ describe("what happens to a parent happens to its child", () => {
     expect(record?.endedAt).toBeLessThanOrEqual(ended.endedAt ?? 0);
   });
 
-  it("a pause and a resume, through all that it has begun", async () => {
+  it("a pause and a resume, through all that it has started", async () => {
     const work = newTask();
     const middle = await register({
       workflow: `middle-${work}`,
@@ -267,7 +267,7 @@ function openDying(passes: number): Promise<TestPlane> {
 }
 
 describe("a process that dies", () => {
-  it("when it has begun a child leaves it to the owner of the child's partition", async () => {
+  it("when it has started a child leaves it to the owner of the child's partition", async () => {
     const work = newTask();
     const dying = await openDying(0);
     const parent = await schedule(dying, parentOf(await child(work), newTask()));

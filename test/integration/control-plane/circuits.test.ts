@@ -1,6 +1,6 @@
 /**
  * Circuits and cordons on a real database, with two servers: an open circuit counts on both, one
- * task tries, and the owner of the lane goes on with what is stored.
+ * task tries, and the owner of the lane continues with what is stored.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
@@ -296,7 +296,7 @@ describe("the circuit of a queue's task", () => {
 });
 
 describe("the circuit of an agent", () => {
-  it("opens for the one of three that fails, and the others go on", async () => {
+  it("opens for the one of three that fails, and the others continue", async () => {
     await schedule(here, many(40));
     const agents = [newAgent(here, "bad"), newAgent(there), newAgent(there)] as const;
     const [bad, ...good] = agents;

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => close?.());
 
-/** Polls without a task after which an agent takes all to be done. */
+/** Polls without a task after which an agent assumes that all is done. */
 const IDLE_MAX = 10;
 
 let made = 0;
@@ -279,7 +279,7 @@ describe("the policy refuse", () => {
       request(here, definition, { key, digest: "b".repeat(64) }),
     ];
     const batch = await here.scheduler.scheduleBatch(asked(`batch-${concurrency.key}`));
-    // The first one is on its way at once, and the others are in one batch behind it.
+    // The first one is flushed at once, and the others are in one batch after it.
     const gate = gates.stopNext("schedule");
     const before = schedule(here, definition);
     await gate.reached;

@@ -130,8 +130,8 @@ interface Versions {
 
 /**
  * Each change of an indexed column is noted where it happens. PostgreSQL's own count of updates
- * that enter indexes holds also those that only found no room in their heap page, and which of the
- * two an update was it does not say.
+ * that enter indexes includes those that only found no room in their heap page, and does not
+ * distinguish the two.
  */
 const NOTE_ENTRIES = `
   create table public.entry (of text not null);
@@ -324,7 +324,7 @@ describe("a step of a plain chain", () => {
     expect(made("ready")).toBe(STEPS);
     expect(made("lease")).toBe(STEPS);
     expect(made("run_default")).toBe(1);
-    // What an attempt came to is in the page.
+    // The outcome of an attempt is in the page.
     expect(made("attempt_log_default")).toBe(0);
     expect(made("payload_default")).toBe(0);
   });

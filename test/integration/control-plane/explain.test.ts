@@ -1,5 +1,5 @@
-// Why is it not moving? A served control plane on a real database answers for each of its ways to
-// do not advance, in fields.
+// Why is a run not moving? A served control plane on a real database answers in fields, for each
+// state in which a run waits.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
@@ -39,7 +39,7 @@ const agent = { id: "agent-1", session: new Uint8Array(16).fill(7), version: "1.
 let polls = 0n;
 
 async function schedule(...steps: readonly StepSpec[]): Promise<string> {
-  return (await client.schedule({ workflow: { workflow: "stands-still", steps } })).runId;
+  return (await client.schedule({ workflow: { workflow: "does-not-move", steps } })).runId;
 }
 
 async function explain(runId: string) {
@@ -227,7 +227,7 @@ test("the run is paused: it waits for its resuming, and so does what is held", a
 });
 
 test("a run that is not there is RUN_NOT_FOUND", async () => {
-  const run = { ref: { case: "key" as const, value: "nobody's" } };
+  const run = { ref: { case: "key" as const, value: "missing" } };
   const refused = await grpc.unary(SchedulerService.method.explainRun, { run });
   expect(refused).toMatchObject({ code: 5, reason: "RUN_NOT_FOUND" });
 });

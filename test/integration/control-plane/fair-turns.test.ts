@@ -128,7 +128,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
     expect((await served).runId).toBe(single.runId);
     expect(claims[0]).toContain(single.runId);
     expect(claims[0]?.length).toBeLessThanOrEqual(2_000);
-    // What was cut off has its turn without another poll tick.
+    // The tasks beyond the limit of a claim have their turn without another poll tick.
     const taken = await Promise.all(waiting);
     expect(Math.min(...taken.map((tasks) => tasks.length))).toBeGreaterThan(0);
     expect(Math.max(...claims.map((of) => of.length))).toBeLessThanOrEqual(2_000);

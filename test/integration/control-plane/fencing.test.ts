@@ -1,7 +1,7 @@
 /**
  * Take-over. Each batch of a supervisor holds its own writer row, so its successor waits for
- * the batch that is in the air, and whatever the former owner sends after that changes nothing.
- * Nor does a write of an owner about what its node does not own, by the lease row.
+ * the batch in flight, and the former owner's later batches change nothing. Nor does a write of an
+ * owner in a partition that its node does not own by the lease row.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -93,7 +93,7 @@ const rulesOf = async (run: RunRef) =>
   }));
 
 describe("a take-over", () => {
-  it("waits for the batch that the former owner has in the air, which lands", async () => {
+  it("waits for the batch that the former owner has in flight, which commits", async () => {
     const run = await overdue();
     const { session, actor } = await ownerOf(run);
     const gate = gates.stopNext("advance");
@@ -122,7 +122,7 @@ describe("a take-over", () => {
     expect(await rulesOf(run)).toEqual([{ rule: "backoff", ...successor }]);
   });
 
-  it("leaves no gap: a batch that waits for a run when it begins lands before it, never after", async () => {
+  it("leaves no gap: a batch that waits for a run when it begins commits before it, never after", async () => {
     const run = await overdue();
     const { actor } = await ownerOf(run);
     await holder.query("begin");
@@ -199,7 +199,7 @@ describe("a supervisor whose writer row is there changes nothing in a partition"
     await refusedTo(run, actor);
   });
 
-  it("of which the database has forgotten its take-over, and goes on in the others", async () => {
+  it("whose take-over the database has lost, while it acts in its other partitions", async () => {
     const run = await overdue();
     const other = await overdueBeside(run);
     const { session, actor } = await ownerOf(run);

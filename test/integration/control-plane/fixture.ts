@@ -1,6 +1,6 @@
-// What the tests of the control plane on a real database share: planes over a store that tests can
-// hold up, agents whose every call is chosen by the test, and a connection of the test's own (the
-// hand), which holds rows and asks the database who waits for whom.
+// Shared by the tests of the control plane on a real database: planes over a store that tests can
+// delay, agents whose every call is chosen by the test, and a connection of the test's own (the
+// hand), which locks rows and queries which sessions wait for which.
 import { createHash } from "node:crypto";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import {
@@ -333,7 +333,7 @@ export async function schedule(
   return { runId, partition: partitionOf(plane.namespace.region, runId) };
 }
 
-/** The agent of this task has been silent for ever: its lease is lost. */
+/** The agent of this task has been silent for long: its lease is lost. */
 export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
   await moveGrant(hand, runId, { step, to: Date.now() - 86_400_000 });

@@ -1,6 +1,6 @@
 /**
- * A session states that it lists all that polls up to one have brought it. What it leaves out it
- * has forgotten, on whatever server it reports this, however late, and however often.
+ * A session states that it lists all tasks of its polls up to one. A task that it omits is
+ * forgotten, on whatever server it reports this, however late, and however often.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
@@ -64,7 +64,7 @@ describe("a task that a list of all leaves out", () => {
   });
 });
 
-describe("a task that is on its way to its agent", () => {
+describe("a task that is in flight to its agent", () => {
   it("is not forgotten while the poll that brought it is not answered", async () => {
     const name = newTask();
     const run = await schedule(here, wide(name, 2));
@@ -79,7 +79,7 @@ describe("a task that is on its way to its agent", () => {
     await before;
     const [second] = await polled;
     if (!second) throw new Error("the second task did not come");
-    // Sent before the answer came, and late: it speaks of the first poll alone.
+    // Sent before the answer came, and late: it is about the first poll alone.
     for (const one of [agent, through(there, agent), agent]) await one.heartbeat([first], [], 1);
     expect(await agent.heartbeat([first, second], [], 2)).toEqual(["carry-on", "carry-on"]);
     expect(await agent.complete([first, second], success)).toEqual(["accepted", "accepted"]);

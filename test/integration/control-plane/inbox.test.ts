@@ -103,7 +103,7 @@ it("a run starts when the user's transaction has committed, and not before", asy
 it("the scan for due rows returns a row, and not one that is locked or was refused", async () => {
   const outside = async () => (await plane.store.dueRows([0], 10)).outside;
   expect(await outside()).toEqual([]);
-  await user.query("select drover.schedule('default', 'nothing', '{}', 'told')");
+  await user.query("select drover.schedule('default', 'nothing', '{}', 'once')");
   expect(await outside()).toEqual(["inbox"]);
   await plane.store.inbox.take(10);
   expect(await outside()).toEqual([]);

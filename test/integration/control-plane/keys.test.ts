@@ -133,28 +133,28 @@ describe("keys in two orders on two servers", () => {
 describe("a repeat is answered by its key alone", () => {
   const secret = { value: "a secret of sixteen", digest: "ab" };
   const hook = { name: "ops", url: "https://there.com", events: [], secret };
-  const signalled = (key: string) =>
+  const notified = (key: string) =>
     request(here, chain(task, 1), { key, digest: one, notify: { hook: "ops", url: null } });
 
   it("although the hook that it names is gone", async () => {
     const { outbox } = here.store;
     const namespaceId = here.namespace.id;
     await outbox.putHook({ namespaceId, ...hook });
-    const first = await here.scheduler.schedule(signalled("told-1"));
+    const first = await here.scheduler.schedule(notified("hook-1"));
     await outbox.deleteHook(namespaceId, "ops");
-    const again = await settled([here.scheduler.schedule(signalled("told-1"))]);
+    const again = await settled([here.scheduler.schedule(notified("hook-1"))]);
     expect(again).toEqual({ done: [{ runId: first.runId, created: false }], reasons: [] });
-    const refused = await here.scheduler.scheduleBatch([signalled("told-1"), signalled("told-2")]);
+    const refused = await here.scheduler.scheduleBatch([notified("hook-1"), notified("hook-2")]);
     expect(refused).toMatchObject([
       { kind: "scheduled", runId: first.runId, created: false },
       { kind: "refused", error: { reason: "HOOK_NOT_FOUND" } },
     ]);
-    expect(await settled([here.scheduler.schedule(signalled("told-2"))])).toEqual({
+    expect(await settled([here.scheduler.schedule(notified("hook-2"))])).toEqual({
       done: [],
       reasons: ["HOOK_NOT_FOUND"],
     });
     await outbox.putHook({ namespaceId, ...hook });
-    expect(await here.scheduler.schedule(signalled("told-2"))).toMatchObject({ created: true });
+    expect(await here.scheduler.schedule(notified("hook-2"))).toMatchObject({ created: true });
   });
 
   it("although the version that is the default by now asks for another input", async () => {

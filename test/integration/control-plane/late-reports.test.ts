@@ -1,6 +1,6 @@
 /**
  * The end of a lease revokes nothing by itself: a report counts while its attempt is current.
- * Fences grow by one with each hand-out and are never used again, whatever became of the one
+ * Fences grow by one with each hand-out and are never reused, whatever the outcome of the attempt
  * before.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * Who waits for whom. Phase 1 of a transaction may wait and has one order, phase 2 waits for
- * queues with limits alone, and what one run has to wait for delays no other run. The test holds
- * rows by hand and asks the database who waits.
+ * Lock waits. Phase 1 of a transaction may wait and has one order, phase 2 waits for
+ * queues with limits alone, and what one run has to wait for delays no other run. The test locks
+ * rows by hand and queries which sessions wait.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { RunRef } from "../../../server/store/store.ts";
@@ -121,15 +121,15 @@ describe("a run that another transaction holds", () => {
     const tasks = await agent.poll(name);
     const stuck = runs[1]?.runId ?? "";
     await hold(stuck);
-    const landed = new Map<string, string>();
+    const answers = new Map<string, string>();
     const reports = tasks.map(async (task) => {
-      landed.set(task.runId, await agent.report(task, success));
+      answers.set(task.runId, await agent.report(task, success));
     });
-    await expect.poll(() => landed.size, { interval: 5 }).toBe(3);
-    expect(landed.has(stuck)).toBe(false);
+    await expect.poll(() => answers.size, { interval: 5 }).toBe(3);
+    expect(answers.has(stuck)).toBe(false);
     await release();
     await Promise.all(reports);
-    expect([...landed.values()]).toEqual(["accepted", "accepted", "accepted", "accepted"]);
+    expect([...answers.values()]).toEqual(["accepted", "accepted", "accepted", "accepted"]);
   });
 
   it("is waited for by a batch of its own after three misses, and others are flushed beside it", async () => {
@@ -213,7 +213,7 @@ describe("a supervisor", () => {
 });
 
 describe("a batch with one bad item", () => {
-  it("lands the others; the bad one fails alone and changed nothing", async () => {
+  it("commits the others; the bad one fails alone and changed nothing", async () => {
     const name = newTask();
     await schedule(plane, wide(name, 4));
     await schedule(plane, wide(name, 4));

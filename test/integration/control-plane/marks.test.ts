@@ -1,5 +1,5 @@
 /**
- * Claims begin behind what is dead, and pass over nothing that lives: rows are in the order in
+ * Claims start after dead rows, and skip no live row: rows are in the order in
  * which their transactions began, and those end in any order.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";

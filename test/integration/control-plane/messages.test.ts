@@ -1,6 +1,6 @@
 /**
- * A message of one run to another survives its writer: the process that wrote the message may die
- * after its commit, and the owner of the target's partition brings it there, once.
+ * A message of one run to another is durable: the process that wrote it may die after its commit,
+ * and the owner of the target's partition delivers it, once.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Message } from "../../../server/core/model/message.ts";

@@ -1,6 +1,6 @@
 /**
  * Runs whose stored definition cannot be read: no event of them can be decided, ever. They back off
- * alone, and all others are supervised as before. What else has to fail alone in the background.
+ * alone, and all others are supervised as before. Other background work that has to fail alone.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";

@@ -1,6 +1,6 @@
 /**
  * The database goes away and comes back: calls report an unknown outcome, nothing acknowledged is
- * lost, no lease ends because no server could receive its heartbeats, and work goes on by itself.
+ * lost, no lease ends because no server could receive its heartbeats, and work continues by itself.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ async function killBackends(): Promise<void> {
   await hand.close();
 }
 
-/** Works until it is stopped; names each poll that failed among its lost ones. */
+/** Works until it is stopped; reports each failed poll as lost. */
 async function untiring(agent: Agent, name: string, stop: AbortSignal): Promise<void> {
   const lostPolls: number[] = [];
   for (let pollSeq = 1; !stop.aborted; pollSeq++) {

@@ -66,7 +66,7 @@ const pollNow = (agent: Agent, any = false) => agent.poll(any ? "" : task, { que
 const take = (agent: Agent, any = false) => agent.take(any ? "" : task, { queue });
 
 /** The workflow is known, and has a run. */
-async function begun(length = 1, more: Partial<StepRules> = {}) {
+async function startRun(length = 1, more: Partial<StepRules> = {}) {
   const run = await schedule(here, steps(length, more));
   return { run, runId: run.runId };
 }
@@ -80,10 +80,10 @@ const isPinned = () =>
 
 describe("a pin", () => {
   it("gives what is ready, and what becomes so, to agents of its version alone", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(there, "2");
     await here.circuits.runOnce();
-    const later = await begun();
+    const later = await startRun();
     expect(await pollNow(newAgent(here))).toEqual([]);
     expect(await pollNow(newAgent(here), true)).toEqual([]);
     const got = await pollNow(ofVersion(here, "2"));
@@ -91,7 +91,7 @@ describe("a pin", () => {
   });
 
   it("keeps nothing else from any agent, also not from agents of its version", async () => {
-    await begun();
+    await startRun();
     await pin(here, "2");
     const other = () => schedule(here, { ...steps(1), workflow: `${workflow}-other` });
     const one = await other();
@@ -103,7 +103,7 @@ describe("a pin", () => {
   });
 
   it("lets an agent finish what it has; the next step is for the version", async () => {
-    const { run } = await begun(2);
+    const { run } = await startRun(2);
     const agent = newAgent(here);
     const mine = await take(agent);
     await pin(here, "2");
@@ -138,7 +138,7 @@ describe("a pin", () => {
   });
 
   it("hands a successor to an agent that waits in the commit that makes it ready", async () => {
-    await begun(2);
+    await startRun(2);
     await pin(here, "2");
     const agent = ofVersion(here, "2");
     const first = await take(agent);
@@ -152,7 +152,7 @@ describe("a pin", () => {
     for (const any of [false, true]) {
       const waiting = take(ofVersion(there, "2"), any);
       await there.pollTick.runOnce();
-      await begun();
+      await startRun();
       await pin(here, "2");
       const run = await schedule(here, steps(1));
       await there.circuits.runOnce();
@@ -166,7 +166,7 @@ describe("a pin", () => {
   });
 
   it("is for agents of its version also where the task is new to the queue", async () => {
-    await begun();
+    await startRun();
     await pin(here, "2");
     const fresh = { ...steps(1), steps: [{ id: "f", needs: [], task: `${task}-fresh`, queue }] };
     const run = await schedule(here, fresh);
@@ -176,7 +176,7 @@ describe("a pin", () => {
   });
 
   it("and a pause of the workflow hold together, whichever goes first", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     const paused = { namespaceId: here.namespace.id, workflow };
     await here.scheduler.pauseWorkflow(paused, "");
     await pin(there, "2");
@@ -190,7 +190,7 @@ describe("a pin", () => {
 
 describe("a pin that is taken back", () => {
   it("gives what waits for its version to any agent at once", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(here, "2");
     const waiting = take(newAgent(here));
     await here.pollTick.runOnce();
@@ -199,7 +199,7 @@ describe("a pin that is taken back", () => {
   });
 
   it("gives it to an agent that waits on another server within a poll tick", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(here, "2");
     const waiting = take(newAgent(there));
     await unpin(here);
@@ -215,7 +215,7 @@ describe("a pin that is taken back", () => {
       definitionId,
       keepDefault: false,
     });
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(here, "new");
     await pin(here, "old", 1);
     await unpin(here, 1);
@@ -226,7 +226,7 @@ describe("a pin that is taken back", () => {
 
 describe("what is under way while a pin is written", () => {
   it("is waited for if it is a claim: its task was granted before the pin", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     const gate = gates.stopNext("claim");
     const granted = take(newAgent(here));
     await gate.reached;
@@ -240,7 +240,7 @@ describe("what is under way while a pin is written", () => {
   });
 
   it("is moved if a report makes it ready without knowing of the pin", async () => {
-    const { runId } = await begun(2);
+    const { runId } = await startRun(2);
     const agent = newAgent(here);
     const first = await take(agent);
     const gate = gates.stopNext("advance");
@@ -271,7 +271,7 @@ describe("what is under way while a pin is written", () => {
   });
 
   it("is moved back if a report puts it where the pin was, which is taken back", async () => {
-    const { runId } = await begun(2);
+    const { runId } = await startRun(2);
     await pin(here, "2");
     const agent = ofVersion(here, "2");
     const first = await take(agent);
@@ -288,7 +288,7 @@ describe("what is under way while a pin is written", () => {
   });
 
   it("waits for no locked row: one that a pass holds is moved when the pass is over", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await hand.query("begin");
     await hand.query("select from drover.ready where run_id = $1 for update", [runId]);
     const pinned = pin(here, "2");
@@ -299,7 +299,7 @@ describe("what is under way while a pin is written", () => {
   });
 
   it("is waited for if it makes a lane that the class of the pin is to have too", async () => {
-    await begun();
+    await startRun();
     const fresh = `${task}-fresh`;
     await hand.query("begin");
     await hand.query(`insert into drover.lane (namespace_id, queue, task) values ($1, $2, $3)`, [
@@ -336,7 +336,7 @@ describe("a change of pins whose server dies in the middle", () => {
   };
 
   it("is finished by housekeeping: what it has taken back is for all", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(here, "2");
     await leave("delete from drover.version_pin where queue = $1");
     expect(await pollNow(newAgent(here))).toEqual([]);
@@ -345,7 +345,7 @@ describe("a change of pins whose server dies in the middle", () => {
   });
 
   it("is finished by housekeeping: what it has pinned is for the version", async () => {
-    const { runId } = await begun();
+    const { runId } = await startRun();
     await pin(here, "3");
     await pin(here, "2");
     await leave(`update drover.version_pin set class = 3 - class where queue = $1`);
@@ -360,7 +360,7 @@ describe("the pickup watch", () => {
   it("names the version that no agent has, and asks about it beside the rest of the task", async () => {
     const asks = { onPickup: "escalate", timeouts: { pickupMs: 1_000 } } as const;
     const free = await schedule(here, { ...steps(1, asks), workflow: `${workflow}-free` });
-    const { run } = await begun(1, asks);
+    const { run } = await startRun(1, asks);
     await pin(here, "2.1");
     for (const one of [free, run]) {
       await moveTimers(hand, one.runId);

@@ -1,4 +1,4 @@
-/** Runs that have ended, done again on a real database: final is final, and nothing done twice. */
+/** Reruns of ended runs on a real database: the old run does not change, nothing is done twice. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { Reported } from "../../../server/core/model/event.ts";
@@ -81,7 +81,7 @@ const refOf = (runId: string): RunRef => ({
   partition: partitionOf(plane.namespace.region, runId),
 });
 
-it("a retry is a new run that goes on at what failed, with the outputs of what had succeeded", async () => {
+it("a retry is a new run from the failed step on, with the outputs of the steps that succeeded", async () => {
   const task = newTask();
   const old = await failedRun(holiday(task, "fail"), task);
   expect(await stateOf(plane, old)).toBe("FAILED");

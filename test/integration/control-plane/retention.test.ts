@@ -1,6 +1,6 @@
 /**
- * A run that goes since it was retained for long enough, and what comes for it at the same time:
- * the first to lock its row is done with it, and nothing is left of half of a run.
+ * A run is deleted after its retention while an event of it arrives: the first transaction that
+ * locks its row wins, and no run is left half deleted.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { RunRef } from "../../../server/store/store.ts";

@@ -189,7 +189,7 @@ describe("an occurrence that is due", () => {
     await expectOnceEach(schedule, 1);
   });
 
-  it("fires once though another believes that it owns it: its write counts for nothing", async () => {
+  it("fires once though another server believes that it owns it: that one's write changes nothing", async () => {
     const schedule = await make(3);
     const { actor } = await ownerOf(schedule);
     const other = await here.store.partitions.join(node());
@@ -264,7 +264,7 @@ describe("occurrences that come late", () => {
     expect((await runsOf(schedule)).map(({ state }) => state)).toEqual(states);
   });
 
-  it("with the overlap policy cancel-other end the run before, and the last one goes on", async () => {
+  it("with the overlap policy cancel-other end the run before, and the last one continues", async () => {
     const schedule = await make(3, { overlap: "cancel-other" });
     const { actor } = await ownerOf(schedule);
     await beginDue(here, schedule, actor);
@@ -386,7 +386,7 @@ describe("a person's change of a schedule", () => {
     });
   });
 
-  it("with another calendar leaves its past alone and goes on from now", async () => {
+  it("with another calendar leaves its past alone and continues from now", async () => {
     const schedule = await make(3);
     const { spec } = await recordOf(schedule.name);
     const calendar = { kind: "cron", cron: "0 9 * * *", timeZone: "Asia/Tokyo" } as const;

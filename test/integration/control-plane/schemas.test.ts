@@ -1,6 +1,6 @@
 /**
- * Schemas of a definition, checked where a run goes on: what an agent calls a success, and breaks
- * the schema of its step, is a failure for good; a form that breaks its own is no approval.
+ * The schemas of a definition: a success whose output breaks the schema of its step is a permanent
+ * failure, and a decision whose form breaks its schema is refused.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { StepRules } from "../../../server/core/definition/definition.ts";

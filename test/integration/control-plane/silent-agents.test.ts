@@ -120,7 +120,7 @@ test("an agent that is killed while its poll waits does not count as polling eit
   expect(await agents()).toBe(0);
 });
 
-test("an agent that was frozen and goes on counts as polling again", async () => {
+test("an agent that was frozen and continues counts as polling again", async () => {
   const queue = `q-${newTask()}`;
   const task = newTask();
   const workflow = workflowOf(queue, task);

@@ -1,7 +1,7 @@
 /**
- * Ready work and an agent that waits for it meet: at once where a server notifies, within the poll
- * tick where none does, and not with the session that has just lost the task while another may
- * come.
+ * A ready task reaches an agent that waits for it: at once if a server notifies, within the poll
+ * tick if none does, and for a while not the session that has just lost the task, since another may
+ * poll.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
@@ -75,7 +75,7 @@ describe("a notification that is lost", () => {
     await changed;
   });
 
-  it("is made good by the poll tick that runs by itself, within its second", async () => {
+  it("is compensated by the poll tick that runs by itself, within a second", async () => {
     const name = newTask();
     here.pollTick.start();
     const polled = newAgent(here).take(name);

@@ -129,8 +129,8 @@ const ROWS = [
      case when kind <> 3 then now() + interval '1 hour' end, case when n % 100 = 0 then now() end
    from made`,
   `insert into drover.occurrence (schedule_id, series, nominal_time, at, cause, outcome, run_id)
-   select run_id, 1, moment, now() - moment * interval '1 hour', 0, 0, run_id
-   from made cross join generate_series(1, 5) as moment`,
+   select run_id, 1, no, now() - no * interval '1 hour', 0, 0, run_id
+   from made cross join generate_series(1, 5) as no`,
   `insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, ended_at,
      next_try_at)
    select partition, 1, 3, run_id, 0, 'h', run_id::text, 1, case when kind = 3 then 1 else 0 end,

@@ -1,4 +1,4 @@
-/** What is known of a page while its lock is under way, and others use the cache. */
+/** The cached page while its lock is being taken, and other calls use the cache. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
@@ -39,8 +39,8 @@ it("a page that the cache drops while its lock is under way is still known to wh
   for (const { version, state } of rows)
     cache.keep(runId, { version, encoded: decodePage(state), wakeAt: null });
   const transact = createTransact(pool, systemClock, "drover");
-  const heads = await transact({ leadsWithLock: true }, async (begun) => {
-    const locked = createPages(begun, cache).lockRuns([{ runId, partition: 7 }], true);
+  const heads = await transact({ leadsWithLock: true }, async (tx) => {
+    const locked = createPages(tx, cache).lockRuns([{ runId, partition: 7 }], true);
     cache.forget();
     return locked;
   });

@@ -1,5 +1,5 @@
-// What lists of runs read: little, whatever the filter finds, in a history of which nearly all runs
-// have ended well.
+// The number of rows that lists of runs read: few, whatever the filter finds, among runs of which
+// nearly all have succeeded.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -290,7 +290,7 @@ describe("on an empty database", () => {
   });
 });
 
-describe("on a database that has just begun, with a map of ten thousand items", () => {
+describe("on a database that has just started, with a map of ten thousand items", () => {
   beforeAll(async () => {
     await fillMap(database.connectionString, 10_000);
   });
@@ -306,7 +306,7 @@ describe("on a database of thousands of runs, analysed", () => {
   it.for([
     { what: "all", index: "escalation_default_namespace_id_run_id_n_idx", where: "" },
     {
-      what: "those that stand open",
+      what: "those that are open",
       index: "escalation_default_namespace_id_run_id_n_idx1",
       where: "and e.closed_at is null",
     },

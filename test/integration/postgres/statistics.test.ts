@@ -47,7 +47,7 @@ beforeEach(async () => {
   const reader = new pg.Client({ connectionString });
   await reader.connect();
   try {
-    await hand.query("create temp table kept as select * from drover.lease");
+    await hand.query("create temp table saved as select * from drover.lease");
     await reader.query("begin isolation level repeatable read");
     await reader.query("select from drover.lease limit 1");
     await hand.query("delete from drover.lease");
@@ -55,8 +55,8 @@ beforeEach(async () => {
     await hand.query("vacuum analyze drover.lease");
     await plan();
     await reader.query("commit");
-    await hand.query("insert into drover.lease select * from kept");
-    await hand.query("drop table kept");
+    await hand.query("insert into drover.lease select * from saved");
+    await hand.query("drop table saved");
     await hand.query("select pg_stat_force_next_flush()");
   } finally {
     await reader.end();

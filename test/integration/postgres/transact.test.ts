@@ -1,6 +1,6 @@
 /**
- * What became of a transaction: a COMMIT whose answer is lost is asked about, a connection that
- * dies takes its batch with it and nothing else, and every unknown outcome is reported as such.
+ * The outcome of a transaction: it is queried if the answer of a COMMIT is lost, a connection that
+ * dies fails its own batch and nothing else, and every unknown outcome is reported as such.
  */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -93,14 +93,14 @@ function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<
 }
 
 describe("a COMMIT whose answer is lost", () => {
-  it("is found out to have counted, and the batch lands", async () => {
+  it("is found to have been committed, and the batch succeeds", async () => {
     loseAnswerOfCommit((really) => really());
     await expect(transact({}, insert("committed"))).resolves.toEqual([]);
     expect(await isStored("committed")).toBe(true);
     expect(pool.totalCount).toBe(1);
   });
 
-  it("and that did not count is distinguished: the batch may be sent again as it is", async () => {
+  it("and that was rolled back is distinguished: the batch may be sent again as it is", async () => {
     const backend = Promise.withResolvers<number>();
     loseAnswerOfCommit(async () => terminate(await backend.promise));
     const failed = transact({}, async (transaction) => {

@@ -1,6 +1,6 @@
 /**
- * Definitions that nothing uses are removed beside calls that find them: a call that has found one
- * finds it there as long as it takes to begin a run, and one that is on its way out is made anew.
+ * Unused definitions are removed while calls find them: a definition that a call has found remains
+ * until the call has started its run, and one that is being removed is created anew.
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";

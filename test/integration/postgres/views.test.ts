@@ -102,7 +102,7 @@ async function makeStep(step: Partial<Step>, of: Partial<PageStep> = {}): Promis
 const stepOf = (runId: string) =>
   hand.query("select * from drover.step_view where run_id = $1", [runId]);
 
-const VERDICT: StopReason = { reason: "STEP_FAILED", undo: true };
+const STOPPED: StopReason = { reason: "STEP_FAILED", undo: true };
 const END: End = { kind: "FAILED", reason: "STEP_FAILED" };
 const DEADLINE = { deadline: new Date(NOW + 60_000) };
 const NO_DEADLINE = { deadline: null };
@@ -121,12 +121,12 @@ const RUNS: readonly (readonly [RunState, object])[] = [
   ],
   [{ kind: "RUNNING", deadline: null }, UNDECIDED],
   [{ kind: "PAUSED", leftMs: 5, since: NOW, stopReason: null }, UNDECIDED],
-  [{ kind: "PAUSED", leftMs: 5, since: NOW, stopReason: VERDICT }, FAILED],
-  [{ kind: "STOPPING", stopReason: VERDICT, settleUntil: null }, FAILED],
-  [{ kind: "COMPENSATING", stopReason: VERDICT }, FAILED],
+  [{ kind: "PAUSED", leftMs: 5, since: NOW, stopReason: STOPPED }, FAILED],
+  [{ kind: "STOPPING", stopReason: STOPPED, settleUntil: null }, FAILED],
+  [{ kind: "COMPENSATING", stopReason: STOPPED }, FAILED],
   [{ kind: "FINISHING", end: END }, FAILED],
   [{ kind: "ESCALATED", from: { kind: "RUNNING", leftMs: 5, since: NOW } }, UNDECIDED],
-  [{ kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason: VERDICT } }, FAILED],
+  [{ kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason: STOPPED } }, FAILED],
   [{ kind: "ESCALATED", from: { kind: "FINISHING", end: END } }, FAILED],
   [
     { kind: "COMPLETED", reason: "DONE" },

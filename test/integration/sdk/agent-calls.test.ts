@@ -56,9 +56,9 @@ test("a heartbeat lists all that the polls before the one under way have brought
   const server = await givenServer();
   const clock = createManualClock();
   const gate = aGate<void>();
-  const begun: string[] = [];
+  const started: string[] = [];
   const handler: Handler = ({ runId }) => {
-    begun.push(runId);
+    started.push(runId);
     return gate.ended;
   };
   givenAgent(server, { clock, slots: 2, handlers: { "book-flight": handler } });
@@ -70,7 +70,7 @@ test("a heartbeat lists all that the polls before the one under way have brought
   expect(heartbeat.request).toMatchObject({ listsAllTo: 1n, reports: [{ taskToken: "t1" }] });
   heartbeat.answer({ answers: [{}] });
   second.answer({ tasks: [aTask("t2")] });
-  await expect.poll(() => begun.length).toBe(2);
+  await expect.poll(() => started.length).toBe(2);
   clock.advance(3_000);
   expect((await server.heartbeat.next()).request).toMatchObject({
     listsAllTo: 2n,
@@ -110,7 +110,7 @@ test("a poll whose answer the client's own library refuses is named as lost", as
   expect((await server.poll.next()).request.lostPolls).toEqual([1n]);
 });
 
-test("a poll that rode on a report which found the queue full is named as lost", async () => {
+test("a poll that was carried by a report is named as lost if the queue was full", async () => {
   const server = await givenServer();
   givenAgent(server, { slots: 1, handlers: { "book-flight": () => null } });
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
@@ -135,7 +135,7 @@ test("a report is repeated with the very same outcome until it is answered", asy
   await server.poll.next();
 });
 
-test("the poll that rode on an unanswered report is lost, and another rides on the repeat", async () => {
+test("the carried poll of an unanswered report is lost, and the repeat carries another one", async () => {
   const server = await givenServer();
   const clock = createManualClock();
   givenAgent(server, { clock, slots: 1, handlers: { "book-flight": () => null } });
@@ -221,7 +221,7 @@ test("a call that is not answered for 250 ms holds up no other", async () => {
   expect(next.request.results.map((result) => result.taskToken)).toEqual(["t1"]);
 });
 
-test("an idle agent has one poll, and a busy one another that rides with its reports", async () => {
+test("an idle agent has one poll, and a busy one another that its reports carry", async () => {
   const server = await givenServer();
   const gate = aGate<void>();
   givenAgent(server, {

@@ -11,7 +11,7 @@ import { aGate, aTask, carryOn, givenAgent, givenServer } from "../../support/ag
 import type { FakeServer } from "../../support/fake-server.ts";
 import { createManualClock } from "../../support/manual-clock.ts";
 
-/** One task in the hands of a handler that waits; it throws what its signal is aborted with. */
+/** One task of a handler that waits; it throws what its signal is aborted with. */
 async function aRunningTask(server: FakeServer, waitedMs = 0, given = {}) {
   const clock = createManualClock();
   const gate = aGate<TaskContext>();
@@ -272,7 +272,7 @@ test("a task is listed in heartbeats until its report is answered", async () => 
   expect(heartbeat.request.reports.map((item) => item.taskToken)).toEqual(["t1"]);
   heartbeat.answer({ answers: [carryOn] });
   report.answer({ answers: [{}], tasks: [aTask("t2")] });
-  // t2 has come with the answer to t1, which is out of hand from then on.
+  // t2 has come with the answer to t1, which the agent no longer holds then.
   await server.complete.next();
   clock.advance(3_000);
   const later = await server.heartbeat.next();

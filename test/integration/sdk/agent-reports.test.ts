@@ -1,5 +1,5 @@
 /**
- * Finished work is kept: what refuses a whole Complete is no answer about the results in it.
+ * Finished results are retained: a refusal of a whole Complete says nothing about its results.
  */
 import { setImmediate as immediate } from "node:timers/promises";
 import { expect, test } from "vitest";

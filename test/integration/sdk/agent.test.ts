@@ -327,13 +327,13 @@ test("a stop cancels the poll, names it as lost, and ends the agent", async () =
 test("a stop lets the running task finish, and releases one that arrives meanwhile", async () => {
   const server = await givenServer();
   const gate = aGate<string>();
-  const begun: string[] = [];
+  const started: string[] = [];
   const agent = givenAgent(server, {
     slots: 2,
     grace: "20s",
     handlers: {
       "book-flight": async ({ stepId }) => {
-        begun.push(stepId);
+        started.push(stepId);
         if (stepId === "slow") {
           gate.begin(stepId);
           await gate.ended;
@@ -360,7 +360,7 @@ test("a stop lets the running task finish, and releases one that arrives meanwhi
   expect(slow.request.results[0]?.outcome?.kind.case).toBe("success");
   slow.answer(answered);
   await stopped;
-  expect(begun).toEqual(["slow", "quick"]);
+  expect(started).toEqual(["slow", "quick"]);
 });
 
 test("a handler that does not finish within the grace is asked to stop, and reported unknown", async () => {

@@ -133,7 +133,7 @@ test("a run may begin later, share a concurrency key, and name who is notified o
   ).toMatchObject({ limit: 3, policy: ConcurrencyPolicy.CANCEL_OLDEST });
 });
 
-test("a run that has not begun has when it does, and what it shares", async () => {
+test("a run that has not started has when it does, and what it shares", async () => {
   const { server, client } = await givenClient();
   const got = client.getRun("run-1");
   const concurrency = { key: "k", limit: 2, policy: ConcurrencyPolicy.REFUSE };
@@ -211,7 +211,7 @@ test("waitRun asks again until the run has ended, also across failures", async (
   expect((await ended).state).toBe("COMPENSATED");
 });
 
-test("watchRun goes on after a break from the last version that it saw, to the end of the run", async () => {
+test("watchRun continues after a break from the last version that it saw, to the end of the run", async () => {
   const { server, client } = await givenClient();
   const states: string[] = [];
   const watching = (async () => {

@@ -1,4 +1,4 @@
-/** What a client sends to a run that has begun: each call as it is sent, and repeated as it was. */
+/** The calls of a client about a run that has started, each as it is sent and as it is repeated. */
 import { Buffer } from "node:buffer";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";

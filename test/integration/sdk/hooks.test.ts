@@ -1,4 +1,4 @@
-/** Hooks as a client puts, lists and deletes them, and what became of their webhooks. */
+/** Hooks as a client puts, lists and deletes them, and their deliveries. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../../sdk/typescript/client.ts";

@@ -22,7 +22,7 @@ const TIME = expect.any(Date);
 
 test("an agent is seen with what it holds, with its cordons and its circuits", async () => {
   const letGo = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const agent = createAgent({
     address: server.address,
     id: "till",
@@ -31,7 +31,7 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
     log: silentLog,
     handlers: {
       async charge() {
-        begun.resolve();
+        started.resolve();
         await letGo.promise;
       },
     },
@@ -39,7 +39,7 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   agent.start();
   onTestFinished(() => agent.stop());
   const { runId } = await client.schedule({ workflow: { workflow: "payment", steps } });
-  await begun.promise;
+  await started.promise;
   const author = { by: "ada", why: "slow" };
   await client.circuits.cordon({ agentId: "till" }, author);
   await client.circuits.cordon({ version: "1.2" }, author);

@@ -177,8 +177,8 @@ test("an agent that takes task after task beside a long one forgets none of them
   }
 });
 
-test("a paused run stores what comes from outside, and goes on when it is resumed", async () => {
-  const { client, start } = given({ tell: () => "told" });
+test("a paused run stores what comes from outside, and continues when it is resumed", async () => {
+  const { client, start } = given({ tell: () => "sent" });
   const runId = await start(
     { id: "release", approval: { approvers: ["finance"], need: 2 } },
     { id: "paid", signal: "paid" },

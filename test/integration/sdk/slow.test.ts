@@ -1,6 +1,6 @@
 /**
  * A real agent whose attempts take about as long as ever, until one does not come to an end: it is
- * marked as suspect, at the time when that was learned, and goes on.
+ * marked as suspect, at the time when that was learned, and continues.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";

@@ -1,6 +1,6 @@
-// Two servers as real processes. The way of the first to PostgreSQL turns into a black hole, so
+// Two servers as real processes. The connection of the first to PostgreSQL becomes a black hole, so
 // no server is notified that it is gone: it stops by its own clock, the other one takes over and
-// goes on, and what was on its way counts for nothing when it arrives at last.
+// continues, and swallowed messages change nothing when they arrive at last.
 import pg from "pg";
 import { expect, it, type TestContext } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
@@ -93,14 +93,14 @@ async function actsOfFirst({ db, node }: World): Promise<number> {
 
 interface Work {
   readonly id: string;
-  readonly begun: string[];
+  readonly started: string[];
   readonly mayEnd: Promise<void>;
   readonly finished: OnFinished;
 }
 
 /** Works at one server until the test is over; `hold` is held until it may end. */
-function work(server: ServerProcess, { id, begun, mayEnd, finished }: Work): void {
-  const note = (runId: string): void => void begun.push(runId);
+function work(server: ServerProcess, { id, started, mayEnd, finished }: Work): void {
+  const note = (runId: string): void => void started.push(runId);
   const agent = createAgent({
     address: server.address,
     id,
@@ -135,15 +135,15 @@ async function waitingRuns(
   return Promise.all(runs.map(async (run) => (await client.schedule(run)).runId));
 }
 
-/** Every run has ended well, each of its tasks was begun once, and its timer fired once. */
+/** Every run has ended well, each of its tasks was started once, and its timer fired once. */
 async function nothingLostOrDoubled(
   world: World,
   timed: readonly string[],
-  begun: readonly string[],
+  started: readonly string[],
 ) {
-  for (const run of new Set([...timed, ...begun]))
+  for (const run of new Set([...timed, ...started]))
     expect(await world.client.waitRun(run)).toMatchObject({ state: "COMPLETED" });
-  expect([...begun].sort()).toEqual([...new Set([...timed, ...begun])].sort());
+  expect([...started].sort()).toEqual([...new Set([...timed, ...started])].sort());
   expect(await timersFired(world, timed)).toHaveLength(timed.length);
 }
 
@@ -159,9 +159,9 @@ it.concurrent.for<{ what: string; directions: readonly Direction[] }>([
   async ({ directions }, { onTestFinished: finished }) => {
     const world = await openWorld(finished);
     const { db, proxy, first, second, client, node } = world;
-    const begun: string[] = [];
+    const started: string[] = [];
     const opened = Promise.withResolvers<void>();
-    const about = { begun, mayEnd: opened.promise, finished };
+    const about = { started, mayEnd: opened.promise, finished };
     work(first, { id: "at-first", ...about });
     const step = { id: "hold", task: "hold" };
     const held = await Promise.all(
@@ -169,7 +169,7 @@ it.concurrent.for<{ what: string; directions: readonly Direction[] }>([
         client.schedule({ workflow: { workflow: "h", steps: [step] } }),
       ),
     );
-    await until("its agent holds tasks", () => (begun.length === held.length ? true : null));
+    await until("its agent holds tasks", () => (started.length === held.length ? true : null));
     work(second, { id: "at-second", ...about });
     const timed = await waitingRuns(world, RUNS, (run) => ((run + 1) / RUNS) * WAIT_MS_MAX);
     await untilFired(world, timed, 5);
@@ -184,19 +184,19 @@ it.concurrent.for<{ what: string; directions: readonly Direction[] }>([
     proxy.open();
     opened.resolve();
     expect(await bothShare(db)).not.toContain(node);
-    await nothingLostOrDoubled(world, timed, begun);
+    await nothingLostOrDoubled(world, timed, started);
     expect(await actsOfFirst(world)).toBe(acts);
     expect((await owners(db)).has(node)).toBe(false);
   },
 );
 
-it.concurrent("a COMMIT that is swallowed on its way counts for nothing when it arrives after the take-over", {
+it.concurrent("a COMMIT that is swallowed changes nothing when it arrives after the take-over", {
   timeout: 120_000,
 }, async ({ onTestFinished: finished }) => {
   const world = await openWorld(finished);
   const { db, proxy, second, node } = world;
-  const begun: string[] = [];
-  work(second, { id: "at-second", begun, mayEnd: Promise.resolve(), finished });
+  const started: string[] = [];
+  work(second, { id: "at-second", started, mayEnd: Promise.resolve(), finished });
   const acts = await actsOfFirst(world);
   const swallowed = proxy.swallowFrom("hold_writer", "commit\0");
   const timed = await waitingRuns(world, 20, () => 500);
@@ -206,6 +206,6 @@ it.concurrent("a COMMIT that is swallowed on its way counts for nothing when it 
 
   proxy.open();
   expect(await bothShare(db)).not.toContain(node);
-  await nothingLostOrDoubled(world, timed, begun);
+  await nothingLostOrDoubled(world, timed, started);
   expect(await actsOfFirst(world)).toBe(acts);
 });

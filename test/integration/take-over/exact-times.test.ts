@@ -40,7 +40,7 @@ async function leastOwned(): Promise<number | null> {
   return rows.length === 2 ? (rows[0]?.count ?? null) : null;
 }
 
-/** Runs that wait for a second, begun at one server: who ended each wait, and how late. */
+/** Runs that wait for a second, started at one server: who ended each wait, and how late. */
 async function timers(): Promise<readonly { late: number; node: string }[]> {
   const [here] = servers;
   const definition = { workflow: "timed", steps: [{ id: "a", wait: { for: "1s" } }] };

@@ -1,5 +1,5 @@
 /**
- * Who is fenced when locks fail: two take-overs of one partition at once, and a hand-back with a
+ * Fencing when locks fail: two take-overs of one partition at once, and a hand-back with a
  * batch whose outcome is unknown. Found by spec/partition.pml.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -56,7 +56,7 @@ async function batchOf({ node }: PartitionSession, taken: readonly TakenPartitio
     await release.promise;
   });
   expect(await holds.promise).toEqual(taken);
-  return { over, land: release.resolve };
+  return { over, commit: release.resolve };
 }
 
 test("of two take-overs at once the second fences the first", async () => {
@@ -68,7 +68,7 @@ test("of two take-overs at once the second fences the first", async () => {
   await hand.untilWaiting("delete from drover.writer");
   const second = two.takeOver([partition]);
   await hand.untilWaiting("partition_lease", 2);
-  batch.land();
+  batch.commit();
   const epochs = (await Promise.all([first, second])).flat().map(({ epoch }) => epoch);
   await batch.over;
   expect(epochs).toEqual([2, 3]);
@@ -86,7 +86,7 @@ test("a hand-back waits for a batch that may still commit", async () => {
   await hand.untilWaiting("for no key update");
   expect(isHandedBack()).toBe(false);
   expect(await ownerOf(partition)).toBe(session.node);
-  batch.land();
+  batch.commit();
   await Promise.all([batch.over, handBack]);
   expect(await ownerOf(partition)).toBeNull();
   await session.leave();

@@ -1,4 +1,4 @@
-// Who owns the partitions of a database, as everybody can see it there.
+// The owners of the partitions of a database, read from its tables.
 import type pg from "pg";
 import { until } from "../../support/until.ts";
 

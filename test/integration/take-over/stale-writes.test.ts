@@ -126,7 +126,7 @@ describe("a server that wakes after it was relieved", () => {
     expect(await writersOf(run)).toEqual([{ node: former.node, epoch }]);
   });
 
-  it("by the lock on its writer row holds the take-over until it has landed", async () => {
+  it("by the lock on its writer row delays the take-over until it has committed", async () => {
     holdWriterBy(REAL);
     const { run, former, epoch, batch, takeOver, wake } = await frozenBatch();
     const isTaken = settledOf(takeOver);
@@ -168,7 +168,7 @@ describe("a take-over while batches overlap without a gap", () => {
     });
     return {
       held: held.promise,
-      async land() {
+      async commit() {
         release.resolve();
         await over;
       },
@@ -186,11 +186,11 @@ describe("a take-over while batches overlap without a gap", () => {
     for (let nth = 1; nth <= 5; nth++) {
       const after = await batchOf(former, taken, nth % 2);
       expect(await after.held).toEqual(taken);
-      await batch.land();
+      await batch.commit();
       batch = after;
       expect([isTaken(), await leaseOf(run)]).toEqual([false, former.node]);
     }
-    await batch.land();
+    await batch.commit();
     await takeOver;
     expect(await leaseOf(run)).toBe(next.node);
   });
@@ -204,10 +204,10 @@ describe("a take-over while batches overlap without a gap", () => {
     await hand.untilWaiting("delete from drover.writer");
     const after = await batchOf(former, taken, 0);
     await hand.untilWaiting("join drover.writer");
-    await batch.land();
+    await batch.commit();
     await takeOver;
     expect(await after.held).toEqual([]);
-    await after.land();
+    await after.commit();
     expect(await leaseOf(run)).toBe(next.node);
   });
 });

@@ -83,7 +83,7 @@ async function leaseATask(): Promise<void> {
 }
 
 describe("a control plane whose only supervisor is suspended", () => {
-  it("is degraded while it does, and no longer once it goes on", async () => {
+  it("is degraded while it does, and no longer once it continues", async () => {
     await leaseATask();
     await itself.runOnce();
     expect(itself.health()).toEqual({ status: "ok", reasons: [] });

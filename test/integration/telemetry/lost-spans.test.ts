@@ -43,7 +43,7 @@ test("none is lost that the receiver takes", async () => {
 test("each is lost that the receiver refuses", async () => {
   const receiver = await startOtlpReceiver();
   onTestFinished(() => receiver.close());
-  const { sink, lost } = sinkOf(`${receiver.url}/of-nobody`);
+  const { sink, lost } = sinkOf(`${receiver.url}/without-service`);
   sink.take(Array.from({ length: 1_000 }, () => SPAN));
   await sink.stop();
   expect(lost()).toBe(1_000);

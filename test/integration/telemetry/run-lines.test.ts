@@ -1,4 +1,4 @@
-/** What happens to runs, as lines of the log, on a real PostgreSQL; and what never gets there. */
+/** The log lines about runs, on a real PostgreSQL, and the data that they never contain. */
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { spanLines } from "../../../server/telemetry/span-lines.ts";

@@ -98,7 +98,7 @@ describe("who does not prove who he is", () => {
     await push("guarded");
     const stranger = await drover.call("guarded", "{}", { headers });
     const nowhere = await drover.call("nowhere", "{}", { headers });
-    const refused = await drover.call("guarded", "{}", { headers, namespace: "nobodys" });
+    const refused = await drover.call("guarded", "{}", { headers, namespace: "missing" });
     expect(stranger.status).toBe(401);
     for (const other of [nowhere, refused]) {
       expect(other.status).toBe(401);

@@ -1,4 +1,4 @@
-// What was acknowledged is stored, what is stored was asked for, and what was refused is not there:
+// Acknowledged calls are stored, stored rows were requested, and refused calls are not stored:
 // G1, G2 and G13.
 
 import { planStepAt } from "../../../server/core/plan/plan.ts";

@@ -1,6 +1,6 @@
-// What still holds once the store has failed over to one that had not received all of it: that what
-// was not lost is untouched. Each promise is checked as usual, and excused is what the lost tail
-// was about. The history tells what that was (LostTail).
+// The promises after a fail-over to a store that lacked the last transactions: what was not lost is
+// intact. Each promise is checked as usual, except for what the lost transactions were about, which
+// the history contains (LostTail).
 
 import type { LostTail } from "../history-facts.ts";
 import type { FinalOccurrence } from "../history-rows.ts";
@@ -159,7 +159,7 @@ function ofKeys(facts: Facts, { runs, concurrencyKeys }: LostTail): ReadonlySet<
   return withFamilies(facts, [...runs, ...waiting]);
 }
 
-/** What runs owe each other may be what was lost: parents, children, and what is done again. */
+/** The lost rows may link runs to each other: parents, children and reruns. */
 function withFamilies(facts: Facts, runs: readonly string[]): ReadonlySet<string> {
   const links = new Map<string, string[]>();
   const link = (a: string, b: string): void => {

@@ -1,5 +1,5 @@
-// Calls whose message a fault has doubled: the caller receives one answer, and both copies are
-// done.
+// Calls whose message a fault has duplicated: the caller receives one answer, and both copies are
+// executed.
 import type { Answer, History } from "../history.ts";
 import { isOverloaded } from "../seen.ts";
 import type { Fate } from "./facts.ts";
@@ -17,7 +17,7 @@ export function unlessFailed(fate: Fate): Fate {
   return fate.kind === "refused" && fate.reason === "INTERNAL" ? { kind: "unknown" } : fate;
 }
 
-/** Calls whose message a fault has doubled. */
+/** Calls whose message a fault has duplicated. */
 export function repeatedCalls({ records }: History): ReadonlySet<number> {
   const doubled = new Set(
     records.flatMap((record) =>

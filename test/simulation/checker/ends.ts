@@ -1,4 +1,4 @@
-// Ends of runs that set off others: parts of G1, G2 and G5.
+// Runs that triggers start at the end of others: parts of G1, G2 and G5.
 import { keyOfEnd } from "../../../server/core/definition/trigger.ts";
 import { setsOff } from "../final-rows.ts";
 import { isEndState } from "../history-rows.ts";
@@ -7,7 +7,7 @@ import type { Finding } from "./violation.ts";
 
 const BY_AN_END = /^trigger:([^:]+):([^:]+)$/;
 
-/** The run whose end has begun it, and by which trigger; null: none has. */
+/** The run whose end has started it, and by which trigger; null: none has. */
 export function setOffBy(
   key: string | null,
 ): { readonly name: string; readonly of: string } | null {
@@ -16,8 +16,8 @@ export function setOffBy(
 }
 
 /**
- * A part of G1. Each end that a trigger waits for has begun one run, none was refused, and what
- * was begun so follows an end that is stored; no call is done whose caller cannot prove who it is.
+ * A part of G1. Each end that a trigger waits for has started one run, none was refused, and each
+ * run so started follows a stored end; no call of an unauthenticated caller is executed.
  */
 export function* endsSetOff(facts: Facts): Iterable<Finding> {
   const { triggers, refusals, drained } = facts.history.final;
@@ -45,10 +45,10 @@ export function* endsSetOff(facts: Facts): Iterable<Finding> {
     if (!by) continue;
     const ended = all.find((run) => run.runId === by.of && run.namespace === namespace);
     const isMeant = ended && triggers.some((one) => setsOff(one, namespace, ended));
-    const begun = `run ${runId} was begun by "${by.name}"`;
+    const started = `run ${runId} was started by "${by.name}"`;
     if (!ended || !isMeant || ended.endedAt === null)
-      yield { runId, text: `${begun} after run ${by.of}, whose end it does not wait for` };
+      yield { runId, text: `${started} after run ${by.of}, whose end it does not wait for` };
     else if (createdAt + facts.clockBackMs < ended.endedAt)
-      yield { runId, text: `${begun} at ${createdAt}, before run ${by.of} ended` };
+      yield { runId, text: `${started} at ${createdAt}, before run ${by.of} ended` };
   }
 }

@@ -25,7 +25,7 @@ export function* failsAlone(facts: Facts): Iterable<Finding> {
   yield* handsOutOthers(facts);
 }
 
-function begunOf({ faults }: Facts, did: "always-fails" | "cannot-be-made") {
+function injectedOf({ faults }: Facts, did: "always-fails" | "cannot-be-made") {
   return faults.find(({ fault }) => fault.kind === "run" && fault.did === did);
 }
 
@@ -35,8 +35,8 @@ function healedAt({ faults, history }: Facts): FaultRecord["at"] {
 
 function* actsInTime(facts: Facts): Iterable<Finding> {
   const { bounds, failing } = facts;
-  const begun = begunOf(facts, "always-fails");
-  if (!begun) return;
+  const injected = injectedOf(facts, "always-fails");
+  if (!injected) return;
   const until = healedAt(facts);
   const outages = outagesOf(facts);
   for (const run of facts.runs.values()) {
@@ -46,9 +46,9 @@ function* actsInTime(facts: Facts): Iterable<Finding> {
       if (isOfLane(act)) continue;
       const dueAt = dueFrom(run, act);
       const lateMs = act.actedAt - latestAct(outages, bounds, dueAt);
-      if (dueAt < begun.at || dueAt > until || lateMs <= bounds.besideMs) continue;
+      if (dueAt < injected.at || dueAt > until || lateMs <= bounds.besideMs) continue;
       const where = act.step === null ? `run ${runId}` : stepName(run, act.step);
-      const text = `the watch "${act.rule}" of ${where} acted ${lateMs} ms too late, while every pass of run ${begun.target} failed`;
+      const text = `the watch "${act.rule}" of ${where} acted ${lateMs} ms too late, while every pass of run ${injected.target} failed`;
       yield { runId, text };
     }
   }
@@ -56,16 +56,16 @@ function* actsInTime(facts: Facts): Iterable<Finding> {
 
 /** A row that has failed so many times has rested so many times but one since the first failure. */
 function* isOpenMeanwhile(facts: Facts): Iterable<Finding> {
-  const begun = begunOf(facts, "always-fails");
-  const run = begun && facts.runs.get(begun.target);
+  const injected = injectedOf(facts, "always-fails");
+  const run = injected && facts.runs.get(injected.target);
   // The time from one failure to the next is not known where the clock was set.
-  if (!begun || !run || facts.faults.some(({ fault }) => fault.kind === "clock")) return;
+  if (!injected || !run || facts.faults.some(({ fault }) => fault.kind === "clock")) return;
   const { runId, interventions } = run.run;
   for (const { rule, saw, actedAt } of interventions) {
     const failures = Number(FAILED.exec(saw)?.[1] ?? 0);
     if (rule !== "failing" || failures === 0) continue;
     const leastMs = RESTS_MS.slice(0, failures - 1).reduce((sum, ms) => sum + ms, 0);
-    const tookMs = actedAt - begun.at;
+    const tookMs = actedAt - injected.at;
     if (tookMs >= leastMs) continue;
     const text = `a row of run ${runId} was tried ${failures} times within ${tookMs} ms, and ${leastMs} ms are the least: it did not back off`;
     yield { runId, text };
@@ -74,8 +74,8 @@ function* isOpenMeanwhile(facts: Facts): Iterable<Finding> {
 
 /** Though they were stored in one transaction with one of the run that fails. */
 function* takesReportsOfOthers(facts: Facts): Iterable<Finding> {
-  const begun = begunOf(facts, "always-fails");
-  if (!begun) return;
+  const injected = injectedOf(facts, "always-fails");
+  if (!injected) return;
   for (const call of callsTo(facts, "Complete"))
     for (const [index, { token }] of call.request.results.entries()) {
       const isRefused = call.answers.some(({ answer }) => {
@@ -84,23 +84,23 @@ function* takesReportsOfOthers(facts: Facts): Iterable<Finding> {
       });
       if (!isRefused || facts.failing.has(token.runId)) continue;
       const { runId } = token;
-      const text = `a report about run ${runId} was refused as a defect, while every pass of run ${begun.target} failed`;
+      const text = `a report about run ${runId} was refused as a defect, while every pass of run ${injected.target} failed`;
       yield { runId, text };
     }
 }
 
 function* handsOutOthers(facts: Facts): Iterable<Finding> {
-  const begun = begunOf(facts, "cannot-be-made");
-  if (!begun) return;
+  const injected = injectedOf(facts, "cannot-be-made");
+  if (!injected) return;
   for (const run of facts.runs.values()) {
     const { runId, attempts } = run.run;
-    if (runId === begun.target) continue;
+    if (runId === injected.target) continue;
     const unsent = attempts.filter(
-      ({ outcome, startedAt }) => outcome.kind === "unsent" && startedAt >= begun.at,
+      ({ outcome, startedAt }) => outcome.kind === "unsent" && startedAt >= injected.at,
     );
     for (const [step, of] of Map.groupBy(unsent, (one) => one.step)) {
       if (of.length <= UNSENT_MAX) continue;
-      const text = `${stepName(run, step)} was handed out ${of.length} times and never sent, while the tasks of run ${begun.target} could not be made`;
+      const text = `${stepName(run, step)} was handed out ${of.length} times and never sent, while the tasks of run ${injected.target} could not be made`;
       yield { runId, text };
     }
   }

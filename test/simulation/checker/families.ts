@@ -1,4 +1,4 @@
-// Runs that a step of another run has begun: parts of G1, G5 and G16.
+// Runs that a step of another run has started: parts of G1, G5 and G16.
 import { isDeepStrictEqual } from "node:util";
 import { planOf, planStepAt } from "../../../server/core/plan/plan.ts";
 import {
@@ -121,7 +121,7 @@ export function* cancelsReachChildren(facts: Facts): Iterable<Finding> {
   }
 }
 
-/** Past a pivot, of itself or of one above it, or begun by a step that runs last. */
+/** Past a pivot, of itself or of one above it, or started by a step that runs last. */
 function mayGoOn({ runs }: Facts, child: RunFacts): boolean {
   const family = [child, ...child.above.flatMap((id) => runs.get(id) ?? [])];
   return family.some(({ plan, run }) => {

@@ -1,4 +1,4 @@
-// What an agent does not list is lost only where it has stated that it lists all: a part of G8.
+// A task that an agent omits from a list is lost only if the list is complete: a part of G8.
 import { callsTo, type Facts, type Seen, stepName } from "./facts.ts";
 import type { Finding } from "./violation.ts";
 

@@ -1,5 +1,5 @@
-// A task that its agent has is not given back to its queue: another would perform it too. A part of
-// G3.
+// A task that an agent holds is not given back to its queue, since another agent would perform it
+// too: a part of G3.
 import { callsTo, type Facts, stepName } from "./facts.ts";
 import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";

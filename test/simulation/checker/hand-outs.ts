@@ -244,7 +244,7 @@ function* evidenceLost(run: RunFacts, { report, fate }: Report): Iterable<Findin
 /**
  * G5. A step that succeeded has one success row, of its result's fence, and any other step has
  * none (the same for its undo); nothing is handed out after a success; each step began only after
- * all that it needs had succeeded, and has begun if they have.
+ * all that it needs had succeeded, and has started if they have.
  */
 export function* oneCompletionOneActivation(facts: Facts): Iterable<Finding> {
   for (const run of facts.runs.values()) {
@@ -329,7 +329,7 @@ function activation(
   // A map begins with its first item.
   const first = plan?.work.kind === "map" ? stepKeyOf(no, 1) : no;
   const takenAt = run.handOuts.get(first)?.[0]?.startedAt ?? null;
-  const begunAt = run.run.steps.find((row) => row.no === first)?.firstReadyAt ?? null;
+  const readyAt = run.run.steps.find((row) => row.no === first)?.firstReadyAt ?? null;
   if (!plan || reusedStep(run, no)) return [];
   const ends = plan.needs.map((need) => needEnd(run, need));
   const allEnded = ends.every((end) => end !== null);
@@ -347,10 +347,10 @@ function activation(
   const { createdAt } = run.run;
   if (takenAt !== null && takenAt + transactionMs < createdAt)
     return [`${name} was handed out at ${takenAt}, before its run, which was made at ${createdAt}`];
-  if (takenAt !== null && !moved && (begunAt === null || takenAt + transactionMs < begunAt))
-    return [`${name} was handed out at ${takenAt}, but it was made ready at ${begunAt}`];
-  if (begunAt === null && takenAt === null) return [];
-  const since = Math.min(begunAt ?? Number.POSITIVE_INFINITY, takenAt ?? Number.POSITIVE_INFINITY);
+  if (takenAt !== null && !moved && (readyAt === null || takenAt + transactionMs < readyAt))
+    return [`${name} was handed out at ${takenAt}, but it was made ready at ${readyAt}`];
+  if (readyAt === null && takenAt === null) return [];
+  const since = Math.min(readyAt ?? Number.POSITIVE_INFINITY, takenAt ?? Number.POSITIVE_INFINITY);
   return plan.needs.flatMap((need, index) => {
     const endedAt = successOf(run, need)?.endedAt ?? null;
     const id = run.plan.steps[need]?.id ?? "";

@@ -1,4 +1,4 @@
-// What people hold back, a queue, a workflow or a namespace: a part of G16, and what excuses G15.
+// Pauses of queues, workflows and namespaces, cordons and circuits: a part of G16, and of G15.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";

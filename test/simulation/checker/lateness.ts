@@ -1,4 +1,4 @@
-// How late a server may act on what is due, by the faults before.
+// How late a server may act on a due time, given the faults before it.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { FaultRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
@@ -50,13 +50,13 @@ export function outagesOf({ calls, faults, bounds, history }: Facts): readonly O
   });
 }
 
-/** So far ahead a lease's silence is written, which is reckoned anew when it is acted on. */
+/** How far ahead the silence of a lease is stored; it is computed again before an action. */
 const WRITTEN_AHEAD_MS = 30_000;
 
 /**
  * An outage counts if it began before a server had to act: one after another, they may put it off
  * for long. A time that was written before the clock went back lies later by so much than one
- * that is reckoned after it.
+ * that is computed after it.
  */
 export function latestAct(
   outages: readonly Outage[],
@@ -108,9 +108,9 @@ const LONG_FAULTS: ReadonlySet<string> = new Set([
   "jump",
 ]);
 
-function ends({ fault, target }: FaultRecord, { fault: begun, target: of }: FaultRecord): boolean {
-  if (fault.kind === "heal" || begun.kind === "heal") return false;
-  return target === of && fault.did === ENDS[begun.did];
+function ends({ fault, target }: FaultRecord, { fault: start, target: of }: FaultRecord): boolean {
+  if (fault.kind === "heal" || start.kind === "heal") return false;
+  return target === of && fault.did === ENDS[start.did];
 }
 
 function concernsWatching({ fault, server }: FaultRecord): boolean {

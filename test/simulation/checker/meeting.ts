@@ -1,4 +1,4 @@
-// Ready work and a matching waiter meet: G15.
+// A ready task reaches a matching waiting poll: G15.
 
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { AVOID_SESSION_MS, plannedTask } from "../../../server/core/plan/plan.ts";
@@ -121,7 +121,7 @@ function readyFrom(
   { task, step, strategy }: HandOut,
   firstReadyAt: EpochMs | null,
 ): EpochMs | null {
-  // Of the strategies behind the first one no row tells when they were begun.
+  // Of the strategies behind the first one no row tells when they were started.
   if (!before) return task === "perform" && strategy === 0 ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;
   if (verifies.get(step)?.some(({ fence }) => fence === before.fence)) return null;

@@ -61,7 +61,7 @@ function* brokenOf(
     if (undone)
       yield { runId, text: `${name} has succeeded, and its effect was undone at ${undone.at}` };
   } else if (row?.forward.kind === "FAILED" && compensate) {
-    const what = itemOf(no) > 0 ? "its map went on" : "the run went on";
+    const what = itemOf(no) > 0 ? "its map continued" : "the run continued";
     for (const { key, at } of left)
       yield {
         runId,

@@ -1,5 +1,5 @@
-// Who watches what: a region is watched by those who are there for it, and by a standby only where
-// no other server is: a part of G9.
+// Owners of partitions: a region is watched by the servers that are configured for it, and by a
+// standby only if there is no other server: a part of G9.
 import { regionOf } from "../../../server/store/partition.ts";
 import type { FaultRecord, OwnerRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
@@ -26,7 +26,7 @@ export function* regionsAreRespected(facts: Facts): Iterable<Finding> {
   yield* unexpectedOwners(facts, watchers);
 }
 
-/** At the end each partition is owned by one who is there for its region. */
+/** At the end the owner of each partition is configured for its region. */
 function* unexpectedOwners(facts: Facts, watchers: readonly Watcher[]): Iterable<Finding> {
   const { owners, at, drained } = facts.history.final;
   const last = facts.faults.findLast(isOfServers);
@@ -48,8 +48,8 @@ function actives(watchers: readonly Watcher[], region: number): readonly Watcher
 
 /** It has been up for long, and nothing has happened to it, to the store or to a clock. */
 function isCalm({ faults, history }: Facts, server: string, { at }: OwnerRecord): boolean {
-  const begunAt = history.records[0]?.at ?? at;
-  if (at - begunAt < CALM_MS) return false;
+  const startAt = history.records[0]?.at ?? at;
+  if (at - startAt < CALM_MS) return false;
   const own = faults.filter((fault) => isOfServers(fault) && concerns(fault, server));
   if (own.some((fault) => fault.at >= at - CALM_MS && fault.at <= at + CALM_MS)) return false;
   const before = own.filter((fault) => fault.at < at);

@@ -126,7 +126,7 @@ function* brokenTries(
     if (isPassed) tally.counted = 0;
     if (isAnew) tally.counted = next.attempt - 1;
     if (isPassed || isAnew || answers.length > 0) {
-      // Fresh tries: numbers go on, unless it is another gate.
+      // Fresh tries: numbers continue, unless it is another gate.
       tally.lostInARow = 0;
       tally.charged = new Map();
     } else if (refusal && !verified(run, handOut)) {
@@ -149,7 +149,7 @@ function answersBetween(
   );
 }
 
-/** What a verify finds out takes its time, and recovery goes on from there. */
+/** What a verify finds out takes its time, and recovery continues from there. */
 function verified(run: RunFacts, { step, fence, task }: HandOut): boolean {
   return (
     task === "perform" && (run.verifies.get(step)?.some((one) => one.fence === fence) ?? false)

@@ -1,5 +1,5 @@
-// States move along the published machine, are seen forwards only, and never stay without a
-// server or person that will move them: G6, G7, G10 and G17.
+// States follow the published state table, readers never see an older one, and none is left without
+// a server or person that will change it: G6, G7, G10 and G17.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { Step } from "../../../server/core/model/model.ts";
 import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/model/state-table.ts";

@@ -1,4 +1,4 @@
-// What did not happen is noticed in time, by one supervisor: G8 and G9.
+// Timeouts and silence are noticed in time, by one supervisor: G8 and G9.
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
@@ -15,7 +15,7 @@ import type { Finding } from "./violation.ts";
  * G8. Each intervention came within `detectMs` of its due time, or, where a server or the
  * store was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered heartbeat still held it, and no run begun before its time. The
+ * declared lost while an answered heartbeat still held it, and no run started before its time. The
  * same of the occurrences of schedules.
  */
 export function* dueTimesAreMet(facts: Facts): Iterable<Finding> {
@@ -43,7 +43,7 @@ export function* dueTimesAreMet(facts: Facts): Iterable<Finding> {
   if (late.length > total * (1 - bounds.detectShare)) yield* late;
   yield* lostTooEarly(facts);
   yield* forgottenIsTrue(facts);
-  yield* begunTooEarly(facts);
+  yield* startedTooEarly(facts);
   yield* occurrencesAreMet(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithDueTime(run)) {
@@ -55,7 +55,7 @@ export function* dueTimesAreMet(facts: Facts): Iterable<Finding> {
 }
 
 /** A run that was to start later hands out nothing before its time. */
-function* begunTooEarly(facts: Facts): Iterable<Finding> {
+function* startedTooEarly(facts: Facts): Iterable<Finding> {
   const startsAt = new Map(
     schedulings(facts).flatMap(({ ask: { startAt, mark }, namespace, fate }) =>
       startAt === null || fate.kind === "refused" ? [] : [[`${namespace}/${mark}`, startAt]],

@@ -1,4 +1,4 @@
-// Undoing is whole, in order and not too early; a cancel stops what goes forward: G11 and G16.
+// Compensation is complete, in order and not too early; a cancel stops new work: G11 and G16.
 
 import { numberOf } from "../../../server/core/model/step-key.ts";
 import { planStepAt } from "../../../server/core/plan/plan.ts";

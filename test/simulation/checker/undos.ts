@@ -1,4 +1,4 @@
-// Whose an undo is: of a strategy that its step leaves (G19), or of the whole run (G11).
+// The cause of an undo: its step leaves a strategy (G19), or the whole run is undone (G11).
 import { isFinal } from "../../../server/core/model/model.ts";
 import { itemOf } from "../../../server/core/model/step-key.ts";
 import { planStepAt } from "../../../server/core/plan/plan.ts";
@@ -26,7 +26,7 @@ export function isOfRun(run: RunFacts, undo: HandOut): boolean {
   return !mayBeReplanned(run, undo);
 }
 
-/** Whether the step may have left an undo of a strategy to its run, which has begun it anew. */
+/** Whether the step may have left an undo of a strategy to its run, which has started it anew. */
 export function mayBeReplanned(run: RunFacts, { step }: HandOut): boolean {
   const row = run.run.steps.find(({ no }) => no === step);
   const planned = planStepAt(run.plan, step);

@@ -1,4 +1,4 @@
-// What is unknown is not repeated blindly, and no key is shared by two strategies: parts of G12.
+// An unknown outcome is not repeated blindly, and strategies share no key: parts of G12.
 import type { OutcomeFact } from "../history-rows.ts";
 import {
   answered,
@@ -93,8 +93,8 @@ function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> 
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
   // A gate is another one after each wave.
-  const begun = row?.strategies.length ?? 1;
-  const strategies = row?.items ? row.items.started + begun - 1 : begun;
+  const count = row?.strategies.length ?? 1;
+  const strategies = row?.items ? row.items.started + count - 1 : count;
   const seen = facts.seen
     .filter(
       ({ task: { token } }) =>

@@ -18,7 +18,7 @@ export const PROMISES = Object.freeze({
   G15: "ready work and a matching waiter, a free permit and a run that waits for it meet in time",
   G16: "after an acknowledged cancel nothing goes forward, and from a pause to its end nothing moves",
   G17: "a session never reads backwards",
-  G19: "a completed run has one effect of each step, and none of one that it went on without",
+  G19: "a completed run has one effect of each step, and none of one that it continued without",
   G20: "what fails for good fails alone: a run whose passes always throw delays no other",
 });
 

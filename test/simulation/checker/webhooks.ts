@@ -1,4 +1,4 @@
-// Everything is reported to the outside, truly, and at least once: parts of G1 and G14.
+// Each end and escalation is sent to its webhooks, correctly and at least once: a part of G1, G14.
 import { type FinalDelivery, isEndState } from "../history-rows.ts";
 import type { Facts, RunFacts } from "./facts.ts";
 import { schedulings } from "./schedulings.ts";

@@ -31,7 +31,7 @@ export const LEAVING_MUTANTS: readonly Mutant[] = [
     why: "the remote service knows the key as done, and does nothing",
   },
   {
-    name: "next strategy begun beside the undo",
+    name: "next strategy started beside the undo",
     file: "core/recovery/leave-strategy.ts",
     find: `  if (pass.view.run.state.kind === "STOPPING") leaveUndoToRun(pass, no);
   else afterUndo(pass, no);`,

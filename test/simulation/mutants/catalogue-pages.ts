@@ -42,7 +42,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
     name: "heartbeat writes back an old page",
     file: "store/memory/heartbeats.ts",
     find: "const row = tables.page.get(pageKey(runId, pageNoOf(stepKey)));",
-    replace: `const all = ((globalThis as any).pagesHeard ??= new WeakMap());
+    replace: `const all = ((globalThis as any).pagesOfHeartbeats ??= new WeakMap());
   if (!all.has(tables)) all.set(tables, new Map());
   const stored = tables.page.get(pageKey(runId, pageNoOf(stepKey)));
   const read = all.get(tables).get(pageKey(runId, pageNoOf(stepKey)));

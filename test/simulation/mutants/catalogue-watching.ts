@@ -1,4 +1,4 @@
-// The mutants of what begins runs by itself and of what watches: schedules, triggers, regions,
+// The mutants of what starts runs by itself and of supervision: schedules, triggers, regions,
 // cordons and circuits.
 import type { Mutant } from "./catalogue.ts";
 
@@ -8,10 +8,10 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "control-plane.ts",
     find: "for (const kept of all) kept.forget();",
     replace: "void all;",
-    why: "a server goes on with plans and lanes that a fail-over has lost",
+    why: "a server continues with plans and lanes that a fail-over has lost",
   },
   {
-    name: "run begun after an end that was lost",
+    name: "run started after an end that was lost",
     file: "scheduler/schedule.ts",
     find: "readIn === now && plans.isCurrent(laned)",
     replace: "readIn <= now && plans.isCurrent(laned)",
@@ -47,7 +47,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "what is due waits for another scan each time that callers have filled the queue",
   },
   {
-    name: "occurrence begun twice at take-over",
+    name: "occurrence started twice at take-over",
     file: "scheduler/cron/start-occurrences.ts",
     find: `  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
@@ -132,7 +132,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "store/memory/heartbeats.ts",
     find: "const isForgotten = pollSeq <= upTo && !listed.has(secret);",
     replace: "const isForgotten = upTo > 0 && pollSeq > 0 && !listed.has(secret);",
-    why: "a task that is on its way to its agent is taken from it by a heartbeat",
+    why: "a heartbeat takes back a task that is in flight to its agent",
   },
   {
     name: "region ignored",
@@ -160,14 +160,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "dispatch/admission.ts",
     find: "if (tries.every((circuits) => circuits.length === 0)) return grants;",
     replace: "if (tries.length >= 0) return grants;",
-    why: "a service that is down gets the whole backlog at once, each time that one task may try it",
+    why: "a service that is down gets the whole backlog at once, each time that it is probed",
   },
   {
     name: "a probe without a result ends nothing",
     file: "supervisor/circuits.ts",
     find: 'if (state.kind !== "trying" || !probeEnd || override) return [];',
     replace: 'if (state.kind !== "trying" || probeEnd?.end !== "good" || override) return [];',
-    why: "a circuit whose one task failed or was given back stays shut for ever, and its lane with it",
+    why: "a circuit whose probe failed or was given back never closes, and its lane waits",
   },
   {
     name: "open circuit ignored",
@@ -195,7 +195,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "dispatch/handed-task.ts",
     find: '    return { kind: "failed", error };',
     replace: "    throw error;",
-    why: "one task that cannot be made withholds all tasks that are claimed with it from their agents",
+    why: "one task that cannot be made withholds all tasks of its claim from their agents",
   },
   {
     name: "a failed row is tried at once",
@@ -216,7 +216,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "supervisor/failed-rows.ts",
     find: "if (known && known.untilMs > nowMs) {",
     replace: "if (known && known.untilMs === Number.NaN) {",
-    why: "a row backs off longer than its failures demand, and its history records failures that were not",
+    why: "a row backs off for too long, and its history records failures that never happened",
     test: "test/unit/timers.test.ts",
   },
 ];

@@ -1,6 +1,6 @@
-// The server with one thing wrong, by name. The simulator must notice each: an instrument that lets
-// one of them through would let the real mistake through too. What shows too rarely in a world by
-// chance has a test of its own that must fail.
+// Mutants of the server by name, each with one mistake. The simulator must catch each: if it missed
+// one, it would miss the real mistake too. A mutant that random seeds show too rarely has a test of
+// its own that must fail.
 //
 // A mutant is a piece of a source file and what replaces it. The piece must be in the file
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
@@ -35,7 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "scheduler/fence.ts",
     find: "await tx.holdWriter({ node, number }, taken);",
     replace: "taken;",
-    why: "a supervisor that was fenced goes on acting in its old epoch",
+    why: "a supervisor that was fenced continues acting in its old epoch",
   },
   {
     name: "acknowledged before the commit",
@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: "a run that has got its permit does not begin",
   },
   {
-    name: "begun before its time",
+    name: "started before its time",
     file: "core/decide.ts",
     find: "if (startAt && startAt > now)",
     replace: "if (startAt && startAt > now + 2_000)",
@@ -217,14 +217,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: "supervisor/webhook-deliveries.ts",
     find: 'if (result.kind === "delivered")',
     replace: 'if (result.kind === "delivered" || result.why === "no answer")',
-    why: "no message reports what got lost on its way",
+    why: "a webhook that got lost is never sent again",
   },
   {
     name: "unwatched while webhooks are answered",
     file: "life-cycle.ts",
     find: `await deliveries?.stop();
       for (const one of loops) await one.stop();`,
-    replace: `await watches.stop();
+    replace: `await timers.stop();
       await deliveries?.stop();
       for (const one of loops) await one.stop();`,
     why: "a server that stops holds its partitions for long and does not scan them",
@@ -234,14 +234,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: "core/child.ts",
     find: 'messageChild(pass, step, { kind: "cancel", undo });',
     replace: "void undo;",
-    why: "a run that was cancelled waits for a child that goes on",
+    why: "a run that was cancelled waits for a child that continues",
   },
   {
     name: "next wave without its gate",
     file: "core/map.ts",
     find: 'if (work.kind === "map" && work.gate) askGate(pass, no);\n  else beginWave(pass, no);',
     replace: "void work;\n  beginWave(pass, no);",
-    why: "a roll-out goes on although no gate has checked its last wave",
+    why: "a roll-out continues although no gate has checked its last wave",
   },
   {
     name: "items above the concurrency",

@@ -6,7 +6,7 @@ import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 const ONE = flow({ a: {} });
 const TWO = flow({ a: {}, b: {} });
 
-test("2: a task whose delivery is late is not given back by a heartbeat that does not list it", () =>
+test("2: a heartbeat does not give back a task that it omits because its delivery is late", () =>
   play(async ({ agent, other, watching, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
@@ -28,7 +28,7 @@ test("2: a task whose delivery is late is not given back by a heartbeat that doe
     ]);
   }));
 
-test("2: a task that is done and no longer listed is not given back while its report is on its way", () =>
+test("2: a finished task that is not listed any more is not given back before its report", () =>
   play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
@@ -71,7 +71,7 @@ test("2: heartbeats that are split over several calls keep all their tasks", () 
     expect((await inspect(run)).attempts).toHaveLength(2);
   }));
 
-test("2: a task that a session leaves out of a list of all it holds is lost, on another server too", () =>
+test("2: a task that a session omits from its complete list is lost, on another server too", () =>
   play(async ({ agent, other, schedule, inspect }) => {
     const run = await schedule(TWO);
     const one = agent("one");
@@ -89,7 +89,7 @@ test("2: a task that a session leaves out of a list of all it holds is lost, on 
     });
   }));
 
-test("2: lists that are late, repeated and out of order forget nothing that a poll has brought since", () =>
+test("2: late, repeated and reordered lists forget no task that a poll has delivered since", () =>
   play(async ({ agent, other, watching, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
@@ -112,7 +112,7 @@ test("2: lists that are late, repeated and out of order forget nothing that a po
     expect((await inspect(run)).interventions).toEqual([]);
   }));
 
-test("2: a task granted while a list is under way is not forgotten, nor once its poll is called lost", () =>
+test("2: a task granted while a list is in flight is not forgotten, also if its poll is lost", () =>
   play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(TWO);
     const one = agent("one");
@@ -135,7 +135,7 @@ test("2: a task granted while a list is under way is not forgotten, nor once its
     expect((await inspect(run)).interventions).toEqual(["delivery b"]);
   }));
 
-test("2: a poll that an idle agent calls lost is given back by its next poll, on another server", () =>
+test("2: the next poll of an idle agent gives back its lost poll, on another server too", () =>
   play(async ({ agent, watching, other, schedule, inspect }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -184,7 +184,7 @@ test("3: a poll whose caller goes while its claim is under way gives its task ba
     ]);
   }));
 
-test("3: an answer that is on its way when its caller gives up gives nothing back by itself", () =>
+test("3: an answer that is in flight when its caller gives up gives nothing back by itself", () =>
   play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -200,7 +200,7 @@ test("3: an answer that is on its way when its caller gives up gives nothing bac
     ]);
   }));
 
-test("3: a server that dies between the commit of a claim and its answer costs a poll and no try", () =>
+test("3: a server that dies between a claim's commit and its answer costs a poll and no try", () =>
   play(async ({ agent, watching, other, faults, crash, schedule, inspect, pass }) => {
     const here = watching();
     const there = other();
@@ -220,7 +220,7 @@ test("3: a server that dies between the commit of a claim and its answer costs a
     ]);
   }));
 
-test("22: a repeated report repeats its outcomes alone; what rode on the lost answer is named as lost", () =>
+test("22: a repeated report repeats only its outcomes; the agent names its carried poll lost", () =>
   play(async ({ agent, other, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }));
     const one = agent("one");
@@ -256,7 +256,7 @@ test("24: a claim whose facts cannot be read afterwards gives its task back at o
     ]);
   }));
 
-test("26: an agent gets what it performs and nothing else, whichever agent waits for the rest", () =>
+test("26: an agent gets only the tasks that it performs, whatever other agents wait for", () =>
   play(async ({ agent, schedule, inspect }) => {
     const run = await schedule(flow({ fly: {}, sleep: {} }));
     const sleeper = agent("sleeper", { tasks: ["sleep"] });
@@ -309,7 +309,7 @@ test("40: a waiter with capacity for one gets one task, however many batches fin
     expect(scheduled.kind).toBe("scheduled");
   }));
 
-test("40: a waiter that a failed batch had reserved is queried again, before the next heartbeat", () =>
+test("40: a waiter that a failed batch had reserved is served before the next poll tick", () =>
   play(async ({ agent, watching, other, client, faults, schedule, inspect, at, now }) => {
     const here = watching();
     const there = other();

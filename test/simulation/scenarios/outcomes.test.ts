@@ -1,4 +1,4 @@
-/** What became of an attempt, by any caller and however late: races 6 to 8, 19, 22, 24 and 32. */
+/** Outcomes of attempts, reported by any caller and however late: races 6 to 8, 19, 22, 24, 32. */
 import { expect, test } from "vitest";
 import {
   deferred,
@@ -15,7 +15,7 @@ const undo = { compensate: { task: "undo" } };
 /** The run has no input, so there is nothing to read it from. */
 const UNREADABLE = json(`{"first":"\${input.list[0]}"}`);
 
-test("6: a lost attempt has settled before a verify is handed out, and is repeated only after its no", () =>
+test("6: a lost attempt settles before its verify, and is repeated if that finds nothing", () =>
   play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { effects: "verifiable", verify: { task: "find" } } }));
     await agent("one").take();
@@ -32,7 +32,7 @@ test("6: a lost attempt has settled before a verify is handed out, and is repeat
     expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("7: a late success of a step that may run once asks a person whether its effect is doubled", () =>
+test("7: after a late success of a once step a person is asked if its effect is doubled", () =>
   play(async ({ agent, people, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: { effects: "once" }, b: { needs: ["a"] } }));
     const one = agent("one");
@@ -85,7 +85,7 @@ test("8: what a person resolved as succeeded, and never had an input, is undone 
     expect((await inspect(run)).run).toBe("COMPENSATED CANCELLED_BY_USER");
   }));
 
-test("19: a callback that comes before its agent's answer settles the step, and the agent is answered so", () =>
+test("19: a callback before the agent's report settles the step, and that report is a repeat", () =>
   play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: {} }));
     const one = agent("one");
@@ -115,20 +115,20 @@ test("19: a callback that comes after its deadline ends the verify which that be
     expect((await one.report(verify, nothingThere)).answers).toEqual(["LEASE_LOST"]);
   }));
 
-test("22: a poll that is carried by a report, and fails before that has landed, costs a repetition", () =>
+test("22: a carried poll that fails before its report is committed costs a repeated report", () =>
   play(async ({ agent, schedule, faults, inspect, watching, pass }) => {
     const at = watching();
     const run = await schedule(flow({ a: {} }), { at });
     const [one, two] = [agent("one"), agent("two")];
     const task = await one.take({ at });
     const other = await schedule(flow({ a: {} }), { at });
-    const begun = await two.take({ at });
+    const taken = await two.take({ at });
     faults.scriptStore({ name: "advance", at, toMs: 400 });
     const reporting = one.report(task, success(), { at, next: 1 });
     await pass(20);
     // What the carried poll is granted meanwhile cannot be handed out: its rows cannot be read.
     faults.scriptStore({ name: "taskFacts", at, fate: "before-commit" });
-    await two.end(begun, released, { at });
+    await two.end(taken, released, { at });
     await pass(100);
     expect((await inspect(run)).steps).toEqual({ a: "LEASED" });
     const { answers, poll } = await reporting;

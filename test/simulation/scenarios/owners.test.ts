@@ -1,4 +1,4 @@
-/** Who watches, who takes over, and who wakes whom: races 20, 29, 30, 37, 43 and 45. */
+/** Partition owners, take-overs and notifications: races 20, 29, 30, 37, 43 and 45. */
 import { expect, test } from "vitest";
 import { failure, success } from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
@@ -61,7 +61,7 @@ test("20: a server that loses its session during a scan joins anew and takes its
     { servers: 1 },
   ));
 
-test("29: a caller that waits for the end of a run gets it within a second, at whatever server it ends", () =>
+test("29: a caller that waits for the end of a run gets it within a second, from any server", () =>
   play(async ({ agent, client, watching, other, faults, schedule, at, now }) => {
     faults.loseNotifications(true);
     const run = await schedule(ONE, { at: other() });
@@ -74,7 +74,7 @@ test("29: a caller that waits for the end of a run gets it within a second, at w
     expect(now()).toBeLessThan(6_200);
   }));
 
-test("30: after a quiet hour and without a notification ready work meets a waiter within a second", () =>
+test("30: after a quiet hour and without a notification a waiter gets work within a second", () =>
   play(async ({ agent, watching, other, faults, schedule, at, now }) => {
     faults.loseNotifications(true);
     await schedule(ONE, { at: other() });

@@ -81,7 +81,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/waking.test.ts": [
         "costs a poll tick and never a task: another server's row is found by the next one",
-        "is made good by the poll tick that runs by itself, within its second",
+        "is compensated by the poll tick that runs by itself, within a second",
       ],
       "integration/control-plane/cost.test.ts": [
         "asks one statement a poll tick for all its parked polls",
@@ -101,7 +101,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "What is undone of cancelled steps, maps and children",
     scenarios: 1,
     tests: {
-      "unit/core/map.test.ts": ["goes on to the steps before it only when its items are undone"],
+      "unit/core/map.test.ts": ["continues to the steps before it only when its items are undone"],
       "integration/control-plane/map.test.ts": ["undoes the items that were touched, and no other"],
       "e2e/child-runs.test.ts": [
         "are cancelled together: what was done is undone from below, and none outlives it",
@@ -113,7 +113,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/schedules.test.ts": [
         "fires once when a take-over comes in the middle: it waits for the batch",
-        "fires once though another believes that it owns it: its write counts for nothing",
+        "fires once though another server believes that it owns it: that one's write changes nothing",
         "fires after a restart if the server died before its commit, and once",
       ],
       "integration/take-over/schedules.test.ts": [
@@ -141,7 +141,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "integration/control-plane/locks.test.ts": [
-        "lands the others; the bad one fails alone and changed nothing",
+        "commits the others; the bad one fails alone and changed nothing",
       ],
       "unit/batcher.test.ts": ["is split until the bad items fail alone, whichever they are"],
     },
@@ -151,7 +151,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "Sweeps without a bound",
     tests: {
       "unit/consistency.test.ts": [
-        "scans a thousand runs at a time, and goes on behind the last one",
+        "scans a thousand runs at a time, and continues behind the last one",
         "begins a round thirty scans after the last one at the earliest",
       ],
     },

@@ -1,11 +1,11 @@
-// Every race of the list that the engine was designed against, by its number, and what plays it: a
-// scenario of this folder, a test beside it (on real PostgreSQL, where the lock or the snapshot
-// matters), or the feature that must come first. races.test.ts holds that all of them are there.
+// The known races by number, each with what tests it: a scenario of this folder, another test (on
+// real PostgreSQL, if locks or snapshots matter), or the feature that must exist first. The test
+// races.test.ts checks that all of them exist.
 
 import { LATER } from "./races-later.ts";
 
 export interface Race {
-  /** What goes wrong, where nothing prevents it. */
+  /** The failure that happens if the engine does not prevent it. */
   readonly trap: string;
   /** How many scenarios of this folder begin with its number. */
   readonly scenarios?: number;
@@ -118,7 +118,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "waits with its run while that is being changed, and is found by the next pass",
       ],
       "integration/control-plane/child-runs.test.ts": [
-        "when it has begun a child leaves it to the owner of the child's partition",
+        "when it has started a child leaves it to the owner of the child's partition",
         "when a child has ended leaves what follows to the owner of the parent's partition",
       ],
       "integration/control-plane/schedules.test.ts": [
@@ -209,9 +209,9 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 3,
     tests: {
       "integration/control-plane/fencing.test.ts": [
-        "waits for the batch that the former owner has in the air, which lands",
+        "waits for the batch that the former owner has in flight, which commits",
         "fences every later batch of the former owner: it changes nothing and gets an error",
-        "leaves no gap: a batch that waits for a run when it begins lands before it, never after",
+        "leaves no gap: a batch that waits for a run when it begins commits before it, never after",
       ],
       "integration/take-over/take-over.test.ts": [
         "a frozen server is relieved, and does nothing more under its old name when it wakes",

@@ -5,7 +5,7 @@ import { flow, play } from "./stage.ts";
 
 const ONE = flow({ a: {} });
 
-test("23: a Schedule whose commit counted and whose answer was lost is the same run when repeated", () =>
+test("23: a Schedule that was committed and whose answer was lost is one run when repeated", () =>
   play(async ({ client, watching, other, faults, schedule, worker, pass, inspect }) => {
     faults.scriptStore({ name: "schedule", fate: "after-commit" });
     const order = { key: "k", mark: "run-k" };
@@ -95,7 +95,7 @@ test("35: the same request with its labels in another order is the same run", ()
     await pass(2_000);
   }));
 
-test("35: a default version that moved between two calls makes no other request of the same one", () =>
+test("35: a repeated request stays the same when the default version has changed in between", () =>
   play(async ({ client, schedule, inspect, worker, pass }) => {
     const order = { key: "k", mark: "run-k" };
     const latest = { name: "test", version: 0 };

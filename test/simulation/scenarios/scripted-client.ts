@@ -1,4 +1,4 @@
-// A client by script: each call goes to the server that is named, and is answered or not.
+// A client by script: each call goes to the named server, and is answered or not.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {

@@ -1,11 +1,11 @@
-// Faults by script: nothing goes wrong but what was asked for, and every way takes a millisecond.
+// Faults by script: only the scripted faults happen, and every message takes a millisecond.
 import type { FaultKind, Faults, MessageFate, StoreCall, StoreFate, StoreWay } from "../faults.ts";
 import type { Recorder } from "../recorder.ts";
 import type { ServerProcess } from "../server-process.ts";
 
 const WAY_MS = 1;
 
-/** What becomes of one message: it is lost, or takes so many milliseconds. */
+/** The fate of one message: it is lost, or takes so many milliseconds. */
 export type MessageWay = "lost" | number;
 
 export interface CallWay {

@@ -1,4 +1,4 @@
-/** Who is silent, since when, and what may still happen then: races 1, 5 to 8 and 13 to 16. */
+/** Silent agents, and what may still happen to their tasks: races 1, 5 to 8 and 13 to 16. */
 import { expect, test } from "vitest";
 import { cancelled, failure, success, unknown } from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
@@ -6,7 +6,7 @@ import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 const ONE = flow({ a: {} });
 const undo = { compensate: { task: "undo" } };
 
-test("1: an agent that sends heartbeats at another server than the one that watches is never lost", () =>
+test("1: an agent that sends its heartbeats to a server that does not watch is never lost", () =>
   play(async ({ agent, other, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -90,7 +90,7 @@ test("6: nothing is undone before the lease of a lost attempt has ended and sett
     expect(remote.hasEffect(lost.task.idempotencyKey)).toBe(false);
   }));
 
-test("7: a report after the end of its lease settles the step while no other agent was given it", () =>
+test("7: a report after the end of its lease settles the step if no other agent was given it", () =>
   play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -116,7 +116,7 @@ test("7: a report after the next hand-out changes nothing, and is stored as evid
     expect((await inspect(run)).attempts).toContain("a late 1/1 success");
   }));
 
-test("7: a late report of a poisoned task answers the question, and the run goes on", () =>
+test("7: a late report of a poisoned task answers the question, and the run continues", () =>
   play(async ({ agent, schedule, inspect, pass, worker }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"] } }));
     const takers = ["one", "two", "three"].map((name) => agent(name, { tasks: ["a"] }));
@@ -134,7 +134,7 @@ test("7: a late report of a poisoned task answers the question, and the run goes
     expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("8: a step that failed for good is undone too, where an earlier try may have had an effect", () =>
+test("8: a step that failed for good is undone too if an earlier try may have had an effect", () =>
   play(async ({ agent, remote, schedule, inspect }) => {
     const run = await schedule(flow({ a: { ...undo } }));
     const one = agent("one");
@@ -155,7 +155,7 @@ test("8: a step that failed for good is undone too, where an earlier try may hav
     expect(remote.hasEffect(first.task.idempotencyKey)).toBe(false);
   }));
 
-test("8: an agent's report that a try had no effect is stored beside its later report of failure", () =>
+test("8: an agent's report that a try had no effect is stored beside its later failure", () =>
   play(async ({ agent, schedule, inspect, at }) => {
     const run = await schedule(flow({ a: { ...undo, timeouts: { attemptMs: 1_000 } }, b: undo }));
     const [one, two] = [agent("one", { tasks: ["a"] }), agent("two", { tasks: ["b", "undo"] })];
@@ -312,7 +312,7 @@ test.each([
   }),
 );
 
-test("15: after a jump back a silent agent is found a heartbeat later, and not by the old time", () =>
+test("15: after a clock jump back a silent agent is found by the new time, a heartbeat later", () =>
   play(async ({ agent, jumpClock, schedule, inspect, at, worker }) => {
     const run = await schedule(ONE);
     await agent("one").take();
@@ -360,7 +360,7 @@ test("15: a partition that is taken again while a scan is under way is watched f
     { servers: 1 },
   ));
 
-test("16: an agent that sends heartbeats and does not stop when asked to holds up no run for ever", () =>
+test("16: an agent that sends heartbeats and ignores a cancel does not block its run", () =>
   play(async ({ agent, client, schedule, inspect, pass }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -376,7 +376,7 @@ test("16: an agent that sends heartbeats and does not stop when asked to holds u
     });
   }));
 
-test("16: an agent that sends heartbeats and no longer names its task holds up no run for ever either", () =>
+test("16: an agent whose heartbeats no longer name its task does not block its run", () =>
   play(async ({ agent, client, schedule, inspect, at }) => {
     const two = await schedule(flow({ b: {} }));
     const one = agent("one");

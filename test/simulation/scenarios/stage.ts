@@ -1,7 +1,7 @@
 // A world by script: real servers on the virtual clock, and one exact interleaving played on it.
 //
-//   play(script): servers start and share out what they watch; then the script acts, step by
-//   step; once it is over, every run must come to rest, and the checker evaluates the history
+//   play(script): servers start and distribute their partitions; then the script acts, step by
+//   step; once it is over, every run must end or wait, and the checker evaluates the history
 //
 // There is one partition, so exactly one server watches all runs. Whatever a script does not break
 // works, and takes a millisecond.
@@ -54,7 +54,7 @@ export interface Stage {
   watching(): ServerProcess;
   other(): ServerProcess;
   agent(name: string, options?: AgentOptions): ScriptedAgent;
-  /** An agent that goes on by itself and performs everything well. */
+  /** An agent that works by itself and succeeds with every task. */
   worker(name: string, tasks?: readonly string[]): void;
   /** The id of a run that was acknowledged. */
   schedule(target: ScriptedTarget, options?: ScheduleOptions): Promise<string>;

@@ -1,4 +1,4 @@
-/** Numbers, stop reasons and what still counts after them: races 21, 27 and 31 to 33. */
+/** Numbers, stop reasons and the events that still count then: races 21, 27 and 31 to 33. */
 import { expect, test } from "vitest";
 import { cancelled, failure, released, success, unknown } from "../../support/core-outcomes.ts";
 import type { ServerProcess } from "../server-process.ts";
@@ -39,7 +39,7 @@ test("21: fences count hand-outs and attempts count tries, whatever became of ea
     });
   }));
 
-test("21: three agents in a row that are lost with a task are poison, and one that reports is not", () =>
+test("21: a task with which three agents in a row are lost is poison; a report starts anew", () =>
   play(async ({ agent, schedule, inspect, pass }) => {
     const run = await schedule(flow({ a: {} }));
     for (const name of ["one", "two"]) {
@@ -74,7 +74,7 @@ test("27: final is final: a cancel of a run that has ended is refused and change
  */
 async function fillBatches(stage: Stage, at: ServerProcess): Promise<void> {
   // Two runs, since one run is in one batch at a time.
-  const idle = flow({ idle: { task: "nobodys" } });
+  const idle = flow({ idle: { task: "unserved" } });
   const runs = [await stage.schedule(idle, { at }), await stage.schedule(idle, { at })];
   stage.faults.scriptStore({ name: "advance", at, times: 2, backMs: 400 });
   for (const run of runs) {
@@ -83,7 +83,7 @@ async function fillBatches(stage: Stage, at: ServerProcess): Promise<void> {
   }
 }
 
-test("31: of a cancel and a report in one batch the report counts first, whichever came first", () =>
+test("31: a report counts before a cancel of the same batch, whichever came first", () =>
   play(async (stage) => {
     const { agent, client, watching, schedule, inspect, pass } = stage;
     const at = watching();
@@ -99,7 +99,7 @@ test("31: of a cancel and a report in one batch the report counts first, whichev
     expect((await inspect(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("31: after an acknowledged cancel nothing is granted; a granted task learns of it by a heartbeat", () =>
+test("31: after a cancel nothing is granted, and a heartbeat cancels what was granted", () =>
   play(async ({ agent, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: {}, c: { needs: ["a"] } }));
     const one = agent("one");
@@ -116,7 +116,7 @@ test("31: after an acknowledged cancel nothing is granted; a granted task learns
     });
   }));
 
-test("31: a cancel while a run is undone changes nothing, not even one that would leave things", () =>
+test("31: a cancel changes nothing while a run is undone, not even with effects left", () =>
   play(async ({ agent, client, schedule, inspect }) => {
     const run = await schedule(flow({ a: { ...undo }, b: { needs: ["a"] } }));
     const one = agent("one");

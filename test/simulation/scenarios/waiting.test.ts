@@ -101,10 +101,10 @@ test("17: the deadline of a run is suspended while it is paused", () =>
 
 test("25: no more runs of a key begin than its limit, whichever servers take them", () =>
   play(async ({ agent, schedule, watching, other, inspect, pass }) => {
-    const begun = [watching(), other(), watching(), other()].map((at) =>
+    const scheduled = [watching(), other(), watching(), other()].map((at) =>
       schedule(ONE, { concurrency: { key: "k", limit: 2, policy: "queue" }, at }),
     );
-    const runs = await Promise.all(begun);
+    const runs = await Promise.all(scheduled);
     const states = async () => (await Promise.all(runs.map(inspect))).map(({ run }) => run).sort();
     expect(await states()).toEqual(["PENDING", "PENDING", "RUNNING", "RUNNING"]);
     const worker = agent("worker");
@@ -127,7 +127,7 @@ test("25: a run that does not wait is refused, stores nothing, and may be asked 
     await perform(worker);
   }));
 
-test("27: a retry is a new run that reuses what had ended well, and the old one stays as it ended", () =>
+test("27: a rerun is a new run that reuses what succeeded, and the old run stays as it ended", () =>
   play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(flow({ a: {}, b: { needs: ["a"], onFailure: "fail" } }));
     const worker = agent("worker");
@@ -143,7 +143,7 @@ test("27: a retry is a new run that reuses what had ended well, and the old one 
     expect((await inspect(run)).run).toBe("FAILED STEP_FAILED");
   }));
 
-test("27: a run that has not ended is not done again, and one that was undone only from its start", () =>
+test("27: an open run is not rerun, and a compensated run is rerun only from its start", () =>
   play(async ({ agent, people, client, schedule, inspect }) => {
     const steps = { a: { compensate: { task: "undo" } }, b: { needs: ["a"] } };
     const run = await schedule(flow(steps));
@@ -158,7 +158,7 @@ test("27: a run that has not ended is not done again, and one that was undone on
     expect((await inspect(again)).run).toBe("COMPLETED DONE");
   }));
 
-test("28: a signal that comes early is stored, and its repeat after a lost answer is one signal", () =>
+test("28: an early signal is stored, and its repeat after a lost answer adds no second one", () =>
   play(async ({ agent, people, schedule, inspect, watching, other }) => {
     const run = await schedule(
       flow({
@@ -177,7 +177,7 @@ test("28: a signal that comes early is stored, and its repeat after a lost answe
     expect(await people.signal(run, "go", "third")).toBe("RUN_STATE");
   }));
 
-test("31: a step that fails for good in a pause gives its run its stop reason when that is resumed", () =>
+test("31: a step that fails for good in a paused run is the stop reason once that is resumed", () =>
   play(async ({ agent, people, schedule, inspect }) => {
     const run = await schedule(FLOW_OF_TWO);
     const worker = agent("worker");

@@ -1,5 +1,5 @@
 /**
- * An attempt that goes on without its agent: *again* asks to be asked again, *deferred* hands the
+ * An attempt that continues without its agent: *again* asks to be asked again, *deferred* hands the
  * outcome over to the holder of the callback token. No capacity is used, and no attempt is counted.
  */
 import { describe, expect, test } from "vitest";
@@ -76,7 +76,7 @@ describe("asked again", () => {
     expect(world.step("a").lost).toBe(0);
   });
 
-  test("a step may have begun something: a run that is cancelled undoes it", () => {
+  test("a step may have started something: a run that is cancelled undoes it", () => {
     const world = createWorld(workflow({ a: { compensate } }));
     world.report(world.claim("a"), again());
     world.cancel(true);
@@ -207,7 +207,7 @@ describe("deferred", () => {
     expect(world.step("a")).toMatchObject({ forward: { kind: "SUCCEEDED" }, attempt: 1 });
   });
 
-  test("a step does not wait past a cancel: what it may have begun is undone", () => {
+  test("a step does not wait past a cancel: what it may have started is undone", () => {
     const { world, held } = waiting({ compensate });
     world.cancel(true);
     expect(world.step("a")).toMatchObject({

@@ -1,5 +1,5 @@
 /**
- * A `run` step begins a child run and takes its outcome. The child pauses, goes on and stops with
+ * A `run` step begins a child run and takes its outcome. The child pauses, continues and stops with
  * its parent, which does not end before it.
  */
 import { describe, expect, test } from "vitest";
@@ -344,7 +344,7 @@ describe("a child", () => {
     expect(toParent(world)).toEqual([CHILD_ENDED]);
   });
 
-  test("may be nested 16 deep, and what is begun deeper is refused", () => {
+  test("may be nested 16 deep, and what is started deeper is refused", () => {
     const at = (depth: number) => ({ parent: { ...parent, depth } });
     expect(createWorld(workflow({ x: {} }), undefined, at(16)).run().state.kind).toBe("PENDING");
     const deeper = createWorld(workflow({ x: {} }), undefined, at(17));

@@ -192,7 +192,7 @@ describe("an undo", () => {
     return world;
   }
 
-  test("is tried again with numbers of its own, and fences that go on", () => {
+  test("is tried again with numbers of its own, and fences that continue", () => {
     const world = undoing();
     expect(world.step("a").undo).toMatchObject({ task: "compensate", attempt: 1, fence: 2 });
     world.report(world.claim("a"), failure("busy"));

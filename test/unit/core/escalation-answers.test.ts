@@ -314,7 +314,7 @@ describe("about a failed undo", () => {
     expect(world.run().state.kind).toBe("COMPENSATED");
   });
 
-  test("succeed: a person has undone it, and the undoing goes on", () => {
+  test("succeed: a person has undone it, and the undoing continues", () => {
     const world = undoFailed();
     answer(world, "succeed");
     expect(world.step("a").undo.kind).toBe("DONE");

@@ -80,8 +80,8 @@ function paused(): Played {
 }
 
 /**
- * CommitSummary to stop: two tasks are out, one verify is ready and one settles, and a person is
- * asked.
+ * The run is to stop: two tasks are leased, one verify is ready and one settles, and a person
+ * is asked.
  */
 function stopping(): Played {
   const verifiable = { effects: "verifiable", verify: { task: "find" }, compensate } as const;
@@ -107,7 +107,7 @@ function stopping(): Played {
   return { world, held, called, moves: true };
 }
 
-/** One undo is out, one ready, one backs off, and one asks a person. */
+/** One undo is with an agent, one ready, one backs off, and one asks a person. */
 function compensating(): Played {
   const world = createWorld(
     workflow({

@@ -79,7 +79,7 @@ describe("every state that is not final is explained", () => {
   });
 });
 
-describe("a run that has not begun", () => {
+describe("a run that has not started", () => {
   test("waits for its start, and can be cancelled", () => {
     const world = createWorld(workflow({ a: {} }), undefined, { startAt: START + 60_000 });
     expect(explained(world).run).toMatchObject({

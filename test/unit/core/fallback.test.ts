@@ -1,6 +1,6 @@
 /**
- * Recovery 2: another queue, task or input. Each way is a strategy with retries, a key
- * and an effect of its own; one whose effect is unknown is verified before it is left.
+ * Recovery 2: another queue, task or input. Each is a strategy with retries, a key and an effect of
+ * its own; one whose effect is unknown is verified before the next one starts.
  */
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../server/core/model/effect.ts";
@@ -31,7 +31,7 @@ const retry = [{ attempts: 2, initialMs: 1_000 }];
 const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find" } };
 const other = { input: { kind: "json", json: '{"chain":"second"}' } } as const;
 
-/** A step with two ways beside the first, and one that waits for it. */
+/** A step with two fallbacks, and one that waits for it. */
 function threeWays(more: TaskOptions = {}): World {
   const fallback = [other, { queue: "eu", task: "book-by-phone" }];
   return createWorld(workflow({ a: { retry, fallback, ...more }, b: { needs: ["a"] } }));
@@ -74,7 +74,7 @@ describe("a step falls back", () => {
     expect(world.effects).toContainEqual(failedWith("broken"));
   });
 
-  test("with fresh retries: numbers begin anew, fences go on", () => {
+  test("with fresh retries: numbers begin anew, fences continue", () => {
     const world = threeWays();
     world.report(world.claim("a"), failure("busy"));
     world.fireNext();
@@ -234,7 +234,7 @@ describe("a late success of a strategy that was left", () => {
     expect(world.step("b").forward.kind).toBe("READY");
   });
 
-  test("counts for the strategy that it is of where two were begun since", () => {
+  test("counts for the strategy that it is of where two were started since", () => {
     const world = threeWays({ onPickup: "fallback", timeouts: { pickupMs: 1_000 } });
     const held = lose(world, "a");
     world.fireNext({ polled: false });
@@ -283,7 +283,7 @@ describe("a late success of a strategy that was left", () => {
   });
 });
 
-test("a late failure of a strategy that was left lets the next go on", () => {
+test("a late failure of a strategy that was left lets the next continue", () => {
   const world = threeWays({ compensate, retry: [{ attempts: 1 }] });
   const held = world.claim("a");
   world.report(held, unknown());

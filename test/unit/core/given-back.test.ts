@@ -127,7 +127,7 @@ test("a task that cannot be made while its run stops is cancelled", () => {
   expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
 });
 
-/** Handed out and never arrived, so often; how long it rested after each. */
+/** Handed out and never delivered, so often; returns the backoff after each. */
 function neverArrives(world: World, times: number): readonly number[] {
   return Array.from({ length: times }, () => {
     const { forward } = world.step("a");

@@ -159,7 +159,7 @@ describe("SKIPPED", () => {
 });
 
 describe("a `when` that fails", () => {
-  test("is no transient fault: a person is asked, and other steps go on", () => {
+  test("is no transient fault: a person is asked, and other steps continue", () => {
     const world = worldOf({ a: { when: "broken" }, b: {} });
     expect(kindOf(world, "a")).toBe("ESCALATED");
     expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });

@@ -106,7 +106,7 @@ describe("a report of the current attempt", () => {
     }
   });
 
-  test("settles an undo that was given up, and lets the undoing go on", () => {
+  test("settles an undo that was given up, and lets the undoing continue", () => {
     const compensate = { task: "undo" };
     const world = createWorld(
       workflow({ a: { compensate }, b: { needs: ["a"], compensate }, c: { needs: ["b"] } }),

@@ -33,7 +33,7 @@ const retry = [{ attempts: 1 }];
 const fallback = [{ task: "book-plaza" }];
 const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find", retry } };
 
-/** A hotel that can be booked in two ways; something is paid once it is. */
+/** A hotel step with two strategies; a payment follows it. */
 function holiday(more: TaskOptions, evaluator = NO_EXPRESSIONS): World {
   const hotel = { task: "book-ritz", retry, fallback, ...more };
   return createWorld(workflow({ hotel, pay: { needs: ["hotel"] } }), evaluator);
@@ -50,7 +50,7 @@ const effectStatuses = (world: World) =>
   hotel(world).strategies.map(({ effectStatus }) => effectStatus);
 const UNDOING = { forward: { kind: "UNDOING" }, undo: { kind: "READY", task: "compensate" } };
 
-/** The next way of the hotel is in its queue, and nothing is left of the one before. */
+/** The next strategy of the hotel is in its queue, and the one before has left no effect. */
 function expectNextWay(world: World): void {
   expect(hotel(world)).toMatchObject({
     forward: { kind: "READY", task: "perform", attempt: 1 },
@@ -386,7 +386,7 @@ describe("a run that stops while a strategy is undone", () => {
   });
 });
 
-test("a pause holds the undo, and a resume lets it go on", () => {
+test("a pause holds the undo, and a resume lets it continue", () => {
   const world = reported({ compensate }, unknown());
   world.pause();
   expect(hotel(world).undo).toEqual({ kind: "HELD", task: "compensate" });

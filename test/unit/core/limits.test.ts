@@ -1,4 +1,4 @@
-/** How much of a queue may be handed out: never more than its limits, and never for ever less. */
+/** How many tasks of a queue are handed out: never above its limits, and never below for long. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterGranting, opensAt, type QueueUse, room } from "../../../server/core/model/limits.ts";

@@ -98,7 +98,7 @@ describe("its items", () => {
     expect(lastQuestion(world)).toMatchObject({ step: 0, code: "drover.expression" });
   });
 
-  test("are held while the run is paused, and go on when it is resumed", () => {
+  test("are held while the run is paused, and continue when it is resumed", () => {
     const world = mapWorld({ concurrency: 1 });
     const held = world.claim("m[0]");
     world.pause();
@@ -386,7 +386,7 @@ describe("undoing", () => {
     expect(world.run()).toMatchObject({ state: { kind: "FAILED" }, undone: 0 });
   });
 
-  test("goes on to the steps before it only when its items are undone", () => {
+  test("continues to the steps before it only when its items are undone", () => {
     const world = createWorld(
       workflow({
         a: { compensate: undoneBy("undo-a") },

@@ -60,7 +60,7 @@ test("fail: what was done is left as it is", () => {
 });
 
 describe("continue", () => {
-  test("lets the run go on with a warning; what waited for the step begins", () => {
+  test("lets the run continue with a warning; what waited for the step begins", () => {
     const world = failed("continue");
     expect(world.run()).toMatchObject({ state: { kind: "RUNNING" }, warnings: 1 });
     expect(world.step("a").forward.kind).toBe("FAILED");

@@ -67,7 +67,7 @@ test("escalate asks once about a lane: the task stays in its queue, and is check
   expect(world.step("a").forward.kind).toBe("ESCALATED");
 });
 
-test("fallback goes on with the next strategy, and alarms when there is none", () => {
+test("fallback continues with the next strategy, and alarms when there is none", () => {
   const world = unpicked({ onPickup: "fallback", fallback: [{ queue: "eu" }] });
   expect(world.step("a")).toMatchObject({
     forward: { kind: "READY", attempt: 1 },

@@ -1,6 +1,6 @@
 /**
- * A person pauses a run: nothing new is handed out, and its own times are suspended. The outside
- * world does not pause: its reports count, and what that makes ready is held until the resume.
+ * A person pauses a run: nothing new is handed out, and its own times are suspended. Reports
+ * from outside count during the pause, and what they make ready is held until the resume.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -154,7 +154,7 @@ describe("while a run is paused, what is made ready is held", () => {
   });
 });
 
-describe("while a run is paused, what has its own time goes on", () => {
+describe("while a run is paused, what has its own time continues", () => {
   test("the deadline of a signal", () => {
     const world = createWorld(
       workflow({ a: { kind: "signal", name: "go", withinMs: 1_000, onExpiry: "skip" }, b: {} }),

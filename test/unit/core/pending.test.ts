@@ -62,7 +62,7 @@ describe("a run that is to start later", () => {
   });
 });
 
-describe("a cancel of a run that has not begun", () => {
+describe("a cancel of a run that has not started", () => {
   test.each([true, false])("ends it at once, with nothing to undo (undo: %s)", (undo) => {
     const world = pending({ a: {}, last: { always: true } });
     expect(world.cancel(undo)).toEqual({ kind: "done" });
@@ -79,7 +79,7 @@ describe("a cancel of a run that has not begun", () => {
   });
 });
 
-test("a run that has not begun cannot be paused, and there is nothing to resume", () => {
+test("a run that has not started cannot be paused, and there is nothing to resume", () => {
   const world = pending();
   expect(world.pause()).toMatchObject({ kind: "refused", run: "PENDING" });
   expect(world.resume()).toEqual({ kind: "done" });

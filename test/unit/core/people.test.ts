@@ -1,4 +1,4 @@
-/** What a person answers a suspended run, and what then goes on. */
+/** Answers of people to a suspended run, and how it continues. */
 import { describe, expect, test } from "vitest";
 import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import { again, broken, nothingThere, released, success } from "../../support/core-outcomes.ts";
@@ -87,8 +87,8 @@ describe("a person who changes the input of a fallback that never ran", () => {
       { planned: 0, changed: false },
       { planned: 1, changed: true },
     ]);
-    const begun = world.effects.filter((effect) => effect.kind === "strategy-started");
-    expect(begun).toMatchObject([
+    const started = world.effects.filter((effect) => effect.kind === "strategy-started");
+    expect(started).toMatchObject([
       { index: 1, input: null },
       { index: 1, input: { json: '{"changed":true}' } },
     ]);
@@ -119,7 +119,7 @@ describe("a person who changes the input of a strategy that was tried and has le
     ]);
   });
 
-  test("also where an agent gave it back unbegun: it had the key in its hands", () => {
+  test("also if an agent gave it back unstarted: the agent knew the key", () => {
     const steps = { a: { timeouts: { totalMs: 10_000 }, onFailure: "escalate" } } as const;
     const world = createWorld(workflow(steps));
     world.fireNext();

@@ -1,4 +1,4 @@
-/** What people see of a step, from its state and that of its run. */
+/** The public state of a step, from its state and that of its run. */
 import { describe, expect, test } from "vitest";
 import type {
   Forward,
@@ -89,7 +89,7 @@ test("a query for steps by their public state finds each where it is stored", ()
       expect(PUBLIC_STATES[stateOf(forward, run)]).toContain(forward.kind);
 });
 
-describe("a step that has not begun", () => {
+describe("a step that has not started", () => {
   const runStates: [string, RunState, boolean][] = [
     ["RUNNING", running, false],
     ["PAUSED", { kind: "PAUSED", leftMs: 1, since: 0, stopReason: null }, false],

@@ -1,4 +1,4 @@
-/** What a new run keeps of one that has ended, and how it goes on from there. */
+/** Reruns: what a new run reuses of an ended one, and how it continues from there. */
 import { expect, test } from "vitest";
 import { planOf } from "../../../server/core/plan/plan.ts";
 import type { ReusedStep } from "../../../server/core/recovery/reuse.ts";
@@ -36,7 +36,7 @@ function failed() {
 
 const numbers = (reused: readonly ReusedStep[]) => reused.map(({ no }) => no);
 
-test("a retry keeps what succeeded, and goes on at what failed", () => {
+test("a retry reuses what succeeded, and continues at what failed", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
   expect(numbers(reused)).toEqual([0, 2]);
   const world = createWorld(diamond, undefined, { reused: reused });
@@ -52,7 +52,7 @@ test("a retry keeps what succeeded, and goes on at what failed", () => {
   expect(world.run().state.kind).toBe("COMPLETED");
 });
 
-test("a retry that has to wait goes on from what it keeps once it begins", () => {
+test("a retry that has to wait continues from what it reuses once it starts", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
   const world = createWorld(diamond, undefined, { reused: reused, startAt: START + 60_000 });
   expect(world.run()).toMatchObject({ state: { kind: "PENDING" }, stepsLeft: 2, moving: 0 });
@@ -73,7 +73,7 @@ test("a re-run from a step does it again, with all that comes after it", () => {
   expect(numbers(reusedOf(old, { kind: "failed" }))).toEqual([0, 1, 2, 3]);
 });
 
-test("what is reused is undone with the rest, under fences that go on from those of the old run", () => {
+test("what is reused is undone with the rest, with fences that continue those of the old run", () => {
   const reused = reusedOf(failed(), { kind: "failed" });
   const world = createWorld(diamond, undefined, { reused: reused });
   world.report(world.claim("b"), broken);
@@ -110,7 +110,7 @@ test("of a reused step that had no undo before, all that its strategies left is 
   expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
 });
 
-test("a step whose undoing had begun is not reused", () => {
+test("a step whose undoing had started is not reused", () => {
   const old = createWorld(diamond);
   old.report(old.claim("a"), success());
   const [b, c] = [old.claim("b"), old.claim("c", "s2")];

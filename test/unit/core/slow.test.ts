@@ -1,4 +1,4 @@
-/** An attempt that runs far longer than others of its step is marked as suspect, and goes on. */
+/** An attempt that runs far longer than others of its step is marked as suspect, and continues. */
 import { expect, test } from "vitest";
 import { movingSide } from "../../../server/core/model/model.ts";
 import { success } from "../../support/core-outcomes.ts";
@@ -74,7 +74,7 @@ test("what others of its step take may become known while it runs: then it is ma
   }
 });
 
-test("it is marked once, however long it goes on, and then succeeds as any other", () => {
+test("it is marked once, however long it runs, and then succeeds as any other", () => {
   const world = createWorld(workflow({ a: {} }));
   const held = world.claim("a");
   for (let round = 0; round < 5; round++) {

@@ -507,7 +507,7 @@ describe("while its run stops to be undone, an unknown effect", () => {
     });
   });
 
-  test("goes on being verified where that had begun before the stop", () => {
+  test("is still verified if that had started before the stop", () => {
     for (const claims of [false, true]) {
       const { world } = withUnknownOutcome({ compensate });
       const verify = claims ? world.claim("a") : null;

@@ -24,7 +24,7 @@ function sentencesOf(world: World, ...signals: readonly Partial<SeenSignal>[]) {
 describe("a signal that no step has taken", () => {
   const ordered = () => workflow({ a: {}, b: { ...signal("go"), needs: ["a"] } });
 
-  test("is listed with the step that takes it later, also before the run has begun", () => {
+  test("is listed with the step that takes it later, also before the run has started", () => {
     const sentence =
       'The signal "go" came 4 min ago, and "b" takes it as soon as it waits for one.';
     expect(sentencesOf(createWorld(ordered()), {})).toEqual([sentence]);

@@ -1,4 +1,4 @@
-/** Which failures a run went on after: as many as it has counted, each with its own message. */
+/** The tolerated failures of a run: as many as it has counted, each with its own message. */
 import { describe, expect, test } from "vitest";
 import { warningsOf } from "../../../server/core/explain/warnings.ts";
 import { broken, success } from "../../support/core-outcomes.ts";
@@ -15,7 +15,7 @@ function warningsIn(world: World) {
 
 const broke = (id: string) => ({ id, code: "broken", message: "it failed with broken" });
 
-describe("a failure that the run goes on after", () => {
+describe("a failure that the run continues after", () => {
   test("is listed with its step and its own message, in the order of the definition", () => {
     const world = createWorld(workflow({ a: CONTINUE, b: CONTINUE, c: { needs: ["a", "b"] } }));
     world.report(world.claim("b"), broken);
@@ -24,7 +24,7 @@ describe("a failure that the run goes on after", () => {
     expect(warningsIn(world)).toEqual([broke("a"), broke("b")]);
   });
 
-  test("is listed while the run goes on, and when it has ended otherwise", () => {
+  test("is listed while the run continues, and when it has ended otherwise", () => {
     const compensate = { task: "undo" };
     const world = createWorld(
       workflow({ z: { compensate }, a: CONTINUE, b: { needs: ["a", "z"] } }),
@@ -67,7 +67,7 @@ test("a map that tolerated failed items is listed with how many, and one that fa
 });
 
 describe("none is listed", () => {
-  test("a step that fails while its run stops: the run does not go on after that", () => {
+  test("a step that fails while its run stops: the run does not continue after that", () => {
     const world = createWorld(workflow({ a: CONTINUE, b: CONTINUE, c: {} }));
     const held = world.claim("a");
     world.report(world.claim("b"), broken);

@@ -1,4 +1,4 @@
-// What the expressions of a definition come to, over the facts of a run.
+// The values of the expressions of a definition, over the facts of a run.
 import { expect, test } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition/definition.ts";
 import type { Facts } from "../../../server/core/model/facts.ts";

@@ -1,5 +1,5 @@
-// What an evaluation may take. None of these asserts a time: each would go on for minutes, or take
-// all memory, were its work not counted.
+// The limits of an evaluation. None of these tests asserts a time: without a limit each evaluation
+// would run for minutes, or use up the memory.
 import { describe, expect, test } from "vitest";
 import { factsOf, outcome } from "./facts.ts";
 

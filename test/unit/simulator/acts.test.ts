@@ -1,4 +1,4 @@
-// What an agent of a scenario does, act by act, and what the engine makes of it.
+// What an agent of a scenario does, act by act, and how the engine reacts.
 import { describe, expect, test } from "vitest";
 import { lines, played } from "../../support/play-scenario.ts";
 
@@ -133,7 +133,7 @@ describe("an agent", () => {
     });
   });
 
-  test("asks to be asked again, and gives back what it has not begun", async () => {
+  test("asks to be asked again, and gives back what it has not started", async () => {
     const came = await whatCameOf("[again: 10m, release, succeed]");
     expect(came).toMatchObject({ run: "COMPLETED", calls: { "do-a": 3 } });
     expect(came.lines).toContainEqual(expect.stringMatching(/^60\d\d\d\d .* takes do-a/));

@@ -1,4 +1,4 @@
-// What people do in a scenario, and what befalls queues and the server, event by event.
+// The actions of people in a scenario, and the faults of queues and the server, event by event.
 import { describe, expect, test } from "vitest";
 import { lines, played } from "../../support/play-scenario.ts";
 

@@ -67,7 +67,7 @@ describe("not met", () => {
     expect(await differencesOf(expectation)).toEqual([difference]);
   });
 
-  test("in time: a run that still goes on is reported with what it waits for", async () => {
+  test("in time: a run that still continues is reported with what it waits for", async () => {
     const { came, differences } = await played(
       WORKFLOW,
       "scenarios: [{ scenario: s, agents: { do-a: hang }, expect: { run: COMPLETED, within: 30s } }]",

@@ -33,7 +33,7 @@ describe("the texts of the dashboard", () => {
   });
 });
 
-describe("a run that went on after failures", () => {
+describe("a run that continued after failures", () => {
   const items = { total: 200, started: 200, succeeded: 196, failed: 3, skipped: 1 };
   const load = create(StepSchema, { id: "load", state: StepState.SUCCEEDED, items });
   const run = ({ warnings = 0 }) => create(RunSchema, { state: RunState.COMPLETED, warnings });

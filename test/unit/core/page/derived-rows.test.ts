@@ -215,7 +215,7 @@ describe("the timers of a page", () => {
     expect(wakeAtOf(page)).toBe(START + 1);
   });
 
-  test("a step that is HELD has none: it goes on when its run is resumed", () => {
+  test("a step that is HELD has none: it becomes ready when its run is resumed", () => {
     const held = pageStepOf({ forward: { kind: "HELD", task: "perform" } });
     expect(
       timersOf(inState({ kind: "PAUSED", leftMs: 5, since: START, stopReason: null }, held)),
