@@ -3,12 +3,18 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import { isFinal } from "./run-words.ts";
+import { substateRunsWords } from "./substate-words.ts";
 import { clean, durationWords, phrase } from "./words.ts";
 
 /** `44 running, 4 escalated` */
 export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "moreRuns">): string {
   const open = states.filter(({ state }) => !isFinal(state));
   return `${statesWords(open) || "none"}${moreRuns ? ", and more" : ""}`;
+}
+
+/** `30 working, 10 waiting for an agent`; a run may be counted for more than one. */
+export function substatesWords({ substates }: Activity): string {
+  return substateRunsWords(substates);
 }
 
 /** `1019 started; 1000 completed, 18 failed` */

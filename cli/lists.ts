@@ -1,5 +1,6 @@
 /** Lists: read page by page up to a limit, and written as a whole or item by item. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { Output } from "./output.ts";
 
@@ -28,6 +29,32 @@ export function stateOption<State extends number>(
   return new Option("--state <state>", `${about}; may be given again`)
     .choices(known)
     .argParser(add);
+}
+
+/** `--substate waiting-for-approval`, of open runs. */
+export function substateOption(): Option {
+  const { UNSPECIFIED: _, ...substates } = RunSubstate;
+  const named = Object.entries(substates).flatMap(([name, substate]) =>
+    typeof substate === "number" ? [[nameOf(name), substate] as const] : [],
+  );
+  const known = new Map(named);
+  const names = [...known.keys()];
+  const add = (text: string, earlier: readonly RunSubstate[] = []): readonly RunSubstate[] => {
+    const substate = known.get(nameOf(text));
+    if (substate !== undefined) return [...earlier, substate];
+    throw new InvalidArgumentError(`Substates are ${names.join(", ")}.`);
+  };
+  return new Option(
+    "--substate <substate>",
+    "only open runs with a step that does or waits for this; may be given again",
+  )
+    .choices(names)
+    .argParser(add);
+}
+
+/** WAITING_FOR_AGENT as `waiting-for-agent`. */
+function nameOf(name: string): string {
+  return name.toLowerCase().replaceAll("_", "-");
 }
 
 /** All pages in one, with the token of the next page if the limit was reached. */

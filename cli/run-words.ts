@@ -16,6 +16,7 @@ import {
   WaitingOnSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
+import { substateWords } from "./substate-words.ts";
 import { clean, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
@@ -67,6 +68,12 @@ export function runOutcome(run: Run, output: Output): string {
   const reason = isRecorded ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
   const warnings = run.warnings > 0 ? ` with ${counted(run.warnings, "warning")}` : "";
   return `${runState(run, output)}${reason}${warnings}`;
+}
+
+/** The outcome, and what an open run does or waits for: `RUNNING: working, retrying (3 steps)`. */
+export function runStatus(run: Run, output: Output): string {
+  const substates = substateWords(run.substates);
+  return `${runOutcome(run, output)}${substates === "" ? "" : `: ${substates}`}`;
 }
 
 /** Prints the state of the run after a command, and the next command. */

@@ -157,6 +157,7 @@ create table drover.run_page (
   wake_at timestamptz,
   version integer not null,
   run_state smallint,
+  waits smallint,
   settled boolean not null,
   ended_at timestamptz,
   state text not null,
@@ -167,7 +168,8 @@ create table drover.run_page_default partition of drover.run_page default
     autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 4080);
 comment on column drover.run_page.version is 'Grows with each write of the page. A write names the version that was read.';
 comment on column drover.run_page.wake_at is 'When the supervisor scans the page: it may be too early and is never too late. Null, or infinity in page 0 of an open run: the page has no timer.';
-comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state and ended_at.';
+comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state, waits and ended_at.';
+comment on column drover.run_page.waits is 'What steps of the run wait for, other than an agent: 1 retry, 2 signal, 4 approval, 8 callback, 16 timer, 32 child run, 64 the end of a pause.';
 comment on column drover.run_page.ended_at is 'null: the run is open.';
 comment on column drover.run_page.settled is 'Of the page of an item: the item is final, nothing of it is left to compensate, and no lost attempt of it can still act.';
 
@@ -909,6 +911,14 @@ create index run_inline on drover.run (definition_id) where version = 0;
 -- pages.
 create index run_page_open on drover.run_page (namespace_id, definition_id, run_id)
   where no = 0 and ended_at is null;
+-- Open runs by what they wait for. Few runs wait at a time, and a run that does not wait is in none of these.
+create index run_page_waits_retry on drover.run_page (namespace_id, run_id) where waits & 1 <> 0;
+create index run_page_waits_signal on drover.run_page (namespace_id, run_id) where waits & 2 <> 0;
+create index run_page_waits_approval on drover.run_page (namespace_id, run_id) where waits & 4 <> 0;
+create index run_page_waits_callback on drover.run_page (namespace_id, run_id) where waits & 8 <> 0;
+create index run_page_waits_timer on drover.run_page (namespace_id, run_id) where waits & 16 <> 0;
+create index run_page_waits_child on drover.run_page (namespace_id, run_id) where waits & 32 <> 0;
+create index run_page_waits_held on drover.run_page (namespace_id, run_id) where waits & 64 <> 0;
 create index run_page_open_partition on drover.run_page (partition, run_id)
   where no = 0 and ended_at is null;
 -- Definitions by the workflow that they name, also those of inline runs.
@@ -1058,6 +1068,7 @@ select
   case when p.ended_at is null then coalesce((h.head #>> '{c,0}')::smallint, 0::smallint) end as steps_left,
   case when p.ended_at is null then coalesce((h.head #>> '{c,2}')::smallint, 0::smallint) end as moving,
   case when p.ended_at is null then coalesce((h.head #>> '{c,3}')::smallint, 0::smallint) end as asking,
+  coalesce(h.head -> 'w', '{}') as waits,
   coalesce((h.head #>> '{c,6}')::smallint, 0::smallint) as warnings,
   r.labels,
   h.head ->> 'cn' as cancel_note,
@@ -1067,7 +1078,7 @@ join drover.namespace as n on n.id = r.namespace_id
 join drover.run_page as p on p.run_id = r.id and p.no = 0
 cross join lateral (select drover.page_json(split_part(p.state, E'\n', 1) || '}}') -> 'h' as head) as h
 cross join lateral (select h.head -> 's' as state) as s;
-comment on view drover.run_view is 'Runs and their states, from the heads of their pages. steps_left, moving and asking are counted while a run is open.';
+comment on view drover.run_view is 'Runs and their states, from the heads of their pages. steps_left, moving and asking are counted while a run is open; waits has the number of steps by what they wait for.';
 
 create view drover.step_view as
 select

@@ -796,6 +796,7 @@ create table drover.run_page (
   wake_at timestamp with time zone,
   version integer not null,
   run_state smallint,
+  waits smallint,
   settled boolean not null,
   ended_at timestamp with time zone,
   state text not null,
@@ -889,6 +890,13 @@ create index run_child_by_time on drover.run using btree (namespace_id, created_
 create index run_inline on drover.run using btree (definition_id) where (version = 0);
 create index run_page_open on drover.run_page using btree (namespace_id, definition_id, run_id) where ((no = 0) and (ended_at is null));
 create index run_page_open_partition on drover.run_page using btree (partition, run_id) where ((no = 0) and (ended_at is null));
+create index run_page_waits_approval on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 4) <> 0);
+create index run_page_waits_callback on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 8) <> 0);
+create index run_page_waits_child on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 32) <> 0);
+create index run_page_waits_held on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 64) <> 0);
+create index run_page_waits_retry on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 1) <> 0);
+create index run_page_waits_signal on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 2) <> 0);
+create index run_page_waits_timer on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 16) <> 0);
 create index run_page_wake on drover.run_page using btree (partition, wake_at) where (wake_at is not null);
 create unique index schedule_by_name on drover.schedule using btree (namespace_id, name) where (deleted_at is null);
 create index schedule_deleted on drover.schedule using btree (deleted_at) where (deleted_at is not null);
@@ -935,6 +943,7 @@ create view drover.run_view as
             when p.ended_at is null then coalesce((h.head #>> '{c,3}'::text[])::smallint, 0::smallint)
             else null::smallint
         end as asking,
+    coalesce(h.head -> 'w'::text, '{}'::jsonb) as waits,
     coalesce((h.head #>> '{c,6}'::text[])::smallint, 0::smallint) as warnings,
     r.labels,
     h.head ->> 'cn'::text as cancel_note,
@@ -1350,12 +1359,13 @@ comment on column drover.run_count.event is 'As in run_count_delta.';
 comment on column drover.run_count_delta.event is '-1: accepted; else the code of the state in which the runs ended.';
 comment on table drover.run_mark is 'Search keys, by which lists with a filter find runs.';
 comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of the state in which the run ended, or that code and a WORKFLOW.';
-comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state and ended_at.';
+comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state, waits and ended_at.';
 comment on column drover.run_page.wake_at is 'When the supervisor scans the page: it may be too early and is never too late. Null, or infinity in page 0 of an open run: the page has no timer.';
 comment on column drover.run_page.version is 'Grows with each write of the page. A write names the version that was read.';
+comment on column drover.run_page.waits is 'What steps of the run wait for, other than an agent: 1 retry, 2 signal, 4 approval, 8 callback, 16 timer, 32 child run, 64 the end of a pause.';
 comment on column drover.run_page.settled is 'Of the page of an item: the item is final, nothing of it is left to compensate, and no lost attempt of it can still act.';
 comment on column drover.run_page.ended_at is 'null: the run is open.';
-comment on view drover.run_view is 'Runs and their states, from the heads of their pages. steps_left, moving and asking are counted while a run is open.';
+comment on view drover.run_view is 'Runs and their states, from the heads of their pages. steps_left, moving and asking are counted while a run is open; waits has the number of steps by what they wait for.';
 comment on function drover.schedule(namespace text, workflow text, input jsonb, key text, labels jsonb, version integer) is 'Starts a run if the transaction commits, and returns its key. The same key starts one run only.';
 comment on table drover.schedule is 'A cron schedule. A deleted schedule stays until its occurrences are deleted.';
 comment on column drover.schedule.series is 'Grows when the calendar changes, so that occurrences of different calendars differ.';

@@ -1,7 +1,7 @@
 /** `drover run list`: runs by filter, newest first, page by page up to a limit. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Run, RunSchema, RunState, type RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type ListRunsResponse,
   ListRunsResponseSchema,
@@ -12,14 +12,15 @@ import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, stateOption, writeList } from "../lists.ts";
+import { limitMax, noteMore, readPages, stateOption, substateOption, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
-import { runOutcome, workflowWords } from "../run-words.ts";
+import { runStatus, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
 import { between, clean, labelWords, timeWords } from "../words.ts";
 
 export interface FilterOptions {
   readonly state?: readonly RunState[];
+  readonly substate?: readonly RunSubstate[];
   readonly workflow?: string;
   readonly parent?: string;
   readonly label?: Readonly<Record<string, string>>;
@@ -53,6 +54,7 @@ export function addRunList(run: Command, ended: Ended): void {
 export function addRunFilter(command: Command): Command {
   return command
     .addOption(stateOption("only runs in this state", RunState))
+    .addOption(substateOption())
     .option("--workflow <name>", "only runs of this workflow")
     .option("--parent <run>", "only child runs of this run")
     .option("--label <key=value>", "only runs with this label; may be given again", addLabel)
@@ -69,9 +71,10 @@ export function addRunFilter(command: Command): Command {
 }
 
 export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFilterSchema> {
-  const { state, workflow, parent, label, createdAfter, createdBefore } = options;
+  const { state, substate, workflow, parent, label, createdAfter, createdBefore } = options;
   return {
     states: [...(state ?? [])],
+    substates: [...(substate ?? [])],
     workflow: workflow ?? "",
     parentRunId: parent ?? "",
     labels: { ...label },
@@ -108,7 +111,7 @@ function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output)
       runs.map((run) => [
         clean(run.runId),
         workflowWords(run),
-        runOutcome(run, output),
+        runStatus(run, output),
         timeWords(run.createdTime),
         between(run.createdTime, run.endedTime),
         clean(run.key),

@@ -36,7 +36,7 @@ import {
   errorWords,
   isFinal,
   mannerWords,
-  runOutcome,
+  runStatus,
   stepState,
   undoWords,
   workflowWords,
@@ -142,7 +142,7 @@ function printRun(run: Run, texts: Texts, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
   printPairs(output, [
     ["run", clean(run.runId)],
-    ["state", runOutcome(run, output)],
+    ["state", runStatus(run, output)],
     ["workflow", workflowWords(run)],
     ["key", clean(run.key)],
     ["parent", parentWords(run)],

@@ -13,7 +13,12 @@ import {
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Command } from "commander";
-import { latelyWords, openRunsWords, unsuccessfulWords } from "../activity-words.ts";
+import {
+  latelyWords,
+  openRunsWords,
+  substatesWords,
+  unsuccessfulWords,
+} from "../activity-words.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { cordonWords, uncordonCommand } from "../cordon-words.ts";
@@ -177,15 +182,21 @@ function runPairs(
   const all = openRunsWords({ states, moreRuns });
   // A server of an earlier version does not report activity.
   if (of === undefined) return [["open runs", all]];
-  const [open, ...lately] = activityPairs(of);
+  const [open, ofThese, ...lately] = activityPairs(of);
   const others: Pair = ["of all namespaces", all];
-  return [...(open ? [open] : []), ...(all === openRunsWords(of) ? [] : [others]), ...lately];
+  return [
+    ...(open ? [open] : []),
+    ...(ofThese ? [ofThese] : []),
+    ...(all === openRunsWords(of) ? [] : [others]),
+    ...lately,
+  ];
 }
 
 /** The activity of the namespace. */
 export function activityPairs(of: Activity): readonly Pair[] {
   return [
     ["open runs", openRunsWords(of)],
+    ["of these", substatesWords(of)],
     ["last 30 minutes", latelyWords(of)],
     ["not completed", unsuccessfulWords(of)],
   ];

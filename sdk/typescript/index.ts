@@ -124,7 +124,7 @@ export type {
   RunPage,
 } from "./run-queries.ts";
 export type { RunSnapshot } from "./run-watch.ts";
-export type { Concurrency, Failure, Run, Step } from "./runs.ts";
+export type { Concurrency, Failure, Run, RunSubstateCount, Step } from "./runs.ts";
 export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
 export type {
   BackfillOccurrence,

@@ -9,6 +9,7 @@ import {
   ConcurrencyPolicy,
   RunReason,
   RunState,
+  RunSubstate,
   StepKind,
   StepState,
   UndoState,
@@ -38,11 +39,20 @@ export interface Run {
   readonly cancelReason: string;
   /** Number of failures after which the run continued. */
   readonly warnings: number;
+  /** What steps of an open run do or wait for. */
+  readonly substates: readonly RunSubstateCount[];
   /** The run and step that started it; null: it is not a child run. */
   readonly parent: { readonly runId: string; readonly stepId: string } | null;
   /** When it begins; null unless it is PENDING, and while it waits for a permit. */
   readonly startTime: Date | null;
   readonly concurrency: Concurrency | null;
+}
+
+/** What steps of a run do or wait for, and how many. */
+export interface RunSubstateCount {
+  readonly substate: keyof typeof RunSubstate;
+  /** 0 for WORKING and WAITING_FOR_AGENT, whose steps are not counted. */
+  readonly steps: number;
 }
 
 /** How many runs of one key may be in progress at the same time. */
@@ -105,6 +115,7 @@ export interface Failure {
 
 const runStates = namesOf(RunState);
 const runReasons = namesOf(RunReason);
+const runSubstates = namesOf(RunSubstate);
 const stepStates = namesOf(StepState);
 const undoStates = namesOf(UndoState);
 const stepKinds = namesOf(StepKind);
@@ -138,6 +149,9 @@ export function readRun(run: wire.Run): Run {
     version: run.version,
     cancelReason: run.cancelReason,
     warnings: run.warnings,
+    substates: run.substates.map(({ substate, steps }) => {
+      return { substate: runSubstates.get(substate) ?? "UNSPECIFIED", steps };
+    }),
     startTime: readTime(run.startTime),
     concurrency: readConcurrency(run.concurrency),
     parent: run.parent ? { runId: run.parent.runId, stepId: run.parent.stepId } : null,

@@ -25,6 +25,7 @@ import {
   type Step,
   type View,
 } from "./model/model.ts";
+import { NO_WAITS } from "./model/waits.ts";
 import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -101,6 +102,7 @@ export function start(
     stepsLeft: plan.steps.length - always,
     alwaysLeft: always,
     moving: 0,
+    waits: NO_WAITS,
     asking: 0,
     undosLeft: 0,
     undone: 0,

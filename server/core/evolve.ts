@@ -16,6 +16,7 @@ import {
 } from "./model/model.ts";
 import { itemOf, numberOf } from "./model/step-key.ts";
 import { currentStrategy, type EffectStatus } from "./model/strategy.ts";
+import { countWaits, waitOf } from "./model/waits.ts";
 
 /** Properties of a planned step that its state does not contain. */
 export interface Shape {
@@ -186,6 +187,7 @@ function count(run: Run, before: Step, after: Step, { always, pivot, isMap }: Sh
     stepsLeft: run.stepsLeft - (always ? 0 : ended),
     alwaysLeft: run.alwaysLeft - (always ? ended : 0),
     moving: run.moving + difference((step) => movingSide(step) !== null),
+    waits: countWaits(run.waits, waitOf(before), waitOf(after)),
     asking: run.asking + difference(asks),
     undosLeft: run.undosLeft + difference((step) => isUndoLeft(step.undo)),
     undone: run.undone + (isMap ? 0 : difference((step) => step.undo.kind === "DONE")),

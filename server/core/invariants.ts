@@ -20,6 +20,7 @@ import {
 } from "./model/model.ts";
 import { itemOf, numberOf } from "./model/step-key.ts";
 import { currentStrategy, leavesEffect, strategyToUndo } from "./model/strategy.ts";
+import { countWaits, NO_WAITS, WAIT_KINDS, waitOf } from "./model/waits.ts";
 import { type Plan, type PlanStep, planStepAt } from "./plan/plan.ts";
 import { isUndoable, reaches } from "./recovery/saga.ts";
 
@@ -45,7 +46,7 @@ export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   const stage = isEnded(state) ? "ENDED" : pending;
   const items = [...view.steps.values()].filter(({ no }) => itemOf(no) > 0);
   const run: Run = { plan, view, steps, all: [...steps, ...items], state, stage };
-  const broken = [...brokenCounters(run), ...brokenRunState(run)];
+  const broken = [...brokenCounters(run), ...brokenWaits(run), ...brokenRunState(run)];
   for (const step of run.all) {
     const planned = planStepAt(plan, step.no);
     if (!planned) continue;
@@ -87,6 +88,16 @@ function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
 }
 
 const BLOCKED = Object.freeze({ kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } as const);
+
+function brokenWaits({ view }: Run): string[] {
+  const counted = [...view.steps.values()].reduce(
+    (counts, step) => countWaits(counts, null, waitOf(step)),
+    NO_WAITS,
+  );
+  return WAIT_KINDS.filter((kind) => view.run.waits[kind] !== counted[kind]).map(
+    (kind) => `waits for ${kind} are ${view.run.waits[kind]}, the steps say ${counted[kind]}`,
+  );
+}
 
 function brokenCounters({ plan, view }: Run): string[] {
   const counted = runCounters(plan, view.steps);

@@ -7,12 +7,16 @@
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { Rule } from "../core/model/history.ts";
 import type { EndKind, RunState } from "../core/model/model.ts";
+import type { SubstateFilter } from "./lists.ts";
 
 export const MINUTE_MS = 60_000;
 /** Most open runs that are counted in one partition: about 100,000 in a region. */
 export const OPEN_RUNS_COUNTED_MAX = 400;
 /** Most open runs that are counted in one namespace. */
 export const OPEN_RUNS_OF_NAMESPACE_MAX = 100_000;
+/** Most runs that are counted of one substate, and most tasks that are read for it. */
+export const SUBSTATE_RUNS_MAX = 10_000;
+export const SUBSTATE_TASKS_MAX = 20_000;
 /** Most interventions that are counted of one rule. */
 export const INTERVENTIONS_COUNTED_MAX = 10_000;
 
@@ -21,6 +25,15 @@ export interface OpenRuns {
   readonly openRuns: ReadonlyMap<RunState["kind"], number>;
   /** False: there are more open runs, which were not counted. */
   readonly allCounted: boolean;
+}
+
+/** Open runs with a substate; a run with several is counted for each. */
+export interface SubstateRuns {
+  readonly substate: SubstateFilter;
+  /** At most `SUBSTATE_RUNS_MAX`. */
+  readonly runs: number;
+  /** There are more, which were not counted. */
+  readonly more: boolean;
 }
 
 export interface RunCount {
@@ -40,6 +53,8 @@ export interface WorkflowEnds {
 export interface Activity {
   /** `namespaceId` null: the runs of all namespaces. */
   openRuns(namespaceId: number | null): Promise<OpenRuns>;
+  /** Substates without runs are left out. */
+  substates(namespaceId: number): Promise<readonly SubstateRuns[]>;
   /** Exact counts of the minutes that began at `since` or later, the oldest first. */
   runCounts(namespaceId: number, since: EpochMs): Promise<readonly RunCount[]>;
   /** Exact counts. Workflows with the most ends other than COMPLETED come first. */

@@ -3,6 +3,7 @@
 
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { RunState } from "../core/model/model.ts";
+import type { WaitKind } from "../core/model/waits.ts";
 import type { CircuitPage, CircuitRecord, Cordon } from "./circuits.ts";
 import type { NamespaceSettings } from "./namespaces.ts";
 import type { DeliveryPage, DeliveryRecord } from "./outbox.ts";
@@ -13,15 +14,31 @@ import type { RunId } from "./run-head.ts";
 import type { SchedulePage, ScheduleRecord } from "./schedules.ts";
 import type { RefusalRecord, TriggerRecord } from "./triggers.ts";
 
+/** `working`: an agent has a task of the run; `agent`: a task is ready, and no agent has it. */
+export type SubstateFilter = WaitKind | "working" | "agent";
+
 export interface RunFilter {
   /** Only children of this run; null: any run. */
   readonly parent: RunId | null;
   readonly states: readonly RunState["kind"][];
+  /** Only open runs with one of these; empty: all runs. */
+  readonly substates: readonly SubstateFilter[];
   readonly workflow: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAfter: EpochMs | null;
   readonly createdBefore: EpochMs | null;
 }
+
+/** All runs. */
+export const ANY_RUN: RunFilter = Object.freeze({
+  parent: null,
+  states: [],
+  substates: [],
+  workflow: null,
+  labels: {},
+  createdAfter: null,
+  createdBefore: null,
+});
 
 export interface RunPage {
   readonly filter: RunFilter;

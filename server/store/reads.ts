@@ -7,6 +7,7 @@ import type { AnswerKind, EscalationReason, Rule } from "../core/model/history.t
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model/model.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
+import type { WaitCounts } from "../core/model/waits.ts";
 import type { RunId } from "./run-head.ts";
 import type { TracedRun } from "./trace.ts";
 
@@ -33,10 +34,20 @@ export interface RunRecord {
   readonly concurrency: Concurrency | null;
   /** Failures after which it continued. */
   readonly warnings: number;
+  readonly substates: RunSubstates;
   /** The run that it repeats; null: none. */
   readonly rerunOf: RerunOf | null;
   /** The run whose step began it; null: none. */
   readonly parent: ParentRun | null;
+}
+
+/** What the steps of an open run do or wait for. */
+export interface RunSubstates {
+  readonly waits: WaitCounts;
+  /** An agent has a task of the run. */
+  readonly isWorking: boolean;
+  /** A task is ready, and no agent has it. */
+  readonly waitsForAgent: boolean;
 }
 
 /** The workflow, version and definition that a run is an execution of. */

@@ -1,6 +1,7 @@
 // The id, the partition and the head of a run: types that the contract, its changes and its reads
 // share.
 import type { End, Run } from "../core/model/model.ts";
+import { NO_WAITS } from "../core/model/waits.ts";
 
 export type RunId = string;
 
@@ -23,7 +24,7 @@ export function endedRun(
   state: End,
   { version, warnings, escalations }: Pick<Run, "version" | "warnings" | "escalations">,
 ): Run {
-  const gone = { stepsLeft: 0, alwaysLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
-  const nothing = { ...gone, pivoted: false, keyed: false, parent: null };
+  const none = { stepsLeft: 0, alwaysLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
+  const nothing = { ...none, waits: NO_WAITS, pivoted: false, keyed: false, parent: null };
   return { ...nothing, state, version, warnings, escalations };
 }

@@ -88,6 +88,7 @@ export async function beginAs(
     stepsLeft: 3,
     alwaysLeft: 0,
     moving: 0,
+    waits: {},
     asking: 0,
     undosLeft: 0,
     undone: 0,

@@ -13,6 +13,7 @@ import {
   type View,
 } from "../../server/core/model/model.ts";
 import { ITEMS_MAX } from "../../server/core/model/step-key.ts";
+import { countWaits, NO_WAITS, waitOf } from "../../server/core/model/waits.ts";
 import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";
@@ -289,6 +290,7 @@ function counted({ run, steps }: View, plan: Plan): Run {
   return {
     ...run,
     moving: all.filter((step) => movingSide(step) !== null).length,
+    waits: all.reduce((counts, step) => countWaits(counts, null, waitOf(step)), NO_WAITS),
     asking: all.filter(asks).length,
     undosLeft: all.filter((step) => isUndoLeft(step.undo)).length,
     // A map counts by its items.

@@ -33,6 +33,7 @@ export const RUN: Run = {
   stepsLeft: 1,
   alwaysLeft: 0,
   moving: 1,
+  waits: {},
   asking: 0,
   undosLeft: 0,
   undone: 0,

@@ -35,6 +35,7 @@ export function runWith(of: Partial<Run> = {}): Run {
     stepsLeft: 2,
     alwaysLeft: 0,
     moving: 1,
+    waits: {},
     asking: 0,
     undosLeft: 0,
     undone: 0,

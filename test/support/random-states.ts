@@ -48,6 +48,7 @@ export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
   stepsLeft: COUNT,
   alwaysLeft: COUNT,
   moving: COUNT,
+  waits: fc.constantFrom({}, { retry: 2 }, { approval: 1, held: 3 }),
   asking: COUNT,
   undosLeft: COUNT,
   undone: COUNT,

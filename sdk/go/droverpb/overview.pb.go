@@ -445,8 +445,11 @@ type Activity struct {
 	// Workflows with runs that FAILED or were COMPENSATED or CANCELLED, those with most such runs
 	// first: up to five.
 	UnsuccessfulWorkflows []*WorkflowActivity `protobuf:"bytes,13,rep,name=unsuccessful_workflows,json=unsuccessfulWorkflows,proto3" json:"unsuccessful_workflows,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// Open runs by substate, in the order of the enum. A run with several substates is counted for
+	// each. Substates without runs are left out.
+	Substates     []*SubstateRuns `protobuf:"bytes,14,rep,name=substates,proto3" json:"substates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Activity) Reset() {
@@ -570,6 +573,77 @@ func (x *Activity) GetUnsuccessfulWorkflows() []*WorkflowActivity {
 	return nil
 }
 
+func (x *Activity) GetSubstates() []*SubstateRuns {
+	if x != nil {
+		return x.Substates
+	}
+	return nil
+}
+
+// Open runs with a substate.
+type SubstateRuns struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What steps of the runs do or wait for.
+	Substate RunSubstate `protobuf:"varint,1,opt,name=substate,proto3,enum=drover.v1.RunSubstate" json:"substate,omitempty"`
+	// Number of runs. Counted up to 10,000.
+	Runs int32 `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`
+	// There are more runs than were counted.
+	MoreRuns      bool `protobuf:"varint,3,opt,name=more_runs,json=moreRuns,proto3" json:"more_runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubstateRuns) Reset() {
+	*x = SubstateRuns{}
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubstateRuns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubstateRuns) ProtoMessage() {}
+
+func (x *SubstateRuns) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubstateRuns.ProtoReflect.Descriptor instead.
+func (*SubstateRuns) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SubstateRuns) GetSubstate() RunSubstate {
+	if x != nil {
+		return x.Substate
+	}
+	return RunSubstate_RUN_SUBSTATE_UNSPECIFIED
+}
+
+func (x *SubstateRuns) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *SubstateRuns) GetMoreRuns() bool {
+	if x != nil {
+		return x.MoreRuns
+	}
+	return false
+}
+
 // How the runs of a workflow ended.
 type WorkflowActivity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -589,7 +663,7 @@ type WorkflowActivity struct {
 
 func (x *WorkflowActivity) Reset() {
 	*x = WorkflowActivity{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +675,7 @@ func (x *WorkflowActivity) String() string {
 func (*WorkflowActivity) ProtoMessage() {}
 
 func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +688,7 @@ func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowActivity.ProtoReflect.Descriptor instead.
 func (*WorkflowActivity) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WorkflowActivity) GetWorkflow() string {
@@ -671,7 +745,7 @@ type RetriedStep struct {
 
 func (x *RetriedStep) Reset() {
 	*x = RetriedStep{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +757,7 @@ func (x *RetriedStep) String() string {
 func (*RetriedStep) ProtoMessage() {}
 
 func (x *RetriedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +770,7 @@ func (x *RetriedStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
 func (*RetriedStep) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RetriedStep) GetWorkflow() string {
@@ -757,7 +831,7 @@ type ActivityMinute struct {
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +843,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +856,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -853,7 +927,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +939,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +952,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -929,7 +1003,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1015,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1028,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NamedPause) GetName() string {
@@ -980,7 +1054,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1066,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1079,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 // The state of the installation.
@@ -1029,7 +1103,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1115,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1128,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -1114,7 +1188,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1126,7 +1200,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1139,7 +1213,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -1176,7 +1250,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1262,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1275,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -1252,7 +1326,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x15WatchOverviewResponse\x12:\n" +
 	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
 	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xfa\x04\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xb1\x05\n" +
 	"\bActivity\x123\n" +
 	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
 	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
@@ -1268,7 +1342,12 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	" \x01(\x05R\x0eretriesSampled\x12%\n" +
 	"\x0edetect_sampled\x18\v \x01(\x05R\rdetectSampled\x12-\n" +
 	"\x12more_interventions\x18\f \x01(\bR\x11moreInterventions\x12R\n" +
-	"\x16unsuccessful_workflows\x18\r \x03(\v2\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\"\xa4\x01\n" +
+	"\x16unsuccessful_workflows\x18\r \x03(\v2\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\x125\n" +
+	"\tsubstates\x18\x0e \x03(\v2\x17.drover.v1.SubstateRunsR\tsubstates\"s\n" +
+	"\fSubstateRuns\x122\n" +
+	"\bsubstate\x18\x01 \x01(\x0e2\x16.drover.v1.RunSubstateR\bsubstate\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x1b\n" +
+	"\tmore_runs\x18\x03 \x01(\bR\bmoreRuns\"\xa4\x01\n" +
 	"\x10WorkflowActivity\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x1c\n" +
 	"\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n" +
@@ -1334,7 +1413,7 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
@@ -1342,57 +1421,61 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*WatchOverviewRequest)(nil),   // 3: drover.v1.WatchOverviewRequest
 	(*WatchOverviewResponse)(nil),  // 4: drover.v1.WatchOverviewResponse
 	(*Activity)(nil),               // 5: drover.v1.Activity
-	(*WorkflowActivity)(nil),       // 6: drover.v1.WorkflowActivity
-	(*RetriedStep)(nil),            // 7: drover.v1.RetriedStep
-	(*ActivityMinute)(nil),         // 8: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 9: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 10: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 11: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 12: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 13: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 14: drover.v1.OpenRuns
-	(*Partition)(nil),              // 15: drover.v1.Partition
-	(*Pause)(nil),                  // 16: drover.v1.Pause
-	(*Circuit)(nil),                // 17: drover.v1.Circuit
-	(*Cordon)(nil),                 // 18: drover.v1.Cordon
-	(*durationpb.Duration)(nil),    // 19: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 20: google.protobuf.Timestamp
-	(RunState)(0),                  // 21: drover.v1.RunState
+	(*SubstateRuns)(nil),           // 6: drover.v1.SubstateRuns
+	(*WorkflowActivity)(nil),       // 7: drover.v1.WorkflowActivity
+	(*RetriedStep)(nil),            // 8: drover.v1.RetriedStep
+	(*ActivityMinute)(nil),         // 9: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 10: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 11: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 12: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 13: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 14: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 15: drover.v1.OpenRuns
+	(*Partition)(nil),              // 16: drover.v1.Partition
+	(*Pause)(nil),                  // 17: drover.v1.Pause
+	(*Circuit)(nil),                // 18: drover.v1.Circuit
+	(*Cordon)(nil),                 // 19: drover.v1.Cordon
+	(*durationpb.Duration)(nil),    // 20: google.protobuf.Duration
+	(RunSubstate)(0),               // 21: drover.v1.RunSubstate
+	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
+	(RunState)(0),                  // 23: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	9,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	15, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	16, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	10, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	10, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	17, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	18, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	10, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	16, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	17, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	11, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	11, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	18, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	19, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
 	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
 	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
-	19, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	20, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
 	1,  // 10: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
 	5,  // 11: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	8,  // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	14, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	19, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	19, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	7,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	6,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
-	20, // 18: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	20, // 19: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	20, // 20: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	20, // 21: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	16, // 22: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	19, // 23: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	13, // 24: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	14, // 25: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	20, // 26: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	21, // 27: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	9,  // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	15, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	20, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	20, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	8,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	7,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	6,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
+	21, // 19: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
+	22, // 20: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	22, // 21: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	22, // 22: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	22, // 23: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	17, // 24: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	20, // 25: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	14, // 26: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	15, // 27: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	22, // 28: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	23, // 29: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1410,7 +1493,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -198,6 +198,87 @@ func (RunReason) EnumDescriptor() ([]byte, []int) {
 	return file_drover_v1_run_proto_rawDescGZIP(), []int{1}
 }
 
+// What steps of an open run do or wait for, beside the state of the run. A run may have several.
+type RunSubstate int32
+
+const (
+	// Never sent by this version; a newer server may send a substate that a client does not know.
+	RunSubstate_RUN_SUBSTATE_UNSPECIFIED RunSubstate = 0
+	// An agent has a task of the run.
+	RunSubstate_RUN_SUBSTATE_WORKING RunSubstate = 1
+	// A task is ready, and no agent has taken it yet.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_AGENT RunSubstate = 2
+	// A task that failed, or that an agent gave back, is ready again later.
+	RunSubstate_RUN_SUBSTATE_RETRYING RunSubstate = 3
+	// A step waits for a signal.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_SIGNAL RunSubstate = 4
+	// A step waits for the decision of people.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_APPROVAL RunSubstate = 5
+	// A step waits for an outcome that its agent deferred.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_CALLBACK RunSubstate = 6
+	// A step waits for a time.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_TIMER RunSubstate = 7
+	// A step waits for the end of a child run.
+	RunSubstate_RUN_SUBSTATE_WAITING_FOR_CHILD RunSubstate = 8
+	// The run is paused; a task would be ready otherwise.
+	RunSubstate_RUN_SUBSTATE_HELD RunSubstate = 9
+)
+
+// Enum value maps for RunSubstate.
+var (
+	RunSubstate_name = map[int32]string{
+		0: "RUN_SUBSTATE_UNSPECIFIED",
+		1: "RUN_SUBSTATE_WORKING",
+		2: "RUN_SUBSTATE_WAITING_FOR_AGENT",
+		3: "RUN_SUBSTATE_RETRYING",
+		4: "RUN_SUBSTATE_WAITING_FOR_SIGNAL",
+		5: "RUN_SUBSTATE_WAITING_FOR_APPROVAL",
+		6: "RUN_SUBSTATE_WAITING_FOR_CALLBACK",
+		7: "RUN_SUBSTATE_WAITING_FOR_TIMER",
+		8: "RUN_SUBSTATE_WAITING_FOR_CHILD",
+		9: "RUN_SUBSTATE_HELD",
+	}
+	RunSubstate_value = map[string]int32{
+		"RUN_SUBSTATE_UNSPECIFIED":          0,
+		"RUN_SUBSTATE_WORKING":              1,
+		"RUN_SUBSTATE_WAITING_FOR_AGENT":    2,
+		"RUN_SUBSTATE_RETRYING":             3,
+		"RUN_SUBSTATE_WAITING_FOR_SIGNAL":   4,
+		"RUN_SUBSTATE_WAITING_FOR_APPROVAL": 5,
+		"RUN_SUBSTATE_WAITING_FOR_CALLBACK": 6,
+		"RUN_SUBSTATE_WAITING_FOR_TIMER":    7,
+		"RUN_SUBSTATE_WAITING_FOR_CHILD":    8,
+		"RUN_SUBSTATE_HELD":                 9,
+	}
+)
+
+func (x RunSubstate) Enum() *RunSubstate {
+	p := new(RunSubstate)
+	*p = x
+	return p
+}
+
+func (x RunSubstate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RunSubstate) Descriptor() protoreflect.EnumDescriptor {
+	return file_drover_v1_run_proto_enumTypes[2].Descriptor()
+}
+
+func (RunSubstate) Type() protoreflect.EnumType {
+	return &file_drover_v1_run_proto_enumTypes[2]
+}
+
+func (x RunSubstate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RunSubstate.Descriptor instead.
+func (RunSubstate) EnumDescriptor() ([]byte, []int) {
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{2}
+}
+
 // The forward state of a step. SUCCEEDED, FAILED, SKIPPED and CANCELLED are final.
 type StepState int32
 
@@ -272,11 +353,11 @@ func (x StepState) String() string {
 }
 
 func (StepState) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[2].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[3].Descriptor()
 }
 
 func (StepState) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[2]
+	return &file_drover_v1_run_proto_enumTypes[3]
 }
 
 func (x StepState) Number() protoreflect.EnumNumber {
@@ -285,7 +366,7 @@ func (x StepState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StepState.Descriptor instead.
 func (StepState) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{3}
 }
 
 // The undo state of a step, beside its forward state.
@@ -337,11 +418,11 @@ func (x UndoState) String() string {
 }
 
 func (UndoState) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[3].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[4].Descriptor()
 }
 
 func (UndoState) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[3]
+	return &file_drover_v1_run_proto_enumTypes[4]
 }
 
 func (x UndoState) Number() protoreflect.EnumNumber {
@@ -350,7 +431,7 @@ func (x UndoState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UndoState.Descriptor instead.
 func (UndoState) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{4}
 }
 
 // What a step in the state WAITING waits for.
@@ -410,11 +491,11 @@ func (x WaitingOn) String() string {
 }
 
 func (WaitingOn) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[4].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[5].Descriptor()
 }
 
 func (WaitingOn) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[4]
+	return &file_drover_v1_run_proto_enumTypes[5]
 }
 
 func (x WaitingOn) Number() protoreflect.EnumNumber {
@@ -423,7 +504,7 @@ func (x WaitingOn) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WaitingOn.Descriptor instead.
 func (WaitingOn) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 // What a step does.
@@ -479,11 +560,11 @@ func (x StepKind) String() string {
 }
 
 func (StepKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[5].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[6].Descriptor()
 }
 
 func (StepKind) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[5]
+	return &file_drover_v1_run_proto_enumTypes[6]
 }
 
 func (x StepKind) Number() protoreflect.EnumNumber {
@@ -492,7 +573,7 @@ func (x StepKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StepKind.Descriptor instead.
 func (StepKind) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 // What a run does while its concurrency key has no free permit.
@@ -543,11 +624,11 @@ func (x ConcurrencyPolicy) String() string {
 }
 
 func (ConcurrencyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[6].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[7].Descriptor()
 }
 
 func (ConcurrencyPolicy) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[6]
+	return &file_drover_v1_run_proto_enumTypes[7]
 }
 
 func (x ConcurrencyPolicy) Number() protoreflect.EnumNumber {
@@ -556,7 +637,7 @@ func (x ConcurrencyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ConcurrencyPolicy.Descriptor instead.
 func (ConcurrencyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 // What ended an attempt.
@@ -600,11 +681,11 @@ func (x AttemptSource) String() string {
 }
 
 func (AttemptSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[7].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[8].Descriptor()
 }
 
 func (AttemptSource) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[7]
+	return &file_drover_v1_run_proto_enumTypes[8]
 }
 
 func (x AttemptSource) Number() protoreflect.EnumNumber {
@@ -613,7 +694,7 @@ func (x AttemptSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AttemptSource.Descriptor instead.
 func (AttemptSource) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 // How an attempt ended.
@@ -683,11 +764,11 @@ func (x OutcomeKind) String() string {
 }
 
 func (OutcomeKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[8].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[9].Descriptor()
 }
 
 func (OutcomeKind) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[8]
+	return &file_drover_v1_run_proto_enumTypes[9]
 }
 
 func (x OutcomeKind) Number() protoreflect.EnumNumber {
@@ -696,7 +777,7 @@ func (x OutcomeKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OutcomeKind.Descriptor instead.
 func (OutcomeKind) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 // Where the value of a setting comes from.
@@ -736,11 +817,11 @@ func (x SettingSource) String() string {
 }
 
 func (SettingSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_run_proto_enumTypes[9].Descriptor()
+	return file_drover_v1_run_proto_enumTypes[10].Descriptor()
 }
 
 func (SettingSource) Type() protoreflect.EnumType {
-	return &file_drover_v1_run_proto_enumTypes[9]
+	return &file_drover_v1_run_proto_enumTypes[10]
 }
 
 func (x SettingSource) Number() protoreflect.EnumNumber {
@@ -749,7 +830,63 @@ func (x SettingSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SettingSource.Descriptor instead.
 func (SettingSource) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{10}
+}
+
+// A substate of a run.
+type RunSubstateCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the steps do or wait for.
+	Substate RunSubstate `protobuf:"varint,1,opt,name=substate,proto3,enum=drover.v1.RunSubstate" json:"substate,omitempty"`
+	// Number of steps, each item of a map counted as a step. 0 for WORKING and WAITING_FOR_AGENT,
+	// whose steps are not counted.
+	Steps         int32 `protobuf:"varint,2,opt,name=steps,proto3" json:"steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunSubstateCount) Reset() {
+	*x = RunSubstateCount{}
+	mi := &file_drover_v1_run_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunSubstateCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunSubstateCount) ProtoMessage() {}
+
+func (x *RunSubstateCount) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_run_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunSubstateCount.ProtoReflect.Descriptor instead.
+func (*RunSubstateCount) Descriptor() ([]byte, []int) {
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *RunSubstateCount) GetSubstate() RunSubstate {
+	if x != nil {
+		return x.Substate
+	}
+	return RunSubstate_RUN_SUBSTATE_UNSPECIFIED
+}
+
+func (x *RunSubstateCount) GetSteps() int32 {
+	if x != nil {
+		return x.Steps
+	}
+	return 0
 }
 
 // One execution of one version of a workflow with one input.
@@ -799,14 +936,18 @@ type Run struct {
 	// The run that this run repeats. Absent: this run is not a repeat.
 	RerunOf *RerunOf `protobuf:"bytes,20,opt,name=rerun_of,json=rerunOf,proto3" json:"rerun_of,omitempty"`
 	// The run and step that began this run. Absent: it is not a child run.
-	Parent        *ParentRun `protobuf:"bytes,21,opt,name=parent,proto3" json:"parent,omitempty"`
+	Parent *ParentRun `protobuf:"bytes,21,opt,name=parent,proto3" json:"parent,omitempty"`
+	// What steps of the run do or wait for, in the order of the enum. Empty if the run has ended, has
+	// not started, or only waits for a person. Changes of WORKING and WAITING_FOR_AGENT do not change
+	// `version`.
+	Substates     []*RunSubstateCount `protobuf:"bytes,22,rep,name=substates,proto3" json:"substates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_drover_v1_run_proto_msgTypes[0]
+	mi := &file_drover_v1_run_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +959,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[0]
+	mi := &file_drover_v1_run_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +972,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{0}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Run) GetRunId() string {
@@ -974,6 +1115,13 @@ func (x *Run) GetParent() *ParentRun {
 	return nil
 }
 
+func (x *Run) GetSubstates() []*RunSubstateCount {
+	if x != nil {
+		return x.Substates
+	}
+	return nil
+}
+
 // The run and the step that started a child run.
 type ParentRun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -987,7 +1135,7 @@ type ParentRun struct {
 
 func (x *ParentRun) Reset() {
 	*x = ParentRun{}
-	mi := &file_drover_v1_run_proto_msgTypes[1]
+	mi := &file_drover_v1_run_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1147,7 @@ func (x *ParentRun) String() string {
 func (*ParentRun) ProtoMessage() {}
 
 func (x *ParentRun) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[1]
+	mi := &file_drover_v1_run_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1160,7 @@ func (x *ParentRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParentRun.ProtoReflect.Descriptor instead.
 func (*ParentRun) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ParentRun) GetRunId() string {
@@ -1047,7 +1195,7 @@ type RerunOf struct {
 
 func (x *RerunOf) Reset() {
 	*x = RerunOf{}
-	mi := &file_drover_v1_run_proto_msgTypes[2]
+	mi := &file_drover_v1_run_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1207,7 @@ func (x *RerunOf) String() string {
 func (*RerunOf) ProtoMessage() {}
 
 func (x *RerunOf) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[2]
+	mi := &file_drover_v1_run_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1220,7 @@ func (x *RerunOf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunOf.ProtoReflect.Descriptor instead.
 func (*RerunOf) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RerunOf) GetRunId() string {
@@ -1142,7 +1290,7 @@ type Concurrency struct {
 
 func (x *Concurrency) Reset() {
 	*x = Concurrency{}
-	mi := &file_drover_v1_run_proto_msgTypes[3]
+	mi := &file_drover_v1_run_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1302,7 @@ func (x *Concurrency) String() string {
 func (*Concurrency) ProtoMessage() {}
 
 func (x *Concurrency) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[3]
+	mi := &file_drover_v1_run_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1315,7 @@ func (x *Concurrency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Concurrency.ProtoReflect.Descriptor instead.
 func (*Concurrency) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Concurrency) GetKey() string {
@@ -1249,7 +1397,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_drover_v1_run_proto_msgTypes[4]
+	mi := &file_drover_v1_run_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1409,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[4]
+	mi := &file_drover_v1_run_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1422,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Step) GetId() string {
@@ -1454,7 +1602,7 @@ type ItemCounts struct {
 
 func (x *ItemCounts) Reset() {
 	*x = ItemCounts{}
-	mi := &file_drover_v1_run_proto_msgTypes[5]
+	mi := &file_drover_v1_run_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1614,7 @@ func (x *ItemCounts) String() string {
 func (*ItemCounts) ProtoMessage() {}
 
 func (x *ItemCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[5]
+	mi := &file_drover_v1_run_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1627,7 @@ func (x *ItemCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemCounts.ProtoReflect.Descriptor instead.
 func (*ItemCounts) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ItemCounts) GetTotal() uint32 {
@@ -1557,7 +1705,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_drover_v1_run_proto_msgTypes[6]
+	mi := &file_drover_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1717,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[6]
+	mi := &file_drover_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1730,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Failure) GetCode() string {
@@ -1622,7 +1770,7 @@ type RunWarning struct {
 
 func (x *RunWarning) Reset() {
 	*x = RunWarning{}
-	mi := &file_drover_v1_run_proto_msgTypes[7]
+	mi := &file_drover_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1782,7 @@ func (x *RunWarning) String() string {
 func (*RunWarning) ProtoMessage() {}
 
 func (x *RunWarning) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[7]
+	mi := &file_drover_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1795,7 @@ func (x *RunWarning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunWarning.ProtoReflect.Descriptor instead.
 func (*RunWarning) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RunWarning) GetStepId() string {
@@ -1712,7 +1860,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_drover_v1_run_proto_msgTypes[8]
+	mi := &file_drover_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1872,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[8]
+	mi := &file_drover_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1885,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Attempt) GetStepId() string {
@@ -1888,7 +2036,7 @@ type Intervention struct {
 
 func (x *Intervention) Reset() {
 	*x = Intervention{}
-	mi := &file_drover_v1_run_proto_msgTypes[9]
+	mi := &file_drover_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +2048,7 @@ func (x *Intervention) String() string {
 func (*Intervention) ProtoMessage() {}
 
 func (x *Intervention) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[9]
+	mi := &file_drover_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2061,7 @@ func (x *Intervention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Intervention.ProtoReflect.Descriptor instead.
 func (*Intervention) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Intervention) GetRunId() string {
@@ -2059,7 +2207,7 @@ type Escalation struct {
 
 func (x *Escalation) Reset() {
 	*x = Escalation{}
-	mi := &file_drover_v1_run_proto_msgTypes[10]
+	mi := &file_drover_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2219,7 @@ func (x *Escalation) String() string {
 func (*Escalation) ProtoMessage() {}
 
 func (x *Escalation) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[10]
+	mi := &file_drover_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2232,7 @@ func (x *Escalation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Escalation.ProtoReflect.Descriptor instead.
 func (*Escalation) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Escalation) GetId() string {
@@ -2209,7 +2357,7 @@ type EscalationAnswer struct {
 
 func (x *EscalationAnswer) Reset() {
 	*x = EscalationAnswer{}
-	mi := &file_drover_v1_run_proto_msgTypes[11]
+	mi := &file_drover_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2369,7 @@ func (x *EscalationAnswer) String() string {
 func (*EscalationAnswer) ProtoMessage() {}
 
 func (x *EscalationAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[11]
+	mi := &file_drover_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2382,7 @@ func (x *EscalationAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EscalationAnswer.ProtoReflect.Descriptor instead.
 func (*EscalationAnswer) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EscalationAnswer) GetAnswer() string {
@@ -2286,7 +2434,7 @@ type ReceivedSignal struct {
 
 func (x *ReceivedSignal) Reset() {
 	*x = ReceivedSignal{}
-	mi := &file_drover_v1_run_proto_msgTypes[12]
+	mi := &file_drover_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +2446,7 @@ func (x *ReceivedSignal) String() string {
 func (*ReceivedSignal) ProtoMessage() {}
 
 func (x *ReceivedSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[12]
+	mi := &file_drover_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +2459,7 @@ func (x *ReceivedSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceivedSignal.ProtoReflect.Descriptor instead.
 func (*ReceivedSignal) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReceivedSignal) GetSeq() uint32 {
@@ -2379,7 +2527,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_drover_v1_run_proto_msgTypes[13]
+	mi := &file_drover_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2539,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[13]
+	mi := &file_drover_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2552,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Decision) GetStepId() string {
@@ -2475,7 +2623,7 @@ type EffectiveSetting struct {
 
 func (x *EffectiveSetting) Reset() {
 	*x = EffectiveSetting{}
-	mi := &file_drover_v1_run_proto_msgTypes[14]
+	mi := &file_drover_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2487,7 +2635,7 @@ func (x *EffectiveSetting) String() string {
 func (*EffectiveSetting) ProtoMessage() {}
 
 func (x *EffectiveSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[14]
+	mi := &file_drover_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2500,7 +2648,7 @@ func (x *EffectiveSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EffectiveSetting.ProtoReflect.Descriptor instead.
 func (*EffectiveSetting) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EffectiveSetting) GetStepId() string {
@@ -2535,7 +2683,10 @@ var File_drover_v1_run_proto protoreflect.FileDescriptor
 
 const file_drover_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x13drover/v1/run.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\a\n" +
+	"\x13drover/v1/run.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
+	"\x10RunSubstateCount\x122\n" +
+	"\bsubstate\x18\x01 \x01(\x0e2\x16.drover.v1.RunSubstateR\bsubstate\x12\x14\n" +
+	"\x05steps\x18\x02 \x01(\x05R\x05steps\"\xc4\a\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x10\n" +
@@ -2559,7 +2710,8 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"start_time\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x128\n" +
 	"\vconcurrency\x18\x12 \x01(\v2\x16.drover.v1.ConcurrencyR\vconcurrency\x12-\n" +
 	"\brerun_of\x18\x14 \x01(\v2\x12.drover.v1.RerunOfR\arerunOf\x12,\n" +
-	"\x06parent\x18\x15 \x01(\v2\x14.drover.v1.ParentRunR\x06parent\x1a9\n" +
+	"\x06parent\x18\x15 \x01(\v2\x14.drover.v1.ParentRunR\x06parent\x129\n" +
+	"\tsubstates\x18\x16 \x03(\v2\x1b.drover.v1.RunSubstateCountR\tsubstates\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +
@@ -2729,7 +2881,18 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x1cRUN_REASON_CANCELLED_BY_USER\x10\x04\x12\x1c\n" +
 	"\x18RUN_REASON_NEVER_STARTED\x10\x05\x12\x16\n" +
 	"\x12RUN_REASON_REFUSED\x10\x06\x12!\n" +
-	"\x1dRUN_REASON_CANCELLED_BY_NEWER\x10\a*\xb3\x02\n" +
+	"\x1dRUN_REASON_CANCELLED_BY_NEWER\x10\a*\xd6\x02\n" +
+	"\vRunSubstate\x12\x1c\n" +
+	"\x18RUN_SUBSTATE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14RUN_SUBSTATE_WORKING\x10\x01\x12\"\n" +
+	"\x1eRUN_SUBSTATE_WAITING_FOR_AGENT\x10\x02\x12\x19\n" +
+	"\x15RUN_SUBSTATE_RETRYING\x10\x03\x12#\n" +
+	"\x1fRUN_SUBSTATE_WAITING_FOR_SIGNAL\x10\x04\x12%\n" +
+	"!RUN_SUBSTATE_WAITING_FOR_APPROVAL\x10\x05\x12%\n" +
+	"!RUN_SUBSTATE_WAITING_FOR_CALLBACK\x10\x06\x12\"\n" +
+	"\x1eRUN_SUBSTATE_WAITING_FOR_TIMER\x10\a\x12\"\n" +
+	"\x1eRUN_SUBSTATE_WAITING_FOR_CHILD\x10\b\x12\x15\n" +
+	"\x11RUN_SUBSTATE_HELD\x10\t*\xb3\x02\n" +
 	"\tStepState\x12\x1a\n" +
 	"\x16STEP_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12STEP_STATE_BLOCKED\x10\x01\x12\x14\n" +
@@ -2809,89 +2972,93 @@ func file_drover_v1_run_proto_rawDescGZIP() []byte {
 	return file_drover_v1_run_proto_rawDescData
 }
 
-var file_drover_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_drover_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_drover_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
+var file_drover_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_drover_v1_run_proto_goTypes = []any{
 	(RunState)(0),                 // 0: drover.v1.RunState
 	(RunReason)(0),                // 1: drover.v1.RunReason
-	(StepState)(0),                // 2: drover.v1.StepState
-	(UndoState)(0),                // 3: drover.v1.UndoState
-	(WaitingOn)(0),                // 4: drover.v1.WaitingOn
-	(StepKind)(0),                 // 5: drover.v1.StepKind
-	(ConcurrencyPolicy)(0),        // 6: drover.v1.ConcurrencyPolicy
-	(AttemptSource)(0),            // 7: drover.v1.AttemptSource
-	(OutcomeKind)(0),              // 8: drover.v1.OutcomeKind
-	(SettingSource)(0),            // 9: drover.v1.SettingSource
-	(*Run)(nil),                   // 10: drover.v1.Run
-	(*ParentRun)(nil),             // 11: drover.v1.ParentRun
-	(*RerunOf)(nil),               // 12: drover.v1.RerunOf
-	(*Concurrency)(nil),           // 13: drover.v1.Concurrency
-	(*Step)(nil),                  // 14: drover.v1.Step
-	(*ItemCounts)(nil),            // 15: drover.v1.ItemCounts
-	(*Failure)(nil),               // 16: drover.v1.Failure
-	(*RunWarning)(nil),            // 17: drover.v1.RunWarning
-	(*Attempt)(nil),               // 18: drover.v1.Attempt
-	(*Intervention)(nil),          // 19: drover.v1.Intervention
-	(*Escalation)(nil),            // 20: drover.v1.Escalation
-	(*EscalationAnswer)(nil),      // 21: drover.v1.EscalationAnswer
-	(*ReceivedSignal)(nil),        // 22: drover.v1.ReceivedSignal
-	(*Decision)(nil),              // 23: drover.v1.Decision
-	(*EffectiveSetting)(nil),      // 24: drover.v1.EffectiveSetting
-	nil,                           // 25: drover.v1.Run.LabelsEntry
-	(*Payload)(nil),               // 26: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(FailureClass)(0),             // 28: drover.v1.FailureClass
-	(TaskKind)(0),                 // 29: drover.v1.TaskKind
-	(*Progress)(nil),              // 30: drover.v1.Progress
+	(RunSubstate)(0),              // 2: drover.v1.RunSubstate
+	(StepState)(0),                // 3: drover.v1.StepState
+	(UndoState)(0),                // 4: drover.v1.UndoState
+	(WaitingOn)(0),                // 5: drover.v1.WaitingOn
+	(StepKind)(0),                 // 6: drover.v1.StepKind
+	(ConcurrencyPolicy)(0),        // 7: drover.v1.ConcurrencyPolicy
+	(AttemptSource)(0),            // 8: drover.v1.AttemptSource
+	(OutcomeKind)(0),              // 9: drover.v1.OutcomeKind
+	(SettingSource)(0),            // 10: drover.v1.SettingSource
+	(*RunSubstateCount)(nil),      // 11: drover.v1.RunSubstateCount
+	(*Run)(nil),                   // 12: drover.v1.Run
+	(*ParentRun)(nil),             // 13: drover.v1.ParentRun
+	(*RerunOf)(nil),               // 14: drover.v1.RerunOf
+	(*Concurrency)(nil),           // 15: drover.v1.Concurrency
+	(*Step)(nil),                  // 16: drover.v1.Step
+	(*ItemCounts)(nil),            // 17: drover.v1.ItemCounts
+	(*Failure)(nil),               // 18: drover.v1.Failure
+	(*RunWarning)(nil),            // 19: drover.v1.RunWarning
+	(*Attempt)(nil),               // 20: drover.v1.Attempt
+	(*Intervention)(nil),          // 21: drover.v1.Intervention
+	(*Escalation)(nil),            // 22: drover.v1.Escalation
+	(*EscalationAnswer)(nil),      // 23: drover.v1.EscalationAnswer
+	(*ReceivedSignal)(nil),        // 24: drover.v1.ReceivedSignal
+	(*Decision)(nil),              // 25: drover.v1.Decision
+	(*EffectiveSetting)(nil),      // 26: drover.v1.EffectiveSetting
+	nil,                           // 27: drover.v1.Run.LabelsEntry
+	(*Payload)(nil),               // 28: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(FailureClass)(0),             // 30: drover.v1.FailureClass
+	(TaskKind)(0),                 // 31: drover.v1.TaskKind
+	(*Progress)(nil),              // 32: drover.v1.Progress
 }
 var file_drover_v1_run_proto_depIdxs = []int32{
-	0,  // 0: drover.v1.Run.state:type_name -> drover.v1.RunState
-	1,  // 1: drover.v1.Run.reason:type_name -> drover.v1.RunReason
-	25, // 2: drover.v1.Run.labels:type_name -> drover.v1.Run.LabelsEntry
-	26, // 3: drover.v1.Run.input:type_name -> drover.v1.Payload
-	27, // 4: drover.v1.Run.created_time:type_name -> google.protobuf.Timestamp
-	27, // 5: drover.v1.Run.ended_time:type_name -> google.protobuf.Timestamp
-	27, // 6: drover.v1.Run.deadline_time:type_name -> google.protobuf.Timestamp
-	27, // 7: drover.v1.Run.start_time:type_name -> google.protobuf.Timestamp
-	13, // 8: drover.v1.Run.concurrency:type_name -> drover.v1.Concurrency
-	12, // 9: drover.v1.Run.rerun_of:type_name -> drover.v1.RerunOf
-	11, // 10: drover.v1.Run.parent:type_name -> drover.v1.ParentRun
-	6,  // 11: drover.v1.Concurrency.policy:type_name -> drover.v1.ConcurrencyPolicy
-	2,  // 12: drover.v1.Step.state:type_name -> drover.v1.StepState
-	3,  // 13: drover.v1.Step.undo_state:type_name -> drover.v1.UndoState
-	27, // 14: drover.v1.Step.next_time:type_name -> google.protobuf.Timestamp
-	26, // 15: drover.v1.Step.output:type_name -> drover.v1.Payload
-	16, // 16: drover.v1.Step.error:type_name -> drover.v1.Failure
-	5,  // 17: drover.v1.Step.kind:type_name -> drover.v1.StepKind
-	4,  // 18: drover.v1.Step.waiting_on:type_name -> drover.v1.WaitingOn
-	15, // 19: drover.v1.Step.items:type_name -> drover.v1.ItemCounts
-	27, // 20: drover.v1.Step.suspect_time:type_name -> google.protobuf.Timestamp
-	28, // 21: drover.v1.Failure.failure_class:type_name -> drover.v1.FailureClass
-	29, // 22: drover.v1.Attempt.kind:type_name -> drover.v1.TaskKind
-	27, // 23: drover.v1.Attempt.started_time:type_name -> google.protobuf.Timestamp
-	27, // 24: drover.v1.Attempt.ended_time:type_name -> google.protobuf.Timestamp
-	8,  // 25: drover.v1.Attempt.outcome:type_name -> drover.v1.OutcomeKind
-	16, // 26: drover.v1.Attempt.failure:type_name -> drover.v1.Failure
-	26, // 27: drover.v1.Attempt.output:type_name -> drover.v1.Payload
-	7,  // 28: drover.v1.Attempt.source:type_name -> drover.v1.AttemptSource
-	30, // 29: drover.v1.Attempt.progress:type_name -> drover.v1.Progress
-	27, // 30: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
-	27, // 31: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
-	27, // 32: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
-	27, // 33: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
-	21, // 34: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
-	27, // 35: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
-	27, // 36: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
-	26, // 37: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
-	27, // 38: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
-	26, // 39: drover.v1.Decision.form:type_name -> drover.v1.Payload
-	27, // 40: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
-	9,  // 41: drover.v1.EffectiveSetting.source:type_name -> drover.v1.SettingSource
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	2,  // 0: drover.v1.RunSubstateCount.substate:type_name -> drover.v1.RunSubstate
+	0,  // 1: drover.v1.Run.state:type_name -> drover.v1.RunState
+	1,  // 2: drover.v1.Run.reason:type_name -> drover.v1.RunReason
+	27, // 3: drover.v1.Run.labels:type_name -> drover.v1.Run.LabelsEntry
+	28, // 4: drover.v1.Run.input:type_name -> drover.v1.Payload
+	29, // 5: drover.v1.Run.created_time:type_name -> google.protobuf.Timestamp
+	29, // 6: drover.v1.Run.ended_time:type_name -> google.protobuf.Timestamp
+	29, // 7: drover.v1.Run.deadline_time:type_name -> google.protobuf.Timestamp
+	29, // 8: drover.v1.Run.start_time:type_name -> google.protobuf.Timestamp
+	15, // 9: drover.v1.Run.concurrency:type_name -> drover.v1.Concurrency
+	14, // 10: drover.v1.Run.rerun_of:type_name -> drover.v1.RerunOf
+	13, // 11: drover.v1.Run.parent:type_name -> drover.v1.ParentRun
+	11, // 12: drover.v1.Run.substates:type_name -> drover.v1.RunSubstateCount
+	7,  // 13: drover.v1.Concurrency.policy:type_name -> drover.v1.ConcurrencyPolicy
+	3,  // 14: drover.v1.Step.state:type_name -> drover.v1.StepState
+	4,  // 15: drover.v1.Step.undo_state:type_name -> drover.v1.UndoState
+	29, // 16: drover.v1.Step.next_time:type_name -> google.protobuf.Timestamp
+	28, // 17: drover.v1.Step.output:type_name -> drover.v1.Payload
+	18, // 18: drover.v1.Step.error:type_name -> drover.v1.Failure
+	6,  // 19: drover.v1.Step.kind:type_name -> drover.v1.StepKind
+	5,  // 20: drover.v1.Step.waiting_on:type_name -> drover.v1.WaitingOn
+	17, // 21: drover.v1.Step.items:type_name -> drover.v1.ItemCounts
+	29, // 22: drover.v1.Step.suspect_time:type_name -> google.protobuf.Timestamp
+	30, // 23: drover.v1.Failure.failure_class:type_name -> drover.v1.FailureClass
+	31, // 24: drover.v1.Attempt.kind:type_name -> drover.v1.TaskKind
+	29, // 25: drover.v1.Attempt.started_time:type_name -> google.protobuf.Timestamp
+	29, // 26: drover.v1.Attempt.ended_time:type_name -> google.protobuf.Timestamp
+	9,  // 27: drover.v1.Attempt.outcome:type_name -> drover.v1.OutcomeKind
+	18, // 28: drover.v1.Attempt.failure:type_name -> drover.v1.Failure
+	28, // 29: drover.v1.Attempt.output:type_name -> drover.v1.Payload
+	8,  // 30: drover.v1.Attempt.source:type_name -> drover.v1.AttemptSource
+	32, // 31: drover.v1.Attempt.progress:type_name -> drover.v1.Progress
+	29, // 32: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
+	29, // 33: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
+	29, // 34: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
+	29, // 35: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
+	23, // 36: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
+	29, // 37: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
+	29, // 38: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
+	28, // 39: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
+	29, // 40: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
+	28, // 41: drover.v1.Decision.form:type_name -> drover.v1.Payload
+	29, // 42: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
+	10, // 43: drover.v1.EffectiveSetting.source:type_name -> drover.v1.SettingSource
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_run_proto_init() }
@@ -2901,7 +3068,7 @@ func file_drover_v1_run_proto_init() {
 	}
 	file_drover_v1_payload_proto_init()
 	file_drover_v1_task_proto_init()
-	file_drover_v1_run_proto_msgTypes[2].OneofWrappers = []any{
+	file_drover_v1_run_proto_msgTypes[3].OneofWrappers = []any{
 		(*RerunOf_Failed)(nil),
 		(*RerunOf_StepId)(nil),
 	}
@@ -2910,8 +3077,8 @@ func file_drover_v1_run_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_run_proto_rawDesc), len(file_drover_v1_run_proto_rawDesc)),
-			NumEnums:      10,
-			NumMessages:   16,
+			NumEnums:      11,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

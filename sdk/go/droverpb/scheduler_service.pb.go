@@ -1907,7 +1907,9 @@ type RunFilter struct {
 	// Created before this time. Absent: no limit.
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
 	// Runs that a step of this run began. Empty: all. A UUID as Schedule returns it.
-	ParentRunId   string `protobuf:"bytes,6,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	ParentRunId string `protobuf:"bytes,6,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
+	// Open runs with any of these substates. Empty: all runs. At most 9.
+	Substates     []RunSubstate `protobuf:"varint,7,rep,packed,name=substates,proto3,enum=drover.v1.RunSubstate" json:"substates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1982,6 +1984,13 @@ func (x *RunFilter) GetParentRunId() string {
 		return x.ParentRunId
 	}
 	return ""
+}
+
+func (x *RunFilter) GetSubstates() []RunSubstate {
+	if x != nil {
+		return x.Substates
+	}
+	return nil
 }
 
 // Asks for runs.
@@ -3998,14 +4007,15 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x06states\x18\x06 \x03(\x0e2\x14.drover.v1.StepStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\"b\n" +
 	"\x11ListItemsResponse\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.drover.v1.StepR\x05items\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf7\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x04\n" +
 	"\tRunFilter\x12>\n" +
 	"\x06states\x18\x01 \x03(\x0e2\x13.drover.v1.RunStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\x12:\n" +
 	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\bworkflow\x12~\n" +
 	"\x06labels\x18\x03 \x03(\v2 .drover.v1.RunFilter.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x06labels\x12?\n" +
 	"\rcreated_after\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcreatedAfter\x12A\n" +
 	"\x0ecreated_before\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12/\n" +
-	"\rparent_run_id\x18\x06 \x01(\tB\v\xbaH\b\xd8\x01\x01r\x03\xb0\x01\x01R\vparentRunId\x1a9\n" +
+	"\rparent_run_id\x18\x06 \x01(\tB\v\xbaH\b\xd8\x01\x01r\x03\xb0\x01\x01R\vparentRunId\x12G\n" +
+	"\tsubstates\x18\a \x03(\x0e2\x16.drover.v1.RunSubstateB\x11\xbaH\x0e\x92\x01\v\x10\t\"\a\x82\x01\x04\x10\x01 \x00R\tsubstates\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x84\x02\n" +
@@ -4299,29 +4309,30 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(*RunWarning)(nil),                // 72: drover.v1.RunWarning
 	(StepState)(0),                    // 73: drover.v1.StepState
 	(RunState)(0),                     // 74: drover.v1.RunState
-	(*durationpb.Duration)(nil),       // 75: google.protobuf.Duration
-	(*Outcome_Success)(nil),           // 76: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),            // 77: drover.v1.Outcome.Failed
-	(*Wait)(nil),                      // 78: drover.v1.Wait
-	(*UntakenSignal)(nil),             // 79: drover.v1.UntakenSignal
-	(*CreateScheduleRequest)(nil),     // 80: drover.v1.CreateScheduleRequest
-	(*GetScheduleRequest)(nil),        // 81: drover.v1.GetScheduleRequest
-	(*ListSchedulesRequest)(nil),      // 82: drover.v1.ListSchedulesRequest
-	(*UpdateScheduleRequest)(nil),     // 83: drover.v1.UpdateScheduleRequest
-	(*PauseScheduleRequest)(nil),      // 84: drover.v1.PauseScheduleRequest
-	(*ResumeScheduleRequest)(nil),     // 85: drover.v1.ResumeScheduleRequest
-	(*DeleteScheduleRequest)(nil),     // 86: drover.v1.DeleteScheduleRequest
-	(*BackfillScheduleRequest)(nil),   // 87: drover.v1.BackfillScheduleRequest
-	(*TriggerScheduleRequest)(nil),    // 88: drover.v1.TriggerScheduleRequest
-	(*CreateScheduleResponse)(nil),    // 89: drover.v1.CreateScheduleResponse
-	(*GetScheduleResponse)(nil),       // 90: drover.v1.GetScheduleResponse
-	(*ListSchedulesResponse)(nil),     // 91: drover.v1.ListSchedulesResponse
-	(*UpdateScheduleResponse)(nil),    // 92: drover.v1.UpdateScheduleResponse
-	(*PauseScheduleResponse)(nil),     // 93: drover.v1.PauseScheduleResponse
-	(*ResumeScheduleResponse)(nil),    // 94: drover.v1.ResumeScheduleResponse
-	(*DeleteScheduleResponse)(nil),    // 95: drover.v1.DeleteScheduleResponse
-	(*BackfillScheduleResponse)(nil),  // 96: drover.v1.BackfillScheduleResponse
-	(*TriggerScheduleResponse)(nil),   // 97: drover.v1.TriggerScheduleResponse
+	(RunSubstate)(0),                  // 75: drover.v1.RunSubstate
+	(*durationpb.Duration)(nil),       // 76: google.protobuf.Duration
+	(*Outcome_Success)(nil),           // 77: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),            // 78: drover.v1.Outcome.Failed
+	(*Wait)(nil),                      // 79: drover.v1.Wait
+	(*UntakenSignal)(nil),             // 80: drover.v1.UntakenSignal
+	(*CreateScheduleRequest)(nil),     // 81: drover.v1.CreateScheduleRequest
+	(*GetScheduleRequest)(nil),        // 82: drover.v1.GetScheduleRequest
+	(*ListSchedulesRequest)(nil),      // 83: drover.v1.ListSchedulesRequest
+	(*UpdateScheduleRequest)(nil),     // 84: drover.v1.UpdateScheduleRequest
+	(*PauseScheduleRequest)(nil),      // 85: drover.v1.PauseScheduleRequest
+	(*ResumeScheduleRequest)(nil),     // 86: drover.v1.ResumeScheduleRequest
+	(*DeleteScheduleRequest)(nil),     // 87: drover.v1.DeleteScheduleRequest
+	(*BackfillScheduleRequest)(nil),   // 88: drover.v1.BackfillScheduleRequest
+	(*TriggerScheduleRequest)(nil),    // 89: drover.v1.TriggerScheduleRequest
+	(*CreateScheduleResponse)(nil),    // 90: drover.v1.CreateScheduleResponse
+	(*GetScheduleResponse)(nil),       // 91: drover.v1.GetScheduleResponse
+	(*ListSchedulesResponse)(nil),     // 92: drover.v1.ListSchedulesResponse
+	(*UpdateScheduleResponse)(nil),    // 93: drover.v1.UpdateScheduleResponse
+	(*PauseScheduleResponse)(nil),     // 94: drover.v1.PauseScheduleResponse
+	(*ResumeScheduleResponse)(nil),    // 95: drover.v1.ResumeScheduleResponse
+	(*DeleteScheduleResponse)(nil),    // 96: drover.v1.DeleteScheduleResponse
+	(*BackfillScheduleResponse)(nil),  // 97: drover.v1.BackfillScheduleResponse
+	(*TriggerScheduleResponse)(nil),   // 98: drover.v1.TriggerScheduleResponse
 }
 var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	55,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
@@ -4357,114 +4368,115 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	54,  // 30: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
 	61,  // 31: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
 	61,  // 32: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	25,  // 33: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 34: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	64,  // 35: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	20,  // 36: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 37: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	65,  // 38: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 39: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	75,  // 40: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	64,  // 41: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 42: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 43: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	64,  // 44: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 45: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 46: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 47: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 48: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 49: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 50: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 51: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 52: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 53: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	25,  // 54: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 55: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 56: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 57: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 58: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	60,  // 59: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	44,  // 60: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 61: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 62: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 63: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 64: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 65: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
-	60,  // 66: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 67: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	76,  // 68: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	77,  // 69: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 70: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 71: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	78,  // 72: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	78,  // 73: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 74: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	79,  // 75: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
-	5,   // 76: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 77: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 78: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 79: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 80: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 81: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 82: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 83: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 84: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 85: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 86: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 87: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 88: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 89: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 90: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 91: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 92: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 93: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 94: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 95: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 96: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	80,  // 97: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	81,  // 98: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	82,  // 99: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	83,  // 100: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	84,  // 101: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	85,  // 102: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	86,  // 103: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	87,  // 104: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	88,  // 105: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 106: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 107: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 108: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 109: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 110: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 111: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 112: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 113: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 114: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 115: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 116: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 117: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 118: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 119: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 120: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 121: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 122: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 123: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 124: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 125: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 126: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	89,  // 127: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	90,  // 128: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	91,  // 129: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	92,  // 130: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	93,  // 131: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	94,  // 132: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	95,  // 133: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	96,  // 134: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	97,  // 135: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	106, // [106:136] is the sub-list for method output_type
-	76,  // [76:106] is the sub-list for method input_type
-	76,  // [76:76] is the sub-list for extension type_name
-	76,  // [76:76] is the sub-list for extension extendee
-	0,   // [0:76] is the sub-list for field type_name
+	75,  // 33: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
+	25,  // 34: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 35: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	64,  // 36: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	20,  // 37: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 38: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	65,  // 39: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 40: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	76,  // 41: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	64,  // 42: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 43: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 44: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	64,  // 45: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 46: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 47: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 48: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 49: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 50: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 51: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 52: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 53: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 54: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	25,  // 55: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 56: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 57: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 58: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 59: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	60,  // 60: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	44,  // 61: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	63,  // 62: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 63: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	60,  // 64: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 65: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 66: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
+	60,  // 67: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	64,  // 68: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	77,  // 69: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	78,  // 70: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 71: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 72: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	79,  // 73: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	79,  // 74: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	61,  // 75: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	80,  // 76: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
+	5,   // 77: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 78: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 79: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 80: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 81: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 82: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 83: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 84: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 85: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 86: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 87: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 88: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 89: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 90: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 91: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 92: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 93: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 94: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 95: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 96: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 97: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	81,  // 98: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	82,  // 99: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	83,  // 100: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	84,  // 101: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	85,  // 102: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	86,  // 103: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	87,  // 104: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	88,  // 105: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	89,  // 106: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 107: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 108: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 109: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 110: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 111: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 112: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 113: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 114: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 115: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 116: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 117: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 118: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 119: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 120: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 121: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 122: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 123: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 124: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 125: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 126: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 127: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	90,  // 128: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	91,  // 129: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	92,  // 130: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	93,  // 131: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	94,  // 132: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	95,  // 133: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	96,  // 134: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	97,  // 135: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	98,  // 136: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	107, // [107:137] is the sub-list for method output_type
+	77,  // [77:107] is the sub-list for method input_type
+	77,  // [77:77] is the sub-list for extension type_name
+	77,  // [77:77] is the sub-list for extension extendee
+	0,   // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }

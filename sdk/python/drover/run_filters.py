@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from drover.reading import to_time
-from drover.runs import RunState
+from drover.runs import RunState, RunSubstate
 from drover.v1 import run_pb2
 from drover.v1 import scheduler_service_pb2 as wire
 from drover.writing import number_of
@@ -19,6 +19,8 @@ class RunFilter:
 
     states: Sequence[RunState] = ()
     """Runs in one of the states."""
+    substates: Sequence[RunSubstate] = ()
+    """Open runs with a step that does or waits for one of these."""
     workflow: str = ""
     parent_run_id: str = ""
     """Runs that a step of this run started."""
@@ -35,6 +37,10 @@ def to_filter(given: RunFilter) -> wire.RunFilter:
     after, before = given.created_after, given.created_before
     return wire.RunFilter(
         states=[number_of(run_pb2.RunState.DESCRIPTOR, state) for state in given.states],
+        substates=[
+            number_of(run_pb2.RunSubstate.DESCRIPTOR, substate)
+            for substate in given.substates
+        ],
         workflow=given.workflow,
         parent_run_id=given.parent_run_id,
         labels=dict(given.labels),

@@ -23,6 +23,19 @@ RunState = Literal[
     "FINISHING",
 ]
 
+RunSubstate = Literal[
+    "UNSPECIFIED",
+    "WORKING",
+    "WAITING_FOR_AGENT",
+    "RETRYING",
+    "WAITING_FOR_SIGNAL",
+    "WAITING_FOR_APPROVAL",
+    "WAITING_FOR_CALLBACK",
+    "WAITING_FOR_TIMER",
+    "WAITING_FOR_CHILD",
+    "HELD",
+]
+
 StepState = Literal[
     "UNSPECIFIED",
     "BLOCKED",
@@ -75,6 +88,15 @@ class RunConcurrency:
 
 
 @dataclass(frozen=True)
+class RunSubstateCount:
+    """What steps of an open run do or wait for, and how many."""
+
+    substate: RunSubstate
+    steps: int
+    """0 for WORKING and WAITING_FOR_AGENT, whose steps are not counted."""
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of a workflow."""
 
@@ -97,6 +119,8 @@ class Run:
     cancel_reason: str
     warnings: int
     """Number of failures after which the run continued."""
+    substates: tuple[RunSubstateCount, ...]
+    """What steps of an open run do or wait for."""
     parent: ParentRun | None
     """None: it is not a child run."""
     start_time: datetime | None

@@ -16,11 +16,12 @@ import {
   minuteOf,
   type OpenRuns,
   type RunCount,
+  type SubstateRuns,
   type WorkflowEnds,
 } from "../../store/activity.ts";
 import type { ListedIntervention } from "../../store/operators.ts";
 import type { InterventionRecord } from "../../store/reads.ts";
-import { RUN_STATES } from "../run/convert-run.ts";
+import { RUN_STATES, SUBSTATES } from "../run/convert-run.ts";
 
 /** The current minute and those before it. */
 const MINUTES_COUNTED = 30;
@@ -64,6 +65,7 @@ export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retr
 /** What was read for these minutes. */
 export interface ActivityRows {
   readonly open: OpenRuns;
+  readonly substates: readonly SubstateRuns[];
   readonly counts: readonly RunCount[];
   readonly unsuccessful: readonly WorkflowEnds[];
   readonly interventions: ReadonlyMap<Rule, number>;
@@ -86,6 +88,7 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
     minutes: minutesOf(counts),
     states: statesOf(open, counts),
     moreRuns: !open.allCounted,
+    substates: substatesOf(seen.substates),
     interventions: numbers.reduce((a, b) => a + b, 0),
     moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
     retries,
@@ -103,6 +106,16 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
       cancelled: ends.CANCELLED,
     })),
   };
+}
+
+function substatesOf(counts: readonly SubstateRuns[]) {
+  return counts
+    .map(({ substate, runs, more }) => ({
+      substate: SUBSTATES[substate],
+      runs,
+      moreRuns: more,
+    }))
+    .sort((a, b) => a.substate - b.substate);
 }
 
 /** Open runs by their state, and runs that ended lately by their final state. */

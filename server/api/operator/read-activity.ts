@@ -32,6 +32,7 @@ export async function readActivity(
   const from = firstMinuteOf(await operators.now());
   return activityOf({
     open: await operators.openRuns(namespaceId),
+    substates: await operators.substates(namespaceId),
     counts: await operators.runCounts(namespaceId, from),
     unsuccessful: await operators.unsuccessfulWorkflows(namespaceId, from, WORKFLOWS_NAMED_MAX),
     interventions: await operators.countInterventions(namespaceId, from),

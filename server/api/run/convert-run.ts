@@ -8,6 +8,7 @@ import {
   RunReason,
   RunSchema,
   RunState,
+  RunSubstate,
   type Step,
   StepKind,
   StepSchema,
@@ -26,8 +27,10 @@ import {
 } from "../../core/model/model.ts";
 import { type PublicStep, publicStep } from "../../core/model/public-state.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import { WAIT_KINDS } from "../../core/model/waits.ts";
 import { type Plan, type PlanStep, planStepAt } from "../../core/plan/plan.ts";
 import { childRunId } from "../../store/child-run.ts";
+import type { SubstateFilter } from "../../store/lists.ts";
 import { hasExpression } from "../../store/plans.ts";
 import type {
   AttemptRecord,
@@ -35,6 +38,7 @@ import type {
   RunDetail,
   RunLiveness,
   RunRecord,
+  RunSubstates,
 } from "../../store/reads.ts";
 import { payloadField } from "../calls/payload.ts";
 import { timeField } from "../calls/time-field.ts";
@@ -131,10 +135,41 @@ export function runMessage(record: RunRecord, namespace: string, shown: Include)
     version: BigInt(record.stateVersion),
     cancelReason: record.cancelNote ?? "",
     warnings: record.warnings,
+    substates: substatesOf(record.substates),
     ...(record.rerunOf ? { rerunOf: rerunOfField(record.rerunOf) } : {}),
     ...(record.parent ? { parent: { ...record.parent } } : {}),
   });
 }
+
+export const SUBSTATES: Readonly<Record<SubstateFilter, RunSubstate>> = Object.freeze({
+  working: RunSubstate.WORKING,
+  agent: RunSubstate.WAITING_FOR_AGENT,
+  retry: RunSubstate.RETRYING,
+  signal: RunSubstate.WAITING_FOR_SIGNAL,
+  approval: RunSubstate.WAITING_FOR_APPROVAL,
+  callback: RunSubstate.WAITING_FOR_CALLBACK,
+  timer: RunSubstate.WAITING_FOR_TIMER,
+  child: RunSubstate.WAITING_FOR_CHILD,
+  held: RunSubstate.HELD,
+});
+
+function substatesOf({ waits, isWorking, waitsForAgent }: RunSubstates) {
+  return [
+    ...(isWorking ? [{ substate: RunSubstate.WORKING, steps: 0 }] : []),
+    ...(waitsForAgent ? [{ substate: RunSubstate.WAITING_FOR_AGENT, steps: 0 }] : []),
+    ...WAIT_KINDS.flatMap((kind) => {
+      const steps = waits[kind] ?? 0;
+      return steps === 0 ? [] : [{ substate: SUBSTATES[kind], steps }];
+    }),
+  ];
+}
+
+/** null: the substate is not known. */
+export function substateFilter(substate: RunSubstate): SubstateFilter | null {
+  return SUBSTATE_FILTERS.find((one) => SUBSTATES[one] === substate) ?? null;
+}
+
+const SUBSTATE_FILTERS: readonly SubstateFilter[] = ["working", "agent", ...WAIT_KINDS];
 
 function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOfSchema> {
   return from === null

@@ -16,7 +16,7 @@ import type { Namespace } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import { epochMsFrom } from "../calls/time-field.ts";
-import { RUN_STATES } from "./convert-run.ts";
+import { RUN_STATES, substateFilter } from "./convert-run.ts";
 
 const PAGE_SIZE_DEFAULT = 50;
 
@@ -84,6 +84,7 @@ export function pageOf(list: string, pageSize: number): Page {
 export function filterFrom(filter: FilterMessage | undefined): RunFilter {
   return {
     states: filter?.states.flatMap(stateFrom) ?? [],
+    substates: filter?.substates.flatMap((substate) => substateFilter(substate) ?? []) ?? [],
     workflow: filter?.workflow || null,
     parent: filter?.parentRunId || null,
     labels: { ...filter?.labels },

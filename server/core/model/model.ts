@@ -15,6 +15,7 @@ import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
 import type { ItemOutputs, Items } from "./items.ts";
 import type { StoredMessage } from "./message.ts";
 import type { Strategy } from "./strategy.ts";
+import type { WaitCounts } from "./waits.ts";
 
 export interface Ready {
   readonly kind: "READY";
@@ -284,6 +285,8 @@ export interface Run {
   readonly alwaysLeft: number;
   /** Steps whose forward or undo state is moving. */
   readonly moving: number;
+  /** What the moving steps wait for, other than an agent. */
+  readonly waits: WaitCounts;
   /** Steps that wait for a person: forward ESCALATED, or an undo that FAILED. */
   readonly asking: number;
   /** Steps whose effects are to be undone and are not undone yet. */

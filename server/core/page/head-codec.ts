@@ -1,6 +1,7 @@
 // The text of a run's head within its first page: values that change are in the first line of the
 // text, constant ones in the last line (codec.ts).
 import type { Parent, Run, RunState } from "../model/model.ts";
+import { NO_WAITS, type WaitCounts, waitBits } from "../model/waits.ts";
 import { encodeShort, encodeUnknown, unknownOf } from "./field-codec.ts";
 import type { PageHead } from "./page.ts";
 
@@ -27,6 +28,8 @@ export interface RawHead {
    * Zeros at the end are left out.
    */
   readonly c: readonly number[];
+  /** What steps wait for; left out: nothing, or an agent. */
+  readonly w?: WaitCounts;
   /** Its pivot has succeeded. */
   readonly p?: 1;
   /** It has a concurrency key. */
@@ -42,6 +45,7 @@ const HEAD_KEYS = new Set<string>([
   "s",
   "v",
   "c",
+  "w",
   "p",
   "k",
   "pa",
@@ -55,6 +59,7 @@ export function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadO
   const counts = [stepsLeft, alwaysLeft, moving, asking, undosLeft, undone, warnings, escalations];
   return (
     `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeShort(counts, NO_COUNTS)}` +
+    `${waitBits(run.waits) === 0 ? "" : `,"w":${JSON.stringify(run.waits)}`}` +
     `${run.pivoted ? ',"p":1' : ""}` +
     `${run.keyed ? ',"k":1' : ""}${run.parent ? `,"pa":${JSON.stringify(run.parent)}` : ""}` +
     `${endedAt === null ? "" : `,"e":${endedAt}`}` +
@@ -84,6 +89,7 @@ export function decodeHead(raw: RawHead): HeadOfRun {
     stepsLeft,
     alwaysLeft,
     moving,
+    waits: raw.w ?? NO_WAITS,
     asking,
     undosLeft,
     undone,

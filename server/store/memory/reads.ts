@@ -36,7 +36,13 @@ export function findRun(
 
 export function runRecord(tables: Tables, row: RunRow): RunRecord {
   const { partition: _, notify: __, trace: ___, ...facts } = row;
-  return { ...facts, ...stateOfRecord(runStateOf(tables, row.runId)) };
+  const head = runStateOf(tables, row.runId);
+  const substates = {
+    waits: head.run.waits,
+    isWorking: tables.lease.where("run", row.runId).length > 0,
+    waitsForAgent: tables.ready.where("run", row.runId).length > 0,
+  };
+  return { ...facts, ...stateOfRecord(head), substates };
 }
 
 export function tracedRuns(tables: Tables, runs: readonly RunId[]): ReadonlyMap<RunId, TracedRun> {

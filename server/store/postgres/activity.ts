@@ -2,6 +2,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Rule } from "../../core/model/history.ts";
 import { isEndKind } from "../../core/model/model.ts";
+import { WAIT_KINDS, waitBit } from "../../core/model/waits.ts";
 import {
   type Activity,
   INTERVENTIONS_COUNTED_MAX,
@@ -9,7 +10,11 @@ import {
   OPEN_RUNS_OF_NAMESPACE_MAX,
   type OpenRuns,
   type RunCount,
+  SUBSTATE_RUNS_MAX,
+  SUBSTATE_TASKS_MAX,
+  type SubstateRuns,
 } from "../activity.ts";
+import type { SubstateFilter } from "../lists.ts";
 import { rules, runStates } from "./codes.ts";
 import type { Query } from "./transaction.ts";
 
@@ -19,6 +24,7 @@ const ACCEPTED = -1;
 export function createActivity(query: Query): Activity {
   return {
     openRuns: (namespaceId) => openRuns(query, namespaceId),
+    substates: (namespaceId) => substates(query, namespaceId),
     async runCounts(namespaceId, since) {
       const rows = await query<{ minute: EpochMs; event: number; runs: number }>("run_counts", {
         namespace_id: namespaceId,
@@ -72,6 +78,25 @@ async function openRuns(query: Query, namespaceId: number | null): Promise<OpenR
     openRuns: new Map(rows.map(({ state, runs }) => [runStates.name(state), runs])),
     allCounted: rows.every(({ more }) => !more),
   };
+}
+
+async function substates(query: Query, namespaceId: number): Promise<readonly SubstateRuns[]> {
+  const rows = await query<{ substate: string; runs: number; more: boolean }>(
+    "count_substates_of",
+    {
+      namespace_id: namespaceId,
+      runs_max: SUBSTATE_RUNS_MAX,
+      tasks_max: SUBSTATE_TASKS_MAX,
+    },
+  );
+  return rows.map(({ substate, runs, more }) => ({ substate: substateOf(substate), runs, more }));
+}
+
+function substateOf(text: string): SubstateFilter {
+  if (text === "working" || text === "agent") return text;
+  const kind = WAIT_KINDS.find((one) => waitBit(one) === Number(text));
+  if (kind === undefined) throw new Error(`runs are counted for the unknown substate "${text}"`);
+  return kind;
 }
 
 function eventOf(code: number): RunCount["event"] {

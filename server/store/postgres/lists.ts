@@ -22,7 +22,7 @@ import { escalationRecord } from "./people.ts";
 import { listPins } from "./pins.ts";
 import { queueLists } from "./queues.ts";
 import { runRecord, selectRuns, type Tables } from "./run-records.ts";
-import { runIds } from "./run-search.ts";
+import { asksTasks, runIds } from "./run-search.ts";
 import { listSchedules } from "./schedules.ts";
 import { type Query, queryOn } from "./transaction.ts";
 import { triggerLists } from "./triggers.ts";
@@ -73,41 +73,54 @@ function searches(pool: pg.Pool, schema: string): Searches {
   };
 }
 
-async function findRuns(
+type SearchPage = Parameters<typeof runIds>[0];
+
+/** The ids of the runs that the filter finds; one more statement if it asks for tasks. */
+async function search(
   { db, schema }: Database,
+  page: Omit<SearchPage, "schema" | "lanes">,
+): Promise<ReturnType<typeof runIds>> {
+  const { namespaceId, filter } = page;
+  const lanes = asksTasks(filter)
+    ? await db.selectFrom("lane").select("id").where("namespace_id", "=", namespaceId).execute()
+    : [];
+  return runIds({ ...page, schema, lanes: lanes.map(({ id }) => id) });
+}
+
+async function findRuns(
+  on: Database,
   namespaceId: number,
   page: RunPage,
 ): Promise<readonly RunRecord[]> {
-  const found = selectRuns(db).where(
-    sql<boolean>`r.id in (${runIds({ schema, namespaceId, ...page })})`,
-  );
+  const ids = await search(on, { namespaceId, ...page });
+  const found = selectRuns(on.db).where(sql<boolean>`r.id in (${ids})`);
   const rows = await found.orderBy("r.id", page.order === "created-asc" ? "asc" : "desc").execute();
   return rows.map(runRecord);
 }
 
 async function countRuns(
-  { db, schema }: Database,
+  on: Database,
   namespaceId: number,
   filter: RunFilter,
   most: number,
 ): Promise<{ readonly count: number; readonly now: EpochMs }> {
-  const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most });
+  const found = await search(on, { namespaceId, filter, ...FROM_THE_FIRST, limit: most });
   const counted = sql<{ count: number; now: number }>`
     select count(*)::integer as count, date_trunc('milliseconds', now()) as now
     from (${found}) as found`;
-  const [row] = (await counted.execute(db)).rows;
+  const [row] = (await counted.execute(on.db)).rows;
   if (!row) throw new Error("a count has one row");
   return row;
 }
 
 async function findDefinitions(
-  { db, schema }: Database,
+  on: Database,
   namespaceId: number,
   filter: RunFilter,
   most: { readonly runs: number; readonly definitions: number },
 ): Promise<readonly RunDefinition[]> {
-  const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
-  const rows = await db
+  const found = await search(on, { namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
+  const rows = await on.db
     .selectFrom("run as r")
     .where(sql<boolean>`r.id in (${found})`)
     .select(["r.workflow", "r.version", "r.definition_id"])

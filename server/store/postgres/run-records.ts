@@ -1,5 +1,5 @@
 // Runs in their public form: the select on which reads of one run and lists of runs build.
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import { decodePageHead } from "../../core/page/codec.ts";
 import type { RunRecord } from "../reads.ts";
 import { stateOfRecord } from "../run-states.ts";
@@ -28,7 +28,10 @@ export interface Tables {
     parent_id: string | null;
     parent_step: string | null;
   };
-  run_page: { run_id: string; no: number; state: string };
+  run_page: { run_id: string; no: number; state: string; ended_at: number | null };
+  lease: { run_id: string };
+  ready: { run_id: string };
+  lane: { id: number; namespace_id: number };
   rerun: { run_id: string; of_run: string; from_step: string | null };
   escalation: EscalationRow & { run_id: string; namespace_id: number };
   workflow: {
@@ -67,7 +70,13 @@ export function selectRuns(db: Kysely<Tables>) {
       "x.of_run",
       "x.from_step",
       sql<string>`split_part(p.state, E'\\n', 1)`.as("head"),
-    ]);
+    ])
+    .select(({ and, eb, exists, selectFrom }) => {
+      const isOpen = eb("p.ended_at", "is", null);
+      const ofRun = (table: "lease" | "ready") =>
+        and([isOpen, exists(selectFrom(`${table} as t`).whereRef("t.run_id", "=", "r.id"))]);
+      return [ofRun("lease").as("is_working"), ofRun("ready").as("waits_for_agent")];
+    });
 }
 
 export type RunRow = Omit<Tables["run"], "partition"> & {
@@ -75,11 +84,19 @@ export type RunRow = Omit<Tables["run"], "partition"> & {
   head: string;
   of_run: string | null;
   from_step: string | null;
+  is_working: SqlBool;
+  waits_for_agent: SqlBool;
 };
 
 export function runRecord(row: RunRow): RunRecord {
+  const head = decodePageHead(row.head);
   return {
-    ...stateOfRecord(decodePageHead(row.head)),
+    ...stateOfRecord(head),
+    substates: {
+      waits: head.run.waits,
+      isWorking: row.is_working === true,
+      waitsForAgent: row.waits_for_agent === true,
+    },
     runId: row.id,
     namespaceId: row.namespace_id,
     key: row.key,

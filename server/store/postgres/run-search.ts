@@ -5,12 +5,15 @@
 //   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent or of a label
 //   states of open runs       run_page_open_partition, partition by partition
 //   other ends                their search keys (run_mark), a part for each
+//   substates of open runs    what a run waits for: an index for each kind (run_page_waits_*);
+//                             tasks that are ready or that agents have: as for states of open runs
 //
 // Times of creation are bounds of ids. A child's id has the time of its parent. So children that
 // began after a time, and whose ids are older, are a part of their own.
 import { type RawBuilder, sql } from "kysely";
 import { type EndKind, isEndKind } from "../../core/model/model.ts";
-import type { RunFilter, RunPage } from "../lists.ts";
+import { waitBit } from "../../core/model/waits.ts";
+import type { RunFilter, RunPage, SubstateFilter } from "../lists.ts";
 import { runStates } from "./codes.ts";
 
 interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
@@ -18,10 +21,20 @@ interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
   readonly schema: string;
   readonly namespaceId: number;
   readonly filter: RunFilter;
+  /** The lanes of the namespace, if the filter asks for tasks (`asksTasks`); else empty. */
+  readonly lanes: readonly number[];
 }
 
 type Sql = RawBuilder<unknown>;
 type Ids = RawBuilder<{ id: string }>;
+
+/**
+ * Whether the filter asks for tasks that are ready or that agents have. Their tables know a
+ * namespace by its lanes; as values, they tell the planner how many rows to expect.
+ */
+export function asksTasks({ substates }: RunFilter): boolean {
+  return substates.includes("working") || substates.includes("agent");
+}
 
 /** Selects `id`, in order, at most `limit` rows. */
 export function runIds(search: Search): Ids {
@@ -37,13 +50,78 @@ function partsOf(search: Search): readonly Ids[] {
   const open = states.filter((kind) => !isEndKind(kind)).map(runStates.code);
   const ended = states.filter(isEndKind);
   const times = timesOf(search.filter);
+  if (search.filter.substates.length > 0) {
+    const codes = states.length === 0 ? OPEN_STATES : open;
+    // Runs that have ended have no substate: with states of ends alone, nothing is found.
+    if (codes.length === 0) return [sql<{ id: string }>`select null::uuid as id where false`];
+    return times.flatMap((time) => substateParts(search, time, codes));
+  }
   if (states.length === 0) return times.map((time) => partOf(search, time, {}));
   if (ended.includes("COMPLETED"))
     return times.map((time) => partOf(search, time, { states: states.map(runStates.code) }));
   return times.flatMap((time) => [
     ...ended.map((kind) => partOf(search, time, { mark: endSearchKey(kind, search.filter) })),
-    ...(open.length === 0 ? [] : [openPart(search, time, open)]),
+    ...(open.length === 0 ? [] : [openPart(search, time, inStates(search, open))]),
   ]);
+}
+
+const OPEN_STATES = runStates.names.filter((kind) => !isEndKind(kind)).map(runStates.code);
+
+/** A condition on the first page `o` of a run: it is open, in one of these states. */
+function inStates({ namespaceId }: Search, open: readonly number[]): Sql {
+  return sql`o.namespace_id = ${namespaceId} and o.no = 0 and o.ended_at is null
+    and o.run_state = any (${open}::smallint[])`;
+}
+
+/**
+ * The rows of a substate are walked in the order of ids; with a further condition, few of them are
+ * read first, as for states. A run with several of the substates is found by the first one alone.
+ */
+function substateParts(search: Search, time: Time, open: readonly number[]): readonly Ids[] {
+  const asked = [...new Set(search.filter.substates)];
+  const isPlain = rareOf(search) === null;
+  return asked.map((substate, at) => {
+    const others = asked.slice(0, at).map((other) => sql`not ${hasSubstate(search, other)}`);
+    const conditions = [inStates(search, open), hasSubstate(search, substate), ...others];
+    const state = sql.join(conditions, sql` and `);
+    const rows = substateTable(search, time, substate);
+    if (!isPlain) return openPart(search, time, state, rows);
+    const page = sql`cross join lateral (select from ${tableOf(search, "run_page")} as o
+      where o.run_id = ${sql.ref(rows.id)} and ${state} limit 1) as p`;
+    const probes = conditionsOf(search, time, sql.ref(rows.id));
+    return inOrder(search, rows.id, [rows.table, page, ...probes], rows.where);
+  });
+}
+
+/** A condition on the first page `o` of a run. */
+function hasSubstate(search: Search, substate: SubstateFilter): Sql {
+  if (substate === "working" || substate === "agent")
+    return sql`exists (select from ${tableOf(search, taskTableName(substate))} as t where t.run_id = o.run_id)`;
+  // The planner uses the index only if the bit is written as it is in the index.
+  return sql`o.waits & ${sql.raw(String(waitBit(substate)))} <> 0`;
+}
+
+function taskTableName(substate: "working" | "agent"): "lease" | "ready" {
+  return substate === "working" ? "lease" : "ready";
+}
+
+/** The runs of the namespace with this substate, each once, in the order of ids. */
+function substateTable(search: Search, time: Time, substate: SubstateFilter): Table {
+  const { namespaceId, order } = search;
+  const direction = order === "created-asc" ? sql`asc` : sql`desc`;
+  const rows =
+    substate === "working" || substate === "agent"
+      ? sql`${tableOf(search, taskTableName(substate))} as o
+          where o.lane = any (${search.lanes}::integer[])`
+      : sql`${tableOf(search, "run_page")} as o where o.namespace_id = ${namespaceId}
+          and ${hasSubstate(search, substate)}`;
+  const bounds = within(search, time, "o.run_id");
+  const all = bounds.length === 0 ? rows : sql`${rows} and ${sql.join(bounds, sql` and `)}`;
+  return {
+    table: sql`(select distinct on (o.run_id) o.run_id from ${all} order by o.run_id ${direction}) as t`,
+    id: "t.run_id",
+    where: [],
+  };
 }
 
 function endSearchKey(kind: EndKind, { workflow }: RunFilter): string {
@@ -74,11 +152,7 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
  * it expects one run, and would read ten thousand once for each partition. If many runs have what
  * is asked for, the first open runs are read alone, and all of them only if too few of those match.
  */
-function openPart(search: Search, time: Time, open: readonly number[]): Ids {
-  const { namespaceId } = search;
-  const state = sql`o.namespace_id = ${namespaceId} and o.no = 0 and o.ended_at is null
-    and o.run_state = any (${open}::smallint[])`;
-  const rare = rareOf(search);
+function openPart(search: Search, time: Time, state: Sql, rare = rareOf(search)): Ids {
   if (!rare) return ofOpen(search, time, state);
   const where = [...rare.where, ...within(search, time, rare.id)];
   const few = inOrder({ ...search, limit: FEW_MAX + 1 }, rare.id, [rare.table], where);

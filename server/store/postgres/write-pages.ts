@@ -3,6 +3,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { isFinal, isUndoLeft, type Step } from "../../core/model/model.ts";
 import { itemOf } from "../../core/model/step-key.ts";
+import { waitBits } from "../../core/model/waits.ts";
 import { type EncodedPage, encodePage } from "../../core/page/codec.ts";
 import {
   type DerivedChanges,
@@ -146,6 +147,7 @@ const pageColumns: Columns<PageToWrite> = {
   no: (one) => one.no,
   wake_at: (one) => one.wakeAt,
   run_state: (one) => (one.head === null ? null : runStates.code(one.head.run.state.kind)),
+  waits: (one) => (one.head === null ? null : waitBits(one.head.run.waits)),
   ended_at: (one) => one.head?.endedAt ?? null,
   settled: (one) => one.settled,
 };

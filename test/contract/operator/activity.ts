@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { MINUTE_MS, minuteOf, OPEN_RUNS_COUNTED_MAX } from "../../../server/store/activity.ts";
+import { ANY_RUN } from "../../../server/store/lists.ts";
 import type { RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";
@@ -25,12 +26,11 @@ import {
 
 const FIRST_MINUTE = 0;
 const RUNS_MAX = 1_000;
-const ANY_RUN = { parent: null, states: [], workflow: null, labels: {}, createdBefore: null };
 
 /** Before and after housekeeping has added the counts up, they are what a scan counts. */
 export async function expectCounted(store: Store, namespaceId: number): Promise<void> {
   const runs = await store.lists.runs(namespaceId, {
-    filter: { ...ANY_RUN, createdAfter: null },
+    filter: ANY_RUN,
     order: "created-desc",
     limit: RUNS_MAX,
     after: null,

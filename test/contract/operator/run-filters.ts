@@ -1,24 +1,19 @@
 /** Filters of runs that go together: the lists by each alone give what the list by two holds. */
 
 import { beforeAll, expect, test } from "vitest";
-import type { RunFilter, RunPage } from "../../../server/store/lists.ts";
+import { ANY_RUN, type RunFilter, type RunPage } from "../../../server/store/lists.ts";
 import type { Store } from "../../../server/store/store.ts";
 import type { Opened } from "../fixture.ts";
 import { type Listed, makeRuns } from "./runs.ts";
 
-const ANY: RunFilter = {
-  states: [],
-  workflow: null,
-  parent: null,
-  labels: {},
-  createdAfter: null,
-  createdBefore: null,
-};
 const FILTERS: readonly Partial<RunFilter>[] = [
   { states: ["RUNNING"] },
   { states: ["COMPLETED", "RUNNING"] },
   { states: ["CANCELLED"] },
   { states: ["CANCELLED", "STOPPING", "FAILED"] },
+  { substates: ["working"] },
+  { substates: ["agent"] },
+  { substates: ["retry", "agent"] },
   { workflow: "odd" },
   { labels: { city: "Bern" } },
   { labels: { city: "Thun", half: "1" } },
@@ -31,7 +26,7 @@ export function describeRunFilters(opened: Opened<Store>): void {
   });
 
   async function list(filter: Partial<RunFilter>, page: Partial<RunPage> = {}): Promise<string[]> {
-    const asked = { filter: { ...ANY, ...filter }, order: "created-asc", limit: 9 } as const;
+    const asked = { filter: { ...ANY_RUN, ...filter }, order: "created-asc", limit: 9 } as const;
     const of = { ...asked, after: null, ...page };
     const runs = await opened().store.lists.runs(made?.namespaceId ?? 0, of);
     return runs.map(({ runId }) => runId);

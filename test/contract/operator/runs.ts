@@ -1,6 +1,6 @@
 /** Lists of runs: by creation, in pages, by filter; counted, and by what they are runs of. */
 import { beforeAll, expect, test } from "vitest";
-import type { RunFilter, RunPage } from "../../../server/store/lists.ts";
+import { ANY_RUN, type RunFilter, type RunPage } from "../../../server/store/lists.ts";
 import type { RunDefinition } from "../../../server/store/reads.ts";
 import type { EngineStore, RunId, Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";
@@ -18,15 +18,6 @@ import {
   success,
 } from "../fixture.ts";
 import { beginAs } from "../hand-made.ts";
-
-const all: RunFilter = {
-  states: [],
-  workflow: null,
-  parent: null,
-  labels: {},
-  createdAfter: null,
-  createdBefore: null,
-};
 
 export interface Listed {
   readonly namespaceId: number;
@@ -48,7 +39,7 @@ export function describeRunLists(opened: Opened<Store>): void {
   async function list(page: Partial<RunPage>, filter: Partial<RunFilter> = {}): Promise<number[]> {
     const { namespaceId, runs } = made();
     const found = await opened().store.lists.runs(namespaceId, {
-      filter: { ...all, ...filter },
+      filter: { ...ANY_RUN, ...filter },
       order: "created-asc",
       limit: 100,
       after: null,
@@ -108,7 +99,7 @@ export function describeRunLists(opened: Opened<Store>): void {
 
   test("a namespace without runs lists none", async () => {
     const { store } = opened();
-    const page = { filter: all, order: "created-asc", limit: 10, after: null } as const;
+    const page = { filter: ANY_RUN, order: "created-asc", limit: 10, after: null } as const;
     expect(await store.lists.runs(await newNamespace(store), page)).toEqual([]);
   });
 
@@ -117,19 +108,19 @@ export function describeRunLists(opened: Opened<Store>): void {
     const namespaceId = await newNamespace(store);
     for (const team of ["red", "red", "blue"])
       await schedule(store, workflow({ a: {} }), { namespaceId, labels: { team } });
-    const { count, now } = await store.lists.countRuns(namespaceId, all, 10);
+    const { count, now } = await store.lists.countRuns(namespaceId, ANY_RUN, 10);
     expect(count).toBe(3);
     const [newest] = await store.lists.runs(namespaceId, {
-      filter: all,
+      filter: ANY_RUN,
       order: "created-desc",
       limit: 1,
       after: null,
     });
     expect(now).toBeGreaterThanOrEqual(newest?.createdAt ?? Number.NaN);
     expect(Number.isInteger(now)).toBe(true);
-    const red = { ...all, labels: { team: "red" } };
+    const red = { ...ANY_RUN, labels: { team: "red" } };
     expect((await store.lists.countRuns(namespaceId, red, 10)).count).toBe(2);
-    expect((await store.lists.countRuns(namespaceId, all, 2)).count).toBe(2);
+    expect((await store.lists.countRuns(namespaceId, ANY_RUN, 2)).count).toBe(2);
   });
 
   test("the workflows of runs are listed once each, by name and version, up to a bound", async () => {
@@ -151,12 +142,12 @@ export function describeRunLists(opened: Opened<Store>): void {
       seen.push({ workflow: name, version, definitionId: run.definitionId });
     }
     const [a, b, , newer] = seen;
-    const list = (most: { runs: number; definitions: number }, filter = all) =>
+    const list = (most: { runs: number; definitions: number }, filter = ANY_RUN) =>
       store.lists.definitions(namespaceId, filter, most);
     expect(await list({ runs: 9, definitions: 9 })).toEqual([a, b, newer]);
     expect(await list({ runs: 3, definitions: 9 })).toEqual([a, b]);
     expect(await list({ runs: 9, definitions: 1 })).toEqual([a]);
-    expect(await list({ runs: 9, definitions: 9 }, { ...all, labels: { name: "b" } })).toEqual([
+    expect(await list({ runs: 9, definitions: 9 }, { ...ANY_RUN, labels: { name: "b" } })).toEqual([
       b,
       newer,
     ]);
@@ -167,14 +158,7 @@ export function describeRunLists(opened: Opened<Store>): void {
     const parent = await beginAs(store, []);
     const child = await childOf(store, parent);
     await childOf(store, await beginAs(store, []));
-    const filter = {
-      states: [],
-      workflow: null,
-      parent: parent.ref.runId,
-      labels: {},
-      createdAfter: null,
-      createdBefore: null,
-    };
+    const filter = { ...ANY_RUN, parent: parent.ref.runId };
     const page = { filter, order: "created-asc", limit: 10, after: null } as const;
     const listed = await store.lists.runs(parent.namespaceId, page);
     expect(listed.map(({ runId }) => runId)).toEqual([child.ref.runId]);
@@ -187,9 +171,8 @@ export function describeRunLists(opened: Opened<Store>): void {
     const { namespaceId } = parent;
     const { runId } = (await childOf(store, parent)).ref;
     const { createdAt = 0 } = (await store.reads.findRun(namespaceId, { runId })) ?? {};
-    const any = { states: [], workflow: null, parent: null, labels: {} };
     const list = async (createdAfter: number | null, createdBefore: number | null) => {
-      const filter = { ...any, createdAfter, createdBefore };
+      const filter = { ...ANY_RUN, createdAfter, createdBefore };
       const page = { filter, order: "created-desc", limit: 1_000, after: null } as const;
       const found = await store.lists.runs(namespaceId, page);
       const family = [parent.ref.runId, runId];

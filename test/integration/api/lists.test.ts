@@ -46,6 +46,7 @@ describe("lists come in pages", () => {
     expect(pages[0]).toEqual({
       filter: {
         states: ["RUNNING"],
+        substates: [],
         parent: null,
         workflow: "holiday",
         labels: { a: "1", b: "2" },

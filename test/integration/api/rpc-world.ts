@@ -93,6 +93,7 @@ export function runRecord(over: Partial<RunRecord> = {}): RunRecord {
     startAt: null,
     concurrency: null,
     warnings: 0,
+    substates: { waits: {}, isWorking: false, waitsForAgent: false },
     rerunOf: null,
     parent: null,
     ...over,

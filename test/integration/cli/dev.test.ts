@@ -36,7 +36,7 @@ test("a workflow is registered, and a run of it started, shown and cancelled", a
   const started = await drover(["run", "start", "w", "--key", "k", "--input", "[1]"], { env });
   expect(started).toMatchObject({ code: 0 });
   const described = await drover(["run", "show", "key:k"], { env });
-  expect(described.stdout).toMatch(/^state +RUNNING$/m);
+  expect(described.stdout).toMatch(/^state +RUNNING: waiting for an agent$/m);
   expect(described.stdout).toMatch(/^a +READY +t +default/m);
   const cancelled = await drover(["run", "cancel", "key:k", "--leave"], { env });
   expect(cancelled.stdout).toMatch(/^run \S+ is CANCELLED \(cancelled by user\)$/m);

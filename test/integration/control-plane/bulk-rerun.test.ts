@@ -6,6 +6,7 @@ import { RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import { DroverError } from "../../../server/errors.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
+import { ANY_RUN } from "../../../server/store/lists.ts";
 import { NO_LIMITS } from "../../../server/store/namespaces.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
@@ -61,11 +62,10 @@ async function recordOf(runId: string) {
 /** How many runs there are of the label that do another one again. */
 async function startedCount(label: string): Promise<number> {
   const page = { order: "created-asc", limit: 100, after: null } as const;
-  const filter = { labels: { of: label }, states: [], workflow: null, parent: null };
-  const times = { createdAfter: null, createdBefore: null };
+  const filter = { ...ANY_RUN, labels: { of: label } };
   const runs = await plane.store.lists.runs(plane.namespace.id, {
     ...page,
-    filter: { ...filter, ...times },
+    filter,
   });
   return runs.filter(({ rerunOf }) => rerunOf !== null).length;
 }

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Overlap } from "../../../server/core/definition/calendar.ts";
 import type { SupervisorActor } from "../../../server/scheduler/advance.ts";
+import { ANY_RUN } from "../../../server/store/lists.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
 import type {
   OccurrenceRecord,
@@ -114,14 +115,7 @@ async function occurrencesOf({ id }: Made): Promise<readonly OccurrenceRecord[]>
 }
 
 async function runsOf({ name }: Made) {
-  const filter = {
-    parent: null,
-    states: [],
-    workflow: null,
-    createdAfter: null,
-    createdBefore: null,
-    labels: { "drover.schedule": name },
-  };
+  const filter = { ...ANY_RUN, labels: { "drover.schedule": name } };
   const page = { filter, order: "created-asc", limit: 100, after: null } as const;
   return here.store.lists.runs(here.namespace.id, page);
 }

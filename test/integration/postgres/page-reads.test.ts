@@ -15,7 +15,7 @@ import type {
   PageStep,
   StoredOutcome,
 } from "../../../server/core/page/page.ts";
-import type { RunFilter } from "../../../server/store/lists.ts";
+import { ANY_RUN, type RunFilter } from "../../../server/store/lists.ts";
 import { createActivity } from "../../../server/store/postgres/activity.ts";
 import { heldTasks } from "../../../server/store/postgres/agents.ts";
 import { createCircuits } from "../../../server/store/postgres/circuits.ts";
@@ -258,16 +258,8 @@ describe("items of a map", () => {
 
 describe("lists and counts", () => {
   const NAMESPACE = 71;
-  const filter: RunFilter = {
-    states: [],
-    workflow: null,
-    parent: null,
-    labels: {},
-    createdAfter: null,
-    createdBefore: null,
-  };
   const listed = async (states: RunFilter["states"]) => {
-    const page = { filter: { ...filter, states }, limit: 10, after: null } as const;
+    const page = { filter: { ...ANY_RUN, states }, limit: 10, after: null } as const;
     const runs = await lists().runs(NAMESPACE, { ...page, order: "created-asc" });
     return runs.map(({ runId, state, reason }) => [runId.slice(-1), state, reason]);
   };
@@ -296,7 +288,7 @@ describe("lists and counts", () => {
     expect(await listed(["COMPLETED", "RUNNING"])).toEqual([all[0], all[2]]);
     expect(await listed(["FAILED"])).toEqual([all[1]]);
     expect(await listed(["RUNNING", "ESCALATED"])).toEqual([all[0], all[3]]);
-    const counted = await lists().countRuns(NAMESPACE, { ...filter, states: ["ESCALATED"] }, 5);
+    const counted = await lists().countRuns(NAMESPACE, { ...ANY_RUN, states: ["ESCALATED"] }, 5);
     expect(counted.count).toBe(1);
   });
 

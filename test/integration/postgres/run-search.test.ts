@@ -3,7 +3,7 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RunFilter } from "../../../server/store/lists.ts";
+import { ANY_RUN, type RunFilter } from "../../../server/store/lists.ts";
 import { runIds } from "../../../server/store/postgres/run-search.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
@@ -19,6 +19,8 @@ const MINUTE_MS = 60_000;
 const FAILED_EACH = 1_000;
 const OPEN_EACH = 50;
 const RARE_EACH = 4_000;
+/** Of all runs; only open ones of them wait. */
+const APPROVAL_EACH = 1_000;
 
 /** One a minute; by its number it failed, is open, is of a rare workflow and label, or a child. */
 const FILL = [
@@ -44,11 +46,22 @@ const FILL = [
      values ('region=eu', true), ('customer=c', rare), ('5', failed), ('5 usual', failed)
    ) as m (mark, is_there)
    where is_there`,
-  `insert into drover.run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, ended_at,
-     settled, state)
+  `insert into drover.run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, waits,
+     ended_at, settled, state)
    select id, 0, ('x' || right(id::text, 2))::bit(8)::integer, 1, 1, 1,
-     case when open then 0 when failed then 5 else 4 end, case when not open then at end, false, '{}'
+     case when open then 0 when failed then 5 else 4 end,
+     case when open and n % ${APPROVAL_EACH} = 2 then 4 when open and n % 3 = 0 then 16 else 0 end,
+     case when not open then at end, false, '{}'
    from made`,
+  "insert into drover.lane (id, namespace_id, queue, task) values (1, 1, 'q', 't'), (2, 2, 'q', 't')",
+  // Tasks of this namespace, and many more of another one.
+  `insert into drover.ready (run_id, ready_at, step_no, lane, ordinal, partition, priority)
+   select id, at, 0, 1, 0, 0, 5 from made where open and n % 3 = 1`,
+  `insert into drover.ready (run_id, ready_at, step_no, lane, ordinal, partition, priority)
+   select id, at, 1, 2, 0, 0, 5 from made where not open`,
+  `insert into drover.lease (run_id, poll_seq, granted_at, step_no, lane, fence, heartbeat_ms, partition, session,
+     secret, cancel)
+   select id, 1, at, 2, 1, 1, 1000, 0, '', '', 'none' from made where open and n % 30 = 2`,
   // Steps of long runs.
   `insert into drover.run_page (run_id, no, partition, version, settled, state)
    select id, no, ('x' || right(id::text, 2))::bit(8)::integer, 1, false, '{}'
@@ -92,14 +105,7 @@ interface Explained {
   readonly "QUERY PLAN": readonly { readonly Plan: PlanNode }[];
 }
 
-const ANY: RunFilter = {
-  states: [],
-  workflow: null,
-  parent: null,
-  labels: {},
-  createdAfter: null,
-  createdBefore: null,
-};
+const OF = { schema: "drover", namespaceId: 1, lanes: [1] };
 const middle = NEWEST_MS - (RUNS / 2) * MINUTE_MS;
 const anHour = { createdAfter: middle, createdBefore: middle + 60 * MINUTE_MS };
 
@@ -111,6 +117,16 @@ const FILTERS: readonly Partial<RunFilter>[] = [
   { states: ["FAILED"] },
   { states: ["CANCELLED"] },
   { states: ["FAILED", "RUNNING"] },
+  { substates: ["approval"] },
+  { substates: ["timer"] },
+  { substates: ["callback"] },
+  { substates: ["approval", "timer"] },
+  { substates: ["agent"] },
+  { substates: ["working"] },
+  { substates: ["working", "approval"] },
+  { substates: ["timer"], workflow: "usual" },
+  { substates: ["agent"], labels: { region: "eu" } },
+  { substates: ["approval"], ...anHour },
   { workflow: "usual" },
   { workflow: "rare" },
   { workflow: "unheard-of" },
@@ -140,9 +156,8 @@ describe.each(["created-asc", "created-desc"] as const)("%s", (order) => {
     async ({ filter }) => {
       for (const after of [null, idAt(middle)]) {
         const search = {
-          schema: "drover",
-          namespaceId: 1,
-          filter: { ...ANY, ...filter },
+          ...OF,
+          filter: { ...ANY_RUN, ...filter },
           order,
           after,
         };
@@ -178,10 +193,9 @@ describe.each([
   test.each<Partial<RunFilter>>([{ workflow: name }, { labels: { new: name } }])(
     "are found, and read a few times each (%j)",
     async (asked) => {
-      const filter: RunFilter = { ...ANY, ...asked, states: ["RUNNING", "PAUSED"] };
+      const filter: RunFilter = { ...ANY_RUN, ...asked, states: ["RUNNING", "PAUSED"] };
       const all = {
-        schema: "drover",
-        namespaceId: 1,
+        ...OF,
         filter,
         order: "created-asc",
         after: null,
@@ -197,8 +211,8 @@ describe.each([
   test.each(["created-asc", "created-desc"] as const)(
     "are found wherever they are among the open runs (%s)",
     async (order) => {
-      const filter: RunFilter = { ...ANY, labels: { new: name }, states: ["RUNNING"] };
-      const search = { schema: "drover", namespaceId: 1, filter, order, after: null, limit: LIMIT };
+      const filter: RunFilter = { ...ANY_RUN, labels: { new: name }, states: ["RUNNING"] };
+      const search = { ...OF, filter, order, after: null, limit: LIMIT };
       const { rows } = await runIds(search).execute(db);
       const ids = rows.map(({ id }) => id);
       const wanted = await sql<{ id: string }>`

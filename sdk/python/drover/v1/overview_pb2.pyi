@@ -77,7 +77,7 @@ class WatchOverviewResponse(_message.Message):
     def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Activity(_message.Message):
-    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows")
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows", "substates")
     MINUTES_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -91,6 +91,7 @@ class Activity(_message.Message):
     DETECT_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     MORE_INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
     UNSUCCESSFUL_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
+    SUBSTATES_FIELD_NUMBER: _ClassVar[int]
     minutes: _containers.RepeatedCompositeFieldContainer[ActivityMinute]
     states: _containers.RepeatedCompositeFieldContainer[OpenRuns]
     more_runs: bool
@@ -104,7 +105,18 @@ class Activity(_message.Message):
     detect_sampled: int
     more_interventions: bool
     unsuccessful_workflows: _containers.RepeatedCompositeFieldContainer[WorkflowActivity]
-    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ...) -> None: ...
+    substates: _containers.RepeatedCompositeFieldContainer[SubstateRuns]
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ..., substates: _Optional[_Iterable[_Union[SubstateRuns, _Mapping]]] = ...) -> None: ...
+
+class SubstateRuns(_message.Message):
+    __slots__ = ("substate", "runs", "more_runs")
+    SUBSTATE_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
+    substate: _run_pb2.RunSubstate
+    runs: int
+    more_runs: bool
+    def __init__(self, substate: _Optional[_Union[_run_pb2.RunSubstate, str]] = ..., runs: _Optional[int] = ..., more_runs: _Optional[bool] = ...) -> None: ...
 
 class WorkflowActivity(_message.Message):
     __slots__ = ("workflow", "completed", "failed", "compensated", "cancelled")

@@ -38,6 +38,19 @@ class RunReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RUN_REASON_REFUSED: _ClassVar[RunReason]
     RUN_REASON_CANCELLED_BY_NEWER: _ClassVar[RunReason]
 
+class RunSubstate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RUN_SUBSTATE_UNSPECIFIED: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WORKING: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_AGENT: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_RETRYING: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_SIGNAL: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_APPROVAL: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_CALLBACK: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_TIMER: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_WAITING_FOR_CHILD: _ClassVar[RunSubstate]
+    RUN_SUBSTATE_HELD: _ClassVar[RunSubstate]
+
 class StepState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     STEP_STATE_UNSPECIFIED: _ClassVar[StepState]
@@ -136,6 +149,16 @@ RUN_REASON_CANCELLED_BY_USER: RunReason
 RUN_REASON_NEVER_STARTED: RunReason
 RUN_REASON_REFUSED: RunReason
 RUN_REASON_CANCELLED_BY_NEWER: RunReason
+RUN_SUBSTATE_UNSPECIFIED: RunSubstate
+RUN_SUBSTATE_WORKING: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_AGENT: RunSubstate
+RUN_SUBSTATE_RETRYING: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_SIGNAL: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_APPROVAL: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_CALLBACK: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_TIMER: RunSubstate
+RUN_SUBSTATE_WAITING_FOR_CHILD: RunSubstate
+RUN_SUBSTATE_HELD: RunSubstate
 STEP_STATE_UNSPECIFIED: StepState
 STEP_STATE_BLOCKED: StepState
 STEP_STATE_READY: StepState
@@ -192,8 +215,16 @@ SETTING_SOURCE_UNSPECIFIED: SettingSource
 SETTING_SOURCE_DEFAULT: SettingSource
 SETTING_SOURCE_DEFINITION: SettingSource
 
+class RunSubstateCount(_message.Message):
+    __slots__ = ("substate", "steps")
+    SUBSTATE_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    substate: RunSubstate
+    steps: int
+    def __init__(self, substate: _Optional[_Union[RunSubstate, str]] = ..., steps: _Optional[int] = ...) -> None: ...
+
 class Run(_message.Message):
-    __slots__ = ("run_id", "namespace", "key", "workflow", "workflow_version", "state", "reason", "labels", "priority", "input", "created_time", "ended_time", "deadline_time", "version", "cancel_reason", "warnings", "start_time", "concurrency", "rerun_of", "parent")
+    __slots__ = ("run_id", "namespace", "key", "workflow", "workflow_version", "state", "reason", "labels", "priority", "input", "created_time", "ended_time", "deadline_time", "version", "cancel_reason", "warnings", "start_time", "concurrency", "rerun_of", "parent", "substates")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +252,7 @@ class Run(_message.Message):
     CONCURRENCY_FIELD_NUMBER: _ClassVar[int]
     RERUN_OF_FIELD_NUMBER: _ClassVar[int]
     PARENT_FIELD_NUMBER: _ClassVar[int]
+    SUBSTATES_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     namespace: str
     key: str
@@ -241,7 +273,8 @@ class Run(_message.Message):
     concurrency: Concurrency
     rerun_of: RerunOf
     parent: ParentRun
-    def __init__(self, run_id: _Optional[str] = ..., namespace: _Optional[str] = ..., key: _Optional[str] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., state: _Optional[_Union[RunState, str]] = ..., reason: _Optional[_Union[RunReason, str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., priority: _Optional[int] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deadline_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., cancel_reason: _Optional[str] = ..., warnings: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[Concurrency, _Mapping]] = ..., rerun_of: _Optional[_Union[RerunOf, _Mapping]] = ..., parent: _Optional[_Union[ParentRun, _Mapping]] = ...) -> None: ...
+    substates: _containers.RepeatedCompositeFieldContainer[RunSubstateCount]
+    def __init__(self, run_id: _Optional[str] = ..., namespace: _Optional[str] = ..., key: _Optional[str] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., state: _Optional[_Union[RunState, str]] = ..., reason: _Optional[_Union[RunReason, str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., priority: _Optional[int] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deadline_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., cancel_reason: _Optional[str] = ..., warnings: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[Concurrency, _Mapping]] = ..., rerun_of: _Optional[_Union[RerunOf, _Mapping]] = ..., parent: _Optional[_Union[ParentRun, _Mapping]] = ..., substates: _Optional[_Iterable[_Union[RunSubstateCount, _Mapping]]] = ...) -> None: ...
 
 class ParentRun(_message.Message):
     __slots__ = ("run_id", "step_id")

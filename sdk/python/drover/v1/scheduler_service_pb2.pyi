@@ -317,7 +317,7 @@ class ListItemsResponse(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class RunFilter(_message.Message):
-    __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id")
+    __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id", "substates")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -331,13 +331,15 @@ class RunFilter(_message.Message):
     CREATED_AFTER_FIELD_NUMBER: _ClassVar[int]
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     PARENT_RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBSTATES_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedScalarFieldContainer[_run_pb2.RunState]
     workflow: str
     labels: _containers.ScalarMap[str, str]
     created_after: _timestamp_pb2.Timestamp
     created_before: _timestamp_pb2.Timestamp
     parent_run_id: str
-    def __init__(self, states: _Optional[_Iterable[_Union[_run_pb2.RunState, str]]] = ..., workflow: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., created_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_run_id: _Optional[str] = ...) -> None: ...
+    substates: _containers.RepeatedScalarFieldContainer[_run_pb2.RunSubstate]
+    def __init__(self, states: _Optional[_Iterable[_Union[_run_pb2.RunState, str]]] = ..., workflow: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., created_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_run_id: _Optional[str] = ..., substates: _Optional[_Iterable[_Union[_run_pb2.RunSubstate, str]]] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
     __slots__ = ("namespace", "filter", "order", "page_size", "page_token")

@@ -135,6 +135,66 @@ from (
 ) as o
 group by o.state;
 
+-- name: count_substates_of
+-- Purpose: Counts the open runs of one namespace by substate, up to :runs_max of each. For working and agent,
+--   at most :tasks_max tasks are read.
+-- Params: :runs_max integer, :tasks_max integer, :namespace_id integer.
+-- Plan: For each kind of wait its index of run_page; ready and lease by lane.
+-- Result: One row for each substate: working, agent, or a bit of run_page.waits as text. more: there are more
+--   runs than were counted.
+with task as (
+  select 'agent' as substate, t.run_id
+  from (
+    select x.run_id
+    from drover.lane as l
+    cross join lateral (
+      select o.run_id from drover.ready as o where o.lane = l.id limit :tasks_max::integer
+    ) as x
+    where l.namespace_id = :namespace_id::integer
+    limit :tasks_max::integer
+  ) as t
+  union all
+  select 'working', t.run_id
+  from (
+    select x.run_id
+    from drover.lane as l
+    cross join lateral (
+      select o.run_id from drover.lease as o where o.lane = l.id limit :tasks_max::integer
+    ) as x
+    where l.namespace_id = :namespace_id::integer
+    limit :tasks_max::integer
+  ) as t
+)
+select t.substate, least(count(distinct t.run_id), :runs_max::integer)::integer as runs,
+  count(distinct t.run_id) > :runs_max::integer or count(*) = :tasks_max::integer as more
+from task as t
+group by t.substate
+union all
+select w.bit::text, least(w.runs, :runs_max::integer)::integer, w.runs > :runs_max::integer
+from (
+  select 1 as bit, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 1 <> 0 limit :runs_max::integer + 1) as c) as runs
+  union all
+  select 2, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 2 <> 0 limit :runs_max::integer + 1) as c)
+  union all
+  select 4, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 4 <> 0 limit :runs_max::integer + 1) as c)
+  union all
+  select 8, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 8 <> 0 limit :runs_max::integer + 1) as c)
+  union all
+  select 16, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 16 <> 0 limit :runs_max::integer + 1) as c)
+  union all
+  select 32, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 32 <> 0 limit :runs_max::integer + 1) as c)
+  union all
+  select 64, (select count(*) from (select from drover.run_page as p
+    where p.namespace_id = :namespace_id::integer and p.waits & 64 <> 0 limit :runs_max::integer + 1) as c)
+) as w
+where w.runs > 0;
+
 -- name: count_interventions
 -- Purpose: Counts the interventions of a namespace by rule, up to :counted_max for each rule.
 -- Params: :namespace_id integer, :rules smallint[] (codes), :since bigint (ms since 1970; acted then or

@@ -127,20 +127,23 @@ for no key update of p;
 -- name: insert_pages
 -- Purpose: Inserts pages, of a run that begins or of its further steps and items.
 -- Params: Parallel arrays: :run_id uuid[], :no integer[], :wake_at float8[] (ms since 1970; null: no
---   timer), :run_state smallint[] (code; of page 0), :ended_at float8[] (ms since 1970; null: open),
---   :settled boolean[] (of an item), :partition smallint[], :namespace_id integer[], :definition_id
---   bigint[] (of page 0). :states text: the texts of the pages, joined by U+0001.
+--   timer), :run_state smallint[] (code; of page 0), :waits smallint[] (bits; of page 0), :ended_at
+--   float8[] (ms since 1970; null: open), :settled boolean[] (of an item), :partition smallint[],
+--   :namespace_id integer[], :definition_id bigint[] (of page 0). :states text: the texts of the pages,
+--   joined by U+0001.
 -- Plan: none, values alone.
 -- Note: The first page of an open run always has a wake-up time: infinity if it has no timer.
 insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id,
-  run_state, ended_at, settled, state)
+  run_state, waits, ended_at, settled, state)
 select u.run_id, u.no, u.partition, 1,
   case when u.no = 0 and u.ended_at is null and u.wake_at is null then 'infinity'
     else to_timestamp(u.wake_at / 1e3::float8) end,
-  u.namespace_id, u.definition_id, u.run_state, to_timestamp(u.ended_at / 1e3::float8), u.settled, u.state
+  u.namespace_id, u.definition_id, u.run_state, u.waits, to_timestamp(u.ended_at / 1e3::float8), u.settled,
+  u.state
 from (
   select unnest(:run_id::uuid[]) as run_id, unnest(:no::integer[]) as no, unnest(:wake_at::float8[]) as wake_at,
-    unnest(:run_state::smallint[]) as run_state, unnest(:ended_at::float8[]) as ended_at,
+    unnest(:run_state::smallint[]) as run_state, unnest(:waits::smallint[]) as waits,
+    unnest(:ended_at::float8[]) as ended_at,
     unnest(:settled::boolean[]) as settled, unnest(:partition::smallint[]) as partition,
     unnest(:namespace_id::integer[]) as namespace_id, unnest(:definition_id::bigint[]) as definition_id,
     unnest(string_to_array(:states::text, E'\x01')) as state
@@ -150,22 +153,24 @@ from (
 -- Purpose: Writes pages in the version that was read. If one of them has another version, the transaction
 --   fails.
 -- Params: Parallel arrays: :run_id uuid[], :no integer[], :wake_at float8[] (ms since 1970; null: no
---   timer), :run_state smallint[] (code; of page 0), :ended_at float8[] (ms since 1970; null: open),
---   :settled boolean[] (of an item), :version integer[] (that was read). :states text: the texts of the
---   pages, joined by U+0001.
+--   timer), :run_state smallint[] (code; of page 0), :waits smallint[] (bits; of page 0), :ended_at
+--   float8[] (ms since 1970; null: open), :settled boolean[] (of an item), :version integer[] (that was
+--   read). :states text: the texts of the pages, joined by U+0001.
 -- Plan: run_page by key.
 -- Note: The first page of an open run always has a wake-up time: infinity if it has no timer. The update is
---   HOT unless the wake-up time moves.
+--   HOT unless the wake-up time moves or the run waits for something else.
 with met as (
   update drover.run_page as p
-  set version = p.version + 1, state = u.state, run_state = u.run_state, settled = u.settled,
+  set version = p.version + 1, state = u.state, run_state = u.run_state, waits = u.waits,
+    settled = u.settled,
     wake_at = case when u.no = 0 and u.ended_at is null and u.wake_at is null then 'infinity'
       else to_timestamp(u.wake_at / 1e3::float8) end,
     ended_at = to_timestamp(u.ended_at / 1e3::float8)
   from (
     select unnest(:run_id::uuid[]) as run_id, unnest(:no::integer[]) as no,
       unnest(:wake_at::float8[]) as wake_at,
-      unnest(:run_state::smallint[]) as run_state, unnest(:ended_at::float8[]) as ended_at,
+      unnest(:run_state::smallint[]) as run_state, unnest(:waits::smallint[]) as waits,
+      unnest(:ended_at::float8[]) as ended_at,
       unnest(:settled::boolean[]) as settled, unnest(:version::integer[]) as version,
       unnest(string_to_array(:states::text, E'\x01')) as state
   ) as u

@@ -7,10 +7,11 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
+import { substateWords } from "../../words/substate-words.ts";
 import { RunActions } from "./run-actions.tsx";
 
 export function RunHead({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
-  const reason = reasonWords(run.reason);
+  const reason = reasonWords(run.reason) || substateWords(run.substates);
   return (
     <>
       <PageHead

@@ -1,54 +1,48 @@
 // The fields of the filter of runs, which is part of the address; and a field to go directly to a
 // run by its id or key.
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
 import { problemOf } from "../../calls/problem.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { runStatus, stateName } from "../../words/run-words.ts";
-import { OPEN, type ReadFilter, single, spans } from "./run-filter.ts";
+import { substateName, substates, substateWord } from "../../words/substate-words.ts";
+import { type FilterField, OPEN, type ReadFilter, single, spans } from "./run-filter.ts";
 
 export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
-  const [search, setSearch] = useSearchParams();
-  const set = (name: string, value: string) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before);
-      if (value === "") next.delete(name);
-      else next.set(name, value);
-      return next;
-    });
+  const [search, set] = useFilter();
   return (
     <div className="filters">
       <GoToRun />
-      <select
-        aria-label="State"
-        aria-invalid={problems.has("state")}
-        value={search.get("state") ?? ""}
-        onChange={({ target }) => set("state", target.value)}
-      >
-        <option value="">Any state</option>
+      <Choice label="State" name="state" any="Any state" problems={problems}>
         <option value={OPEN}>All open states</option>
         {single.map((state) => (
           <option key={state} value={stateName(state)}>
             {runStatus(state).word}
           </option>
         ))}
-      </select>
-      <WorkflowChoice value={search.get("workflow") ?? ""} onChoose={(v) => set("workflow", v)} />
-      <select
-        aria-label="Started"
-        aria-invalid={problems.has("since")}
-        value={search.get("since") ?? ""}
-        onChange={({ target }) => set("since", target.value)}
+      </Choice>
+      <Choice
+        label="Substate"
+        name="substate"
+        any="Doing or waiting for anything"
+        problems={problems}
       >
-        <option value="">Any time</option>
+        {substates.map((substate) => (
+          <option key={substate} value={substateName(substate)}>
+            {substateWord(substate)}
+          </option>
+        ))}
+      </Choice>
+      <WorkflowChoice value={search.get("workflow") ?? ""} onChoose={(v) => set("workflow", v)} />
+      <Choice label="Started" name="since" any="Any time" problems={problems}>
         {Object.entries(spans).map(([name, { words }]) => (
           <option key={name} value={name}>
             {words}
           </option>
         ))}
-      </select>
+      </Choice>
       <input
         aria-label="Labels"
         placeholder="Labels: team=blue"
@@ -60,21 +54,51 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
           if (key === "Enter") set("labels", currentTarget.value);
         }}
       />
-      <select
-        aria-label="Order"
-        aria-invalid={problems.has("order")}
-        value={search.get("order") ?? ""}
-        onChange={({ target }) => set("order", target.value)}
-      >
-        <option value="">Newest first</option>
+      <Choice label="Order" name="order" any="Newest first" problems={problems}>
         <option value="oldest">Oldest first</option>
-      </select>
+      </Choice>
       {[...problems].map(([field, problem]) => (
         <p key={field} role="alert" className="filter-problem">
           This filter cannot be read: {problem}.
         </p>
       ))}
     </div>
+  );
+}
+
+/** The filter in the address, and a function that sets one part of it. */
+function useFilter() {
+  const [search, setSearch] = useSearchParams();
+  const set = (name: string, value: string) =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before);
+      if (value === "") next.delete(name);
+      else next.set(name, value);
+      return next;
+    });
+  return [search, set] as const;
+}
+
+interface ChoiceProps extends Pick<ReadFilter, "problems"> {
+  readonly label: string;
+  readonly name: FilterField;
+  /** What is shown while nothing is chosen. */
+  readonly any: string;
+  readonly children: ReactNode;
+}
+
+function Choice({ label, name, any, problems, children }: ChoiceProps) {
+  const [search, set] = useFilter();
+  return (
+    <select
+      aria-label={label}
+      aria-invalid={problems.has(name)}
+      value={search.get(name) ?? ""}
+      onChange={({ target }) => set(name, target.value)}
+    >
+      <option value="">{any}</option>
+      {children}
+    </select>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { runStatus, stateName } from "../../words/run-words.ts";
+import { substateName, substates, substateWord } from "../../words/substate-words.ts";
 
 export const OPEN = "open";
 /** All states of runs that have not ended. */
@@ -50,7 +51,7 @@ export const spans: Readonly<Record<string, { readonly ms: number; readonly word
 /** Rounded to the minute, so that one address requests one list for all its pages. */
 const MINUTE_MS = 60_000;
 
-export type FilterField = "state" | "since" | "labels" | "order";
+export type FilterField = "state" | "substate" | "since" | "labels" | "order";
 
 export interface ReadFilter {
   readonly filter: RunFilter;
@@ -70,6 +71,10 @@ export function readFilter(search: URLSearchParams): ReadFilter {
   const named = single.find((one) => stateName(one) === state);
   const states = groups[state] ?? (named === undefined ? [] : [named]);
   if (state !== "" && states.length === 0) problems.set("state", `there is no state "${state}"`);
+  const doing = search.get("substate") ?? "";
+  const substate = substates.find((one) => substateName(one) === doing);
+  if (doing !== "" && substate === undefined)
+    problems.set("substate", `there is no substate "${doing}"`);
   const span = spans[since];
   if (since !== "" && span === undefined)
     problems.set("since", `there is no time range "${since}"`);
@@ -78,12 +83,14 @@ export function readFilter(search: URLSearchParams): ReadFilter {
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
   const filter = create(RunFilterSchema, {
     states: [...states],
+    substates: substate === undefined ? [] : [substate],
     workflow,
     labels,
     ...(span === undefined ? {} : { createdAfter: timestampFromMs(now - span.ms) }),
   });
   const words = [
     ...(state === OPEN ? ["open"] : named === undefined ? [] : [`state ${runStatus(named).word}`]),
+    ...(substate === undefined ? [] : [substateWord(substate)]),
     ...(workflow === "" ? [] : [`workflow ${workflow}`]),
     ...Object.entries(labels).map(([name, value]) => `label ${name}=${value}`),
     ...(span === undefined ? [] : [`started ${span.words}`]),

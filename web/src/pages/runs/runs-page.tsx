@@ -17,6 +17,7 @@ import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
 import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
+import { substateWords } from "../../words/substate-words.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { type ReadFilter, readFilter } from "./run-filter.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
@@ -25,21 +26,21 @@ import "./runs.css";
 const columns: readonly Column<Run>[] = [
   {
     title: "Run",
-    width: "minmax(12rem, 2fr)",
+    width: "minmax(11rem, 1.4fr)",
     cell: (run) => (
       <Link href={`/runs/${run.runId}`} className="mono" title={run.runId}>
         <Foreign text={run.key || run.runId} />
       </Link>
     ),
   },
-  { title: "State", width: "12.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
+  { title: "State", width: "10.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
   {
-    title: "Reason",
-    width: "minmax(8rem, 1fr)",
-    cell: (run) => <span className="dim">{reasonWords(run.reason)}</span>,
+    title: "Detail",
+    width: "minmax(10rem, 2fr)",
+    cell: (run) => <Detail of={reasonWords(run.reason) || substateWords(run.substates)} />,
   },
   { title: "Workflow", width: "minmax(9rem, 1fr)", cell: workflowWords },
-  { title: "Labels", width: "minmax(6rem, 1fr)", cell: (run) => labelWords(run) },
+  { title: "Labels", width: "minmax(5rem, 0.8fr)", cell: (run) => labelWords(run) },
   { title: "Started", width: "6.5rem", cell: (run) => <Ago at={run.createdTime} /> },
   {
     title: "Duration",
@@ -162,6 +163,15 @@ function NoRuns({ filtered }: { readonly filtered: boolean }) {
         </>
       }
     />
+  );
+}
+
+/** Why the run ended, or what its steps do or wait for. */
+function Detail({ of }: { readonly of: string }) {
+  return (
+    <span className="dim" title={of}>
+      {of}
+    </span>
   );
 }
 

@@ -20,7 +20,36 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/run.proto.
  */
 export const file_drover_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiswUKA1J1bhIOCgZydW5faWQYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEgsKA2tleRgDIAEoCRIQCgh3b3JrZmxvdxgEIAEoCRIYChB3b3JrZmxvd192ZXJzaW9uGAUgASgFEiIKBXN0YXRlGAYgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEiQKBnJlYXNvbhgHIAEoDjIULmRyb3Zlci52MS5SdW5SZWFzb24SKgoGbGFiZWxzGAggAygLMhouZHJvdmVyLnYxLlJ1bi5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgJIAEoBRIhCgVpbnB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGNyZWF0ZWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgOIAEoBBIVCg1jYW5jZWxfcmVhc29uGA8gASgJEhAKCHdhcm5pbmdzGBAgASgNEi4KCnN0YXJ0X3RpbWUYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKC2NvbmN1cnJlbmN5GBIgASgLMhYuZHJvdmVyLnYxLkNvbmN1cnJlbmN5EiQKCHJlcnVuX29mGBQgASgLMhIuZHJvdmVyLnYxLlJlcnVuT2YSJAoGcGFyZW50GBUgASgLMhQuZHJvdmVyLnYxLlBhcmVudFJ1bhotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiwKCVBhcmVudFJ1bhIOCgZydW5faWQYASABKAkSDwoHc3RlcF9pZBgCIAEoCSJGCgdSZXJ1bk9mEg4KBnJ1bl9pZBgBIAEoCRIQCgZmYWlsZWQYAiABKAhIABIRCgdzdGVwX2lkGAMgASgJSABCBgoEZnJvbSKPAQoLQ29uY3VycmVuY3kSLQoDa2V5GAEgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIZCgVsaW1pdBgCIAEoBUIKukgHGgUY6AcoABI2CgZwb2xpY3kYAyABKA4yHC5kcm92ZXIudjEuQ29uY3VycmVuY3lQb2xpY3lCCLpIBYIBAhABItEECgRTdGVwEgoKAmlkGAEgASgJEiMKBXN0YXRlGAIgASgOMhQuZHJvdmVyLnYxLlN0ZXBTdGF0ZRIoCgp1bmRvX3N0YXRlGAMgASgOMhQuZHJvdmVyLnYxLlVuZG9TdGF0ZRIMCgR0YXNrGAQgASgJEg0KBXF1ZXVlGAUgASgJEg8KB2F0dGVtcHQYBiABKA0SDQoFZmVuY2UYByABKA0SEAoIYWdlbnRfaWQYCCABKAkSLQoJbmV4dF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgZvdXRwdXQYCiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIhCgVlcnJvchgLIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEg0KBW5lZWRzGAwgAygJEiEKBGtpbmQYDSABKA4yEy5kcm92ZXIudjEuU3RlcEtpbmQSEAoIc3RyYXRlZ3kYDiABKA0SKAoKd2FpdGluZ19vbhgPIAEoDjIULmRyb3Zlci52MS5XYWl0aW5nT24SEAoIdmVyaWZpZXMYECABKA0SEQoJYXBwcm92YWxzGBEgASgNEhMKC3JldXNlZF9mcm9tGBQgASgJEhQKDGNoaWxkX3J1bl9pZBgVIAEoCRITCgtzaWduYWxfbmFtZRgWIAEoCRIkCgVpdGVtcxgXIAEoCzIVLmRyb3Zlci52MS5JdGVtQ291bnRzEjAKDHN1c3BlY3RfdGltZRgYIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggEKCkl0ZW1Db3VudHMSDQoFdG90YWwYASABKA0SDwoHc3RhcnRlZBgCIAEoDRIMCgRvcGVuGAMgASgNEhEKCXN1Y2NlZWRlZBgEIAEoDRIOCgZmYWlsZWQYBSABKA0SDwoHc2tpcHBlZBgGIAEoDRISCgp1bmRvc19sZWZ0GAcgASgNIlgKB0ZhaWx1cmUSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEi4KDWZhaWx1cmVfY2xhc3MYAyABKA4yFy5kcm92ZXIudjEuRmFpbHVyZUNsYXNzIjwKClJ1bldhcm5pbmcSDwoHc3RlcF9pZBgBIAEoCRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkivgMKB0F0dGVtcHQSDwoHc3RlcF9pZBgBIAEoCRIhCgRraW5kGAIgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBWZlbmNlGAMgASgNEg8KB2F0dGVtcHQYBCABKA0SEAoIYWdlbnRfaWQYBSABKAkSDwoHc2Vzc2lvbhgGIAEoDBIwCgxzdGFydGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmVuZGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB291dGNvbWUYCSABKA4yFi5kcm92ZXIudjEuT3V0Y29tZUtpbmQSIwoHZmFpbHVyZRgKIAEoCzISLmRyb3Zlci52MS5GYWlsdXJlEiIKBm91dHB1dBgLIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEgwKBGxhdGUYDCABKAgSKAoGc291cmNlGA0gASgOMhguZHJvdmVyLnYxLkF0dGVtcHRTb3VyY2USCQoBbhgOIAEoDRIlCghwcm9ncmVzcxgPIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcyKdAgoMSW50ZXJ2ZW50aW9uEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHJ1bGUYAyABKAkSCwoDc2F3GAQgASgJEgsKA2RpZBgFIAEoCRIsCghkdWVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKYWN0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKc3VwZXJ2aXNvchgIIAEoCRIRCglwYXJ0aXRpb24YCSABKA0SDQoFZXBvY2gYCiABKAQSDQoFZmVuY2UYCyABKA0SDwoHYXR0ZW1wdBgMIAEoDRIQCgh3b3JrZmxvdxgNIAEoCSKmAwoKRXNjYWxhdGlvbhIKCgJpZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEi8KC29wZW5lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtjbG9zZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJY2xvc2VkX2J5GAcgASgJEg8KB2Fuc3dlcnMYCCADKAkSDgoGcnVuX2lkGAkgASgJEhAKCHdvcmtmbG93GAogASgJEisKBmFuc3dlchgLIAEoCzIbLmRyb3Zlci52MS5Fc2NhbGF0aW9uQW5zd2VyEhIKCmNsYWltZWRfYnkYDCABKAkSMAoMY2xhaW1lZF90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1kZWFkbGluZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRjb2RlGA4gASgJIlAKEEVzY2FsYXRpb25BbnN3ZXISDgoGYW5zd2VyGAEgASgJEgoKAmJ5GAIgASgJEhMKC2J5X3ZlcmlmaWVkGAMgASgIEgsKA3doeRgEIAEoCSKoAQoOUmVjZWl2ZWRTaWduYWwSCwoDc2VxGAEgASgNEhEKCXNpZ25hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiMKB3BheWxvYWQYBCABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIxCg1yZWNlaXZlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh0YWtlbl9ieRgGIAEoCSK/AQoIRGVjaXNpb24SDwoHc3RlcF9pZBgBIAEoCRIQCghhcHByb3ZlchgCIAEoCRIZChFhcHByb3Zlcl92ZXJpZmllZBgDIAEoCBIQCghhcHByb3ZlZBgEIAEoCBIPCgdjb21tZW50GAUgASgJEiAKBGZvcm0YBiABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIwCgxkZWNpZGVkX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImsKEEVmZmVjdGl2ZVNldHRpbmcSDwoHc3RlcF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRINCgV2YWx1ZRgDIAEoCRIoCgZzb3VyY2UYBCABKA4yGC5kcm92ZXIudjEuU2V0dGluZ1NvdXJjZSqyAgoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUlVOX1NUQVRFX1BFTkRJTkcQARIVChFSVU5fU1RBVEVfUlVOTklORxACEhQKEFJVTl9TVEFURV9QQVVTRUQQAxIWChJSVU5fU1RBVEVfU1RPUFBJTkcQBBIaChZSVU5fU1RBVEVfQ09NUEVOU0FUSU5HEAUSFwoTUlVOX1NUQVRFX0VTQ0FMQVRFRBAGEhcKE1JVTl9TVEFURV9DT01QTEVURUQQBxIUChBSVU5fU1RBVEVfRkFJTEVEEAgSGQoVUlVOX1NUQVRFX0NPTVBFTlNBVEVEEAkSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAKEhcKE1JVTl9TVEFURV9GSU5JU0hJTkcQCyrtAQoJUnVuUmVhc29uEhoKFlJVTl9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9SVU5fUkVBU09OX0RPTkUQARIaChZSVU5fUkVBU09OX1NURVBfRkFJTEVEEAISGAoUUlVOX1JFQVNPTl9USU1FRF9PVVQQAxIgChxSVU5fUkVBU09OX0NBTkNFTExFRF9CWV9VU0VSEAQSHAoYUlVOX1JFQVNPTl9ORVZFUl9TVEFSVEVEEAUSFgoSUlVOX1JFQVNPTl9SRUZVU0VEEAYSIQodUlVOX1JFQVNPTl9DQU5DRUxMRURfQllfTkVXRVIQByqzAgoJU3RlcFN0YXRlEhoKFlNURVBfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJTVEVQX1NUQVRFX0JMT0NLRUQQARIUChBTVEVQX1NUQVRFX1JFQURZEAISFQoRU1RFUF9TVEFURV9MRUFTRUQQAxIWChJTVEVQX1NUQVRFX0JBQ0tPRkYQBBIWChJTVEVQX1NUQVRFX1dBSVRJTkcQBRIYChRTVEVQX1NUQVRFX1ZFUklGWUlORxAGEhgKFFNURVBfU1RBVEVfRVNDQUxBVEVEEAcSGAoUU1RFUF9TVEFURV9TVUNDRUVERUQQCBIVChFTVEVQX1NUQVRFX0ZBSUxFRBAJEhYKElNURVBfU1RBVEVfU0tJUFBFRBAKEhgKFFNURVBfU1RBVEVfQ0FOQ0VMTEVEEAsqlwEKCVVuZG9TdGF0ZRIaChZVTkRPX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPVU5ET19TVEFURV9OT05FEAESFgoSVU5ET19TVEFURV9QRU5ESU5HEAISFQoRVU5ET19TVEFURV9BQ1RJVkUQAxITCg9VTkRPX1NUQVRFX0RPTkUQBBIVChFVTkRPX1NUQVRFX0ZBSUxFRBAFKswBCglXYWl0aW5nT24SGgoWV0FJVElOR19PTl9VTlNQRUNJRklFRBAAEhQKEFdBSVRJTkdfT05fVElNRVIQARIVChFXQUlUSU5HX09OX1NJR05BTBACEhcKE1dBSVRJTkdfT05fQVBQUk9WQUwQAxIXChNXQUlUSU5HX09OX0NBTExCQUNLEAQSFAoQV0FJVElOR19PTl9DSElMRBAFEhgKFFdBSVRJTkdfT05fQ0hJTERfRU5EEAYSFAoQV0FJVElOR19PTl9JVEVNUxAHKqEBCghTdGVwS2luZBIZChVTVEVQX0tJTkRfVU5TUEVDSUZJRUQQABISCg5TVEVQX0tJTkRfVEFTSxABEhIKDlNURVBfS0lORF9XQUlUEAISFAoQU1RFUF9LSU5EX1NJR05BTBADEhYKElNURVBfS0lORF9BUFBST1ZBTBAEEhEKDVNURVBfS0lORF9SVU4QBRIRCg1TVEVQX0tJTkRfTUFQEAYqvAEKEUNvbmN1cnJlbmN5UG9saWN5EiIKHkNPTkNVUlJFTkNZX1BPTElDWV9VTlNQRUNJRklFRBAAEhwKGENPTkNVUlJFTkNZX1BPTElDWV9RVUVVRRABEh0KGUNPTkNVUlJFTkNZX1BPTElDWV9SRUZVU0UQAhIkCiBDT05DVVJSRU5DWV9QT0xJQ1lfQ0FOQ0VMX09MREVTVBADEiAKHENPTkNVUlJFTkNZX1BPTElDWV9RVUVVRV9PTkUQBCp+Cg1BdHRlbXB0U291cmNlEh4KGkFUVEVNUFRfU09VUkNFX1VOU1BFQ0lGSUVEEAASFwoTQVRURU1QVF9TT1VSQ0VfVEFTSxABEhkKFUFUVEVNUFRfU09VUkNFX0VOR0lORRACEhkKFUFUVEVNUFRfU09VUkNFX0FOU1dFUhADKp0CCgtPdXRjb21lS2luZBIcChhPVVRDT01FX0tJTkRfVU5TUEVDSUZJRUQQABIYChRPVVRDT01FX0tJTkRfU1VDQ0VTUxABEhgKFE9VVENPTUVfS0lORF9GQUlMVVJFEAISGAoUT1VUQ09NRV9LSU5EX1VOS05PV04QAxIWChJPVVRDT01FX0tJTkRfQUdBSU4QBBIZChVPVVRDT01FX0tJTkRfREVGRVJSRUQQBRIZChVPVVRDT01FX0tJTkRfUkVMRUFTRUQQBhIaChZPVVRDT01FX0tJTkRfQ0FOQ0VMTEVEEAcSGwoXT1VUQ09NRV9LSU5EX0dJVkVOX0JBQ0sQCBIbChdPVVRDT01FX0tJTkRfU1VQRVJTRURFRBAJKmoKDVNldHRpbmdTb3VyY2USHgoaU0VUVElOR19TT1VSQ0VfVU5TUEVDSUZJRUQQABIaChZTRVRUSU5HX1NPVVJDRV9ERUZBVUxUEAESHQoZU0VUVElOR19TT1VSQ0VfREVGSU5JVElPThACYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("ChNkcm92ZXIvdjEvcnVuLnByb3RvEglkcm92ZXIudjEiSwoQUnVuU3Vic3RhdGVDb3VudBIoCghzdWJzdGF0ZRgBIAEoDjIWLmRyb3Zlci52MS5SdW5TdWJzdGF0ZRINCgVzdGVwcxgCIAEoBSLjBQoDUnVuEg4KBnJ1bl9pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSCwoDa2V5GAMgASgJEhAKCHdvcmtmbG93GAQgASgJEhgKEHdvcmtmbG93X3ZlcnNpb24YBSABKAUSIgoFc3RhdGUYBiABKA4yEy5kcm92ZXIudjEuUnVuU3RhdGUSJAoGcmVhc29uGAcgASgOMhQuZHJvdmVyLnYxLlJ1blJlYXNvbhIqCgZsYWJlbHMYCCADKAsyGi5kcm92ZXIudjEuUnVuLkxhYmVsc0VudHJ5EhAKCHByaW9yaXR5GAkgASgFEiEKBWlucHV0GAogASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSMAoMY3JlYXRlZF90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgplbmRlZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1kZWFkbGluZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGA4gASgEEhUKDWNhbmNlbF9yZWFzb24YDyABKAkSEAoId2FybmluZ3MYECABKA0SLgoKc3RhcnRfdGltZRgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoLY29uY3VycmVuY3kYEiABKAsyFi5kcm92ZXIudjEuQ29uY3VycmVuY3kSJAoIcmVydW5fb2YYFCABKAsyEi5kcm92ZXIudjEuUmVydW5PZhIkCgZwYXJlbnQYFSABKAsyFC5kcm92ZXIudjEuUGFyZW50UnVuEi4KCXN1YnN0YXRlcxgWIAMoCzIbLmRyb3Zlci52MS5SdW5TdWJzdGF0ZUNvdW50Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiLAoJUGFyZW50UnVuEg4KBnJ1bl9pZBgBIAEoCRIPCgdzdGVwX2lkGAIgASgJIkYKB1JlcnVuT2YSDgoGcnVuX2lkGAEgASgJEhAKBmZhaWxlZBgCIAEoCEgAEhEKB3N0ZXBfaWQYAyABKAlIAEIGCgRmcm9tIo8BCgtDb25jdXJyZW5jeRItCgNrZXkYASABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEhkKBWxpbWl0GAIgASgFQgq6SAcaBRjoBygAEjYKBnBvbGljeRgDIAEoDjIcLmRyb3Zlci52MS5Db25jdXJyZW5jeVBvbGljeUIIukgFggECEAEi0QQKBFN0ZXASCgoCaWQYASABKAkSIwoFc3RhdGUYAiABKA4yFC5kcm92ZXIudjEuU3RlcFN0YXRlEigKCnVuZG9fc3RhdGUYAyABKA4yFC5kcm92ZXIudjEuVW5kb1N0YXRlEgwKBHRhc2sYBCABKAkSDQoFcXVldWUYBSABKAkSDwoHYXR0ZW1wdBgGIAEoDRINCgVmZW5jZRgHIAEoDRIQCghhZ2VudF9pZBgIIAEoCRItCgluZXh0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiIKBm91dHB1dBgKIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEiEKBWVycm9yGAsgASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSDQoFbmVlZHMYDCADKAkSIQoEa2luZBgNIAEoDjITLmRyb3Zlci52MS5TdGVwS2luZBIQCghzdHJhdGVneRgOIAEoDRIoCgp3YWl0aW5nX29uGA8gASgOMhQuZHJvdmVyLnYxLldhaXRpbmdPbhIQCgh2ZXJpZmllcxgQIAEoDRIRCglhcHByb3ZhbHMYESABKA0SEwoLcmV1c2VkX2Zyb20YFCABKAkSFAoMY2hpbGRfcnVuX2lkGBUgASgJEhMKC3NpZ25hbF9uYW1lGBYgASgJEiQKBWl0ZW1zGBcgASgLMhUuZHJvdmVyLnYxLkl0ZW1Db3VudHMSMAoMc3VzcGVjdF90aW1lGBggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKCAQoKSXRlbUNvdW50cxINCgV0b3RhbBgBIAEoDRIPCgdzdGFydGVkGAIgASgNEgwKBG9wZW4YAyABKA0SEQoJc3VjY2VlZGVkGAQgASgNEg4KBmZhaWxlZBgFIAEoDRIPCgdza2lwcGVkGAYgASgNEhIKCnVuZG9zX2xlZnQYByABKA0iWAoHRmFpbHVyZRIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSLgoNZmFpbHVyZV9jbGFzcxgDIAEoDjIXLmRyb3Zlci52MS5GYWlsdXJlQ2xhc3MiPAoKUnVuV2FybmluZxIPCgdzdGVwX2lkGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSK+AwoHQXR0ZW1wdBIPCgdzdGVwX2lkGAEgASgJEiEKBGtpbmQYAiABKA4yEy5kcm92ZXIudjEuVGFza0tpbmQSDQoFZmVuY2UYAyABKA0SDwoHYXR0ZW1wdBgEIAEoDRIQCghhZ2VudF9pZBgFIAEoCRIPCgdzZXNzaW9uGAYgASgMEjAKDHN0YXJ0ZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZW5kZWRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoHb3V0Y29tZRgJIAEoDjIWLmRyb3Zlci52MS5PdXRjb21lS2luZBIjCgdmYWlsdXJlGAogASgLMhIuZHJvdmVyLnYxLkZhaWx1cmUSIgoGb3V0cHV0GAsgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSDAoEbGF0ZRgMIAEoCBIoCgZzb3VyY2UYDSABKA4yGC5kcm92ZXIudjEuQXR0ZW1wdFNvdXJjZRIJCgFuGA4gASgNEiUKCHByb2dyZXNzGA8gASgLMhMuZHJvdmVyLnYxLlByb2dyZXNzIp0CCgxJbnRlcnZlbnRpb24SDgoGcnVuX2lkGAEgASgJEg8KB3N0ZXBfaWQYAiABKAkSDAoEcnVsZRgDIAEoCRILCgNzYXcYBCABKAkSCwoDZGlkGAUgASgJEiwKCGR1ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgphY3RlZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzdXBlcnZpc29yGAggASgJEhEKCXBhcnRpdGlvbhgJIAEoDRINCgVlcG9jaBgKIAEoBBINCgVmZW5jZRgLIAEoDRIPCgdhdHRlbXB0GAwgASgNEhAKCHdvcmtmbG93GA0gASgJIqYDCgpFc2NhbGF0aW9uEgoKAmlkGAEgASgJEg8KB3N0ZXBfaWQYAiABKAkSDgoGcmVhc29uGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSLwoLb3BlbmVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2Nsb3NlZF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljbG9zZWRfYnkYByABKAkSDwoHYW5zd2VycxgIIAMoCRIOCgZydW5faWQYCSABKAkSEAoId29ya2Zsb3cYCiABKAkSKwoGYW5zd2VyGAsgASgLMhsuZHJvdmVyLnYxLkVzY2FsYXRpb25BbnN3ZXISEgoKY2xhaW1lZF9ieRgMIAEoCRIwCgxjbGFpbWVkX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWRlYWRsaW5lX3RpbWUYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGNvZGUYDiABKAkiUAoQRXNjYWxhdGlvbkFuc3dlchIOCgZhbnN3ZXIYASABKAkSCgoCYnkYAiABKAkSEwoLYnlfdmVyaWZpZWQYAyABKAgSCwoDd2h5GAQgASgJIqgBCg5SZWNlaXZlZFNpZ25hbBILCgNzZXEYASABKA0SEQoJc2lnbmFsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSIwoHcGF5bG9hZBgEIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjEKDXJlY2VpdmVkX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHRha2VuX2J5GAYgASgJIr8BCghEZWNpc2lvbhIPCgdzdGVwX2lkGAEgASgJEhAKCGFwcHJvdmVyGAIgASgJEhkKEWFwcHJvdmVyX3ZlcmlmaWVkGAMgASgIEhAKCGFwcHJvdmVkGAQgASgIEg8KB2NvbW1lbnQYBSABKAkSIAoEZm9ybRgGIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkEjAKDGRlY2lkZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoQRWZmZWN0aXZlU2V0dGluZxIPCgdzdGVwX2lkGAEgASgJEg0KBWZpZWxkGAIgASgJEg0KBXZhbHVlGAMgASgJEigKBnNvdXJjZRgEIAEoDjIYLmRyb3Zlci52MS5TZXR0aW5nU291cmNlKrICCghSdW5TdGF0ZRIZChVSVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIVChFSVU5fU1RBVEVfUEVORElORxABEhUKEVJVTl9TVEFURV9SVU5OSU5HEAISFAoQUlVOX1NUQVRFX1BBVVNFRBADEhYKElJVTl9TVEFURV9TVE9QUElORxAEEhoKFlJVTl9TVEFURV9DT01QRU5TQVRJTkcQBRIXChNSVU5fU1RBVEVfRVNDQUxBVEVEEAYSFwoTUlVOX1NUQVRFX0NPTVBMRVRFRBAHEhQKEFJVTl9TVEFURV9GQUlMRUQQCBIZChVSVU5fU1RBVEVfQ09NUEVOU0FURUQQCRIXChNSVU5fU1RBVEVfQ0FOQ0VMTEVEEAoSFwoTUlVOX1NUQVRFX0ZJTklTSElORxALKu0BCglSdW5SZWFzb24SGgoWUlVOX1JFQVNPTl9VTlNQRUNJRklFRBAAEhMKD1JVTl9SRUFTT05fRE9ORRABEhoKFlJVTl9SRUFTT05fU1RFUF9GQUlMRUQQAhIYChRSVU5fUkVBU09OX1RJTUVEX09VVBADEiAKHFJVTl9SRUFTT05fQ0FOQ0VMTEVEX0JZX1VTRVIQBBIcChhSVU5fUkVBU09OX05FVkVSX1NUQVJURUQQBRIWChJSVU5fUkVBU09OX1JFRlVTRUQQBhIhCh1SVU5fUkVBU09OX0NBTkNFTExFRF9CWV9ORVdFUhAHKtYCCgtSdW5TdWJzdGF0ZRIcChhSVU5fU1VCU1RBVEVfVU5TUEVDSUZJRUQQABIYChRSVU5fU1VCU1RBVEVfV09SS0lORxABEiIKHlJVTl9TVUJTVEFURV9XQUlUSU5HX0ZPUl9BR0VOVBACEhkKFVJVTl9TVUJTVEFURV9SRVRSWUlORxADEiMKH1JVTl9TVUJTVEFURV9XQUlUSU5HX0ZPUl9TSUdOQUwQBBIlCiFSVU5fU1VCU1RBVEVfV0FJVElOR19GT1JfQVBQUk9WQUwQBRIlCiFSVU5fU1VCU1RBVEVfV0FJVElOR19GT1JfQ0FMTEJBQ0sQBhIiCh5SVU5fU1VCU1RBVEVfV0FJVElOR19GT1JfVElNRVIQBxIiCh5SVU5fU1VCU1RBVEVfV0FJVElOR19GT1JfQ0hJTEQQCBIVChFSVU5fU1VCU1RBVEVfSEVMRBAJKrMCCglTdGVwU3RhdGUSGgoWU1RFUF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNURVBfU1RBVEVfQkxPQ0tFRBABEhQKEFNURVBfU1RBVEVfUkVBRFkQAhIVChFTVEVQX1NUQVRFX0xFQVNFRBADEhYKElNURVBfU1RBVEVfQkFDS09GRhAEEhYKElNURVBfU1RBVEVfV0FJVElORxAFEhgKFFNURVBfU1RBVEVfVkVSSUZZSU5HEAYSGAoUU1RFUF9TVEFURV9FU0NBTEFURUQQBxIYChRTVEVQX1NUQVRFX1NVQ0NFRURFRBAIEhUKEVNURVBfU1RBVEVfRkFJTEVEEAkSFgoSU1RFUF9TVEFURV9TS0lQUEVEEAoSGAoUU1RFUF9TVEFURV9DQU5DRUxMRUQQCyqXAQoJVW5kb1N0YXRlEhoKFlVORE9fU1RBVEVfVU5TUEVDSUZJRUQQABITCg9VTkRPX1NUQVRFX05PTkUQARIWChJVTkRPX1NUQVRFX1BFTkRJTkcQAhIVChFVTkRPX1NUQVRFX0FDVElWRRADEhMKD1VORE9fU1RBVEVfRE9ORRAEEhUKEVVORE9fU1RBVEVfRkFJTEVEEAUqzAEKCVdhaXRpbmdPbhIaChZXQUlUSU5HX09OX1VOU1BFQ0lGSUVEEAASFAoQV0FJVElOR19PTl9USU1FUhABEhUKEVdBSVRJTkdfT05fU0lHTkFMEAISFwoTV0FJVElOR19PTl9BUFBST1ZBTBADEhcKE1dBSVRJTkdfT05fQ0FMTEJBQ0sQBBIUChBXQUlUSU5HX09OX0NISUxEEAUSGAoUV0FJVElOR19PTl9DSElMRF9FTkQQBhIUChBXQUlUSU5HX09OX0lURU1TEAcqoQEKCFN0ZXBLaW5kEhkKFVNURVBfS0lORF9VTlNQRUNJRklFRBAAEhIKDlNURVBfS0lORF9UQVNLEAESEgoOU1RFUF9LSU5EX1dBSVQQAhIUChBTVEVQX0tJTkRfU0lHTkFMEAMSFgoSU1RFUF9LSU5EX0FQUFJPVkFMEAQSEQoNU1RFUF9LSU5EX1JVThAFEhEKDVNURVBfS0lORF9NQVAQBiq8AQoRQ29uY3VycmVuY3lQb2xpY3kSIgoeQ09OQ1VSUkVOQ1lfUE9MSUNZX1VOU1BFQ0lGSUVEEAASHAoYQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFEAESHQoZQ09OQ1VSUkVOQ1lfUE9MSUNZX1JFRlVTRRACEiQKIENPTkNVUlJFTkNZX1BPTElDWV9DQU5DRUxfT0xERVNUEAMSIAocQ09OQ1VSUkVOQ1lfUE9MSUNZX1FVRVVFX09ORRAEKn4KDUF0dGVtcHRTb3VyY2USHgoaQVRURU1QVF9TT1VSQ0VfVU5TUEVDSUZJRUQQABIXChNBVFRFTVBUX1NPVVJDRV9UQVNLEAESGQoVQVRURU1QVF9TT1VSQ0VfRU5HSU5FEAISGQoVQVRURU1QVF9TT1VSQ0VfQU5TV0VSEAMqnQIKC091dGNvbWVLaW5kEhwKGE9VVENPTUVfS0lORF9VTlNQRUNJRklFRBAAEhgKFE9VVENPTUVfS0lORF9TVUNDRVNTEAESGAoUT1VUQ09NRV9LSU5EX0ZBSUxVUkUQAhIYChRPVVRDT01FX0tJTkRfVU5LTk9XThADEhYKEk9VVENPTUVfS0lORF9BR0FJThAEEhkKFU9VVENPTUVfS0lORF9ERUZFUlJFRBAFEhkKFU9VVENPTUVfS0lORF9SRUxFQVNFRBAGEhoKFk9VVENPTUVfS0lORF9DQU5DRUxMRUQQBxIbChdPVVRDT01FX0tJTkRfR0lWRU5fQkFDSxAIEhsKF09VVENPTUVfS0lORF9TVVBFUlNFREVEEAkqagoNU2V0dGluZ1NvdXJjZRIeChpTRVRUSU5HX1NPVVJDRV9VTlNQRUNJRklFRBAAEhoKFlNFVFRJTkdfU09VUkNFX0RFRkFVTFQQARIdChlTRVRUSU5HX1NPVVJDRV9ERUZJTklUSU9OEAJiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_timestamp]);
+
+/**
+ * A substate of a run.
+ *
+ * @generated from message drover.v1.RunSubstateCount
+ */
+export type RunSubstateCount = Message<"drover.v1.RunSubstateCount"> & {
+  /**
+   * What the steps do or wait for.
+   *
+   * @generated from field: drover.v1.RunSubstate substate = 1;
+   */
+  substate: RunSubstate;
+
+  /**
+   * Number of steps, each item of a map counted as a step. 0 for WORKING and WAITING_FOR_AGENT,
+   * whose steps are not counted.
+   *
+   * @generated from field: int32 steps = 2;
+   */
+  steps: number;
+};
+
+/**
+ * Describes the message drover.v1.RunSubstateCount.
+ * Use `create(RunSubstateCountSchema)` to create a new message.
+ */
+export const RunSubstateCountSchema: GenMessage<RunSubstateCount> = /*@__PURE__*/
+  messageDesc(file_drover_v1_run, 0);
 
 /**
  * One execution of one version of a workflow with one input.
@@ -172,6 +201,15 @@ export type Run = Message<"drover.v1.Run"> & {
    * @generated from field: drover.v1.ParentRun parent = 21;
    */
   parent?: ParentRun | undefined;
+
+  /**
+   * What steps of the run do or wait for, in the order of the enum. Empty if the run has ended, has
+   * not started, or only waits for a person. Changes of WORKING and WAITING_FOR_AGENT do not change
+   * `version`.
+   *
+   * @generated from field: repeated drover.v1.RunSubstateCount substates = 22;
+   */
+  substates: RunSubstateCount[];
 };
 
 /**
@@ -179,7 +217,7 @@ export type Run = Message<"drover.v1.Run"> & {
  * Use `create(RunSchema)` to create a new message.
  */
 export const RunSchema: GenMessage<Run> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 0);
+  messageDesc(file_drover_v1_run, 1);
 
 /**
  * The run and the step that started a child run.
@@ -207,7 +245,7 @@ export type ParentRun = Message<"drover.v1.ParentRun"> & {
  * Use `create(ParentRunSchema)` to create a new message.
  */
 export const ParentRunSchema: GenMessage<ParentRun> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 1);
+  messageDesc(file_drover_v1_run, 2);
 
 /**
  * The run that another run repeats.
@@ -251,7 +289,7 @@ export type RerunOf = Message<"drover.v1.RerunOf"> & {
  * Use `create(RerunOfSchema)` to create a new message.
  */
 export const RerunOfSchema: GenMessage<RerunOf> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 2);
+  messageDesc(file_drover_v1_run, 3);
 
 /**
  * How many runs of one key may be in progress at the same time. A run takes a permit of its key
@@ -288,7 +326,7 @@ export type Concurrency = Message<"drover.v1.Concurrency"> & {
  * Use `create(ConcurrencySchema)` to create a new message.
  */
 export const ConcurrencySchema: GenMessage<Concurrency> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 3);
+  messageDesc(file_drover_v1_run, 4);
 
 /**
  * One step of a run.
@@ -461,7 +499,7 @@ export type Step = Message<"drover.v1.Step"> & {
  * Use `create(StepSchema)` to create a new message.
  */
 export const StepSchema: GenMessage<Step> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 4);
+  messageDesc(file_drover_v1_run, 5);
 
 /**
  * Progress of the items of a map.
@@ -524,7 +562,7 @@ export type ItemCounts = Message<"drover.v1.ItemCounts"> & {
  * Use `create(ItemCountsSchema)` to create a new message.
  */
 export const ItemCountsSchema: GenMessage<ItemCounts> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 5);
+  messageDesc(file_drover_v1_run, 6);
 
 /**
  * What went wrong.
@@ -570,7 +608,7 @@ export type Failure = Message<"drover.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 6);
+  messageDesc(file_drover_v1_run, 7);
 
 /**
  * A failure after which a run continued: of a step whose `on_failure` is CONTINUE, or of items of a
@@ -606,7 +644,7 @@ export type RunWarning = Message<"drover.v1.RunWarning"> & {
  * Use `create(RunWarningSchema)` to create a new message.
  */
 export const RunWarningSchema: GenMessage<RunWarning> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 7);
+  messageDesc(file_drover_v1_run, 8);
 
 /**
  * One hand-out of a task and how it ended.
@@ -727,7 +765,7 @@ export type Attempt = Message<"drover.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 8);
+  messageDesc(file_drover_v1_run, 9);
 
 /**
  * One recorded action of a supervisor: what it found, by which rule, what it did, and how fast.
@@ -840,7 +878,7 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
  * Use `create(InterventionSchema)` to create a new message.
  */
 export const InterventionSchema: GenMessage<Intervention> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 9);
+  messageDesc(file_drover_v1_run, 10);
 
 /**
  * A question that only a person can answer.
@@ -972,7 +1010,7 @@ export type Escalation = Message<"drover.v1.Escalation"> & {
  * Use `create(EscalationSchema)` to create a new message.
  */
 export const EscalationSchema: GenMessage<Escalation> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 10);
+  messageDesc(file_drover_v1_run, 11);
 
 /**
  * The answer of a person to an escalation.
@@ -1014,7 +1052,7 @@ export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
  * Use `create(EscalationAnswerSchema)` to create a new message.
  */
 export const EscalationAnswerSchema: GenMessage<EscalationAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 11);
+  messageDesc(file_drover_v1_run, 12);
 
 /**
  * A signal that was sent to a run.
@@ -1070,7 +1108,7 @@ export type ReceivedSignal = Message<"drover.v1.ReceivedSignal"> & {
  * Use `create(ReceivedSignalSchema)` to create a new message.
  */
 export const ReceivedSignalSchema: GenMessage<ReceivedSignal> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 12);
+  messageDesc(file_drover_v1_run, 13);
 
 /**
  * The decision of one approver on an approval step.
@@ -1133,7 +1171,7 @@ export type Decision = Message<"drover.v1.Decision"> & {
  * Use `create(DecisionSchema)` to create a new message.
  */
 export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 13);
+  messageDesc(file_drover_v1_run, 14);
 
 /**
  * A setting of a run with its effective value.
@@ -1177,7 +1215,7 @@ export type EffectiveSetting = Message<"drover.v1.EffectiveSetting"> & {
  * Use `create(EffectiveSettingSchema)` to create a new message.
  */
 export const EffectiveSettingSchema: GenMessage<EffectiveSetting> = /*@__PURE__*/
-  messageDesc(file_drover_v1_run, 14);
+  messageDesc(file_drover_v1_run, 15);
 
 /**
  * The state of a run. COMPLETED, FAILED, COMPENSATED and CANCELLED are final: a run never leaves
@@ -1372,6 +1410,96 @@ export const RunReasonSchema: GenEnum<RunReason> = /*@__PURE__*/
   enumDesc(file_drover_v1_run, 1);
 
 /**
+ * What steps of an open run do or wait for, beside the state of the run. A run may have several.
+ *
+ * @generated from enum drover.v1.RunSubstate
+ */
+export const RunSubstate = {
+  /**
+   * Never sent by this version; a newer server may send a substate that a client does not know.
+   *
+   * @generated from enum value: RUN_SUBSTATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An agent has a task of the run.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WORKING = 1;
+   */
+  WORKING: 1,
+
+  /**
+   * A task is ready, and no agent has taken it yet.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_AGENT = 2;
+   */
+  WAITING_FOR_AGENT: 2,
+
+  /**
+   * A task that failed, or that an agent gave back, is ready again later.
+   *
+   * @generated from enum value: RUN_SUBSTATE_RETRYING = 3;
+   */
+  RETRYING: 3,
+
+  /**
+   * A step waits for a signal.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_SIGNAL = 4;
+   */
+  WAITING_FOR_SIGNAL: 4,
+
+  /**
+   * A step waits for the decision of people.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_APPROVAL = 5;
+   */
+  WAITING_FOR_APPROVAL: 5,
+
+  /**
+   * A step waits for an outcome that its agent deferred.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_CALLBACK = 6;
+   */
+  WAITING_FOR_CALLBACK: 6,
+
+  /**
+   * A step waits for a time.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_TIMER = 7;
+   */
+  WAITING_FOR_TIMER: 7,
+
+  /**
+   * A step waits for the end of a child run.
+   *
+   * @generated from enum value: RUN_SUBSTATE_WAITING_FOR_CHILD = 8;
+   */
+  WAITING_FOR_CHILD: 8,
+
+  /**
+   * The run is paused; a task would be ready otherwise.
+   *
+   * @generated from enum value: RUN_SUBSTATE_HELD = 9;
+   */
+  HELD: 9,
+} as const;
+
+/**
+ * What steps of an open run do or wait for, beside the state of the run. A run may have several.
+ *
+ * @generated from enum drover.v1.RunSubstate
+ */
+export type RunSubstate = (typeof RunSubstate)[keyof typeof RunSubstate] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.RunSubstate.
+ */
+export const RunSubstateSchema: GenEnum<RunSubstate> = /*@__PURE__*/
+  enumDesc(file_drover_v1_run, 2);
+
+/**
  * The forward state of a step. SUCCEEDED, FAILED, SKIPPED and CANCELLED are final.
  *
  * @generated from enum drover.v1.StepState
@@ -1474,7 +1602,7 @@ export type StepState = (typeof StepState)[keyof typeof StepState] | UnknownEnum
  * Describes the enum drover.v1.StepState.
  */
 export const StepStateSchema: GenEnum<StepState> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 2);
+  enumDesc(file_drover_v1_run, 3);
 
 /**
  * The undo state of a step, beside its forward state.
@@ -1536,7 +1664,7 @@ export type UndoState = (typeof UndoState)[keyof typeof UndoState] | UnknownEnum
  * Describes the enum drover.v1.UndoState.
  */
 export const UndoStateSchema: GenEnum<UndoState> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 3);
+  enumDesc(file_drover_v1_run, 4);
 
 /**
  * What a step in the state WAITING waits for.
@@ -1612,7 +1740,7 @@ export type WaitingOn = (typeof WaitingOn)[keyof typeof WaitingOn] | UnknownEnum
  * Describes the enum drover.v1.WaitingOn.
  */
 export const WaitingOnSchema: GenEnum<WaitingOn> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 4);
+  enumDesc(file_drover_v1_run, 5);
 
 /**
  * What a step does.
@@ -1681,7 +1809,7 @@ export type StepKind = (typeof StepKind)[keyof typeof StepKind] | UnknownEnum;
  * Describes the enum drover.v1.StepKind.
  */
 export const StepKindSchema: GenEnum<StepKind> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 5);
+  enumDesc(file_drover_v1_run, 6);
 
 /**
  * What a run does while its concurrency key has no free permit.
@@ -1739,7 +1867,7 @@ export type ConcurrencyPolicy = (typeof ConcurrencyPolicy)[keyof typeof Concurre
  * Describes the enum drover.v1.ConcurrencyPolicy.
  */
 export const ConcurrencyPolicySchema: GenEnum<ConcurrencyPolicy> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 6);
+  enumDesc(file_drover_v1_run, 7);
 
 /**
  * What ended an attempt.
@@ -1787,7 +1915,7 @@ export type AttemptSource = (typeof AttemptSource)[keyof typeof AttemptSource] |
  * Describes the enum drover.v1.AttemptSource.
  */
 export const AttemptSourceSchema: GenEnum<AttemptSource> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 7);
+  enumDesc(file_drover_v1_run, 8);
 
 /**
  * How an attempt ended.
@@ -1879,7 +2007,7 @@ export type OutcomeKind = (typeof OutcomeKind)[keyof typeof OutcomeKind] | Unkno
  * Describes the enum drover.v1.OutcomeKind.
  */
 export const OutcomeKindSchema: GenEnum<OutcomeKind> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 8);
+  enumDesc(file_drover_v1_run, 9);
 
 /**
  * Where the value of a setting comes from.
@@ -1920,5 +2048,5 @@ export type SettingSource = (typeof SettingSource)[keyof typeof SettingSource] |
  * Describes the enum drover.v1.SettingSource.
  */
 export const SettingSourceSchema: GenEnum<SettingSource> = /*@__PURE__*/
-  enumDesc(file_drover_v1_run, 9);
+  enumDesc(file_drover_v1_run, 10);
 
