@@ -36,6 +36,7 @@ import {
   errorWords,
   isFinal,
   mannerWords,
+  runOutcome,
   runStatus,
   stepState,
   undoWords,
@@ -142,7 +143,8 @@ function printRun(run: Run, texts: Texts, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
   printPairs(output, [
     ["run", clean(run.runId)],
-    ["state", runStatus(run, output)],
+    ["state", run.summary === "" ? runStatus(run, output) : runOutcome(run, output)],
+    ["outcome", clean(run.summary)],
     ["workflow", workflowWords(run)],
     ["key", clean(run.key)],
     ["parent", parentWords(run)],

@@ -116,6 +116,10 @@ function actionWords(action: PersonAction, runId: string, again: string): string
       return `drover workflow resume ${clean(action.workflow)}${again}`;
     case ActionKind.RESUME:
       return `drover run resume ${runId}${again}`;
+    case ActionKind.RETRY_RUN:
+      return `drover run retry ${runId}${again} (reuses the steps that succeeded)`;
+    case ActionKind.RERUN:
+      return `drover run rerun ${runId} --from STEP --input JSON${again} (both optional)`;
     case ActionKind.CANCEL: {
       const ways = choices.map((way) => (way === "leave" ? " --leave" : ""));
       return ways.map((way) => `drover run cancel ${runId}${way}${again}`).join(", or ");

@@ -107,6 +107,7 @@ export function start(
     undosLeft: 0,
     undone: 0,
     warnings: 0,
+    failure: null,
     pivoted: false,
     keyed: begins.keyed ?? false,
     parent: begins.parent ?? null,

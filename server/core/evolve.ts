@@ -5,6 +5,8 @@ import { countItem, evolveStep } from "./evolve-step.ts";
 import type { EpochMs } from "./model/attempt.ts";
 import type { Effect } from "./model/effect.ts";
 import {
+  FAILURE_EFFECTS,
+  FAILURE_MESSAGE_MAX,
   isFinal,
   isUndoLeft,
   type Lease,
@@ -97,6 +99,10 @@ export function evolve(
       const asked = { n, step: no, reason, closedBy: null, wakeAt, deadlineAt, claimed: false };
       const escalations = [...view.escalations, asked];
       return change({ ...view, run, escalations }, no, (step) => evolveStep(step, effect));
+    }
+    case "failed": {
+      const changed = change(view, effect.step, (step) => evolveStep(step, effect));
+      return { ...changed, run: noteFailure(changed.run, effect, steps.get(effect.step)) };
     }
     case "settling":
       return settling(
@@ -193,6 +199,19 @@ function count(run: Run, before: Step, after: Step, { always, pivot, isMap }: Sh
     undone: run.undone + (isMap ? 0 : difference((step) => step.undo.kind === "DONE")),
     pivoted: run.pivoted || (pivot && after.forward.kind === "SUCCEEDED"),
   };
+}
+
+/** The first failure of the most important effect stays. */
+function noteFailure(
+  run: Run,
+  { id, code, message, effect }: Extract<Effect, { kind: "failed" }>,
+  failed: Step | undefined,
+): Run {
+  const known = run.failure ? FAILURE_EFFECTS.indexOf(run.failure.effect) : -1;
+  if (FAILURE_EFFECTS.indexOf(effect) <= known) return run;
+  const attempts = failed?.attempt ?? 0;
+  const text = message.slice(0, FAILURE_MESSAGE_MAX).toWellFormed();
+  return { ...run, failure: { id, effect, code, message: text, attempts } };
 }
 
 /** Whether a step waits for a person. */

@@ -6,9 +6,9 @@
 //   `settle` stores the result of a try; a delivery ends as delivered or given up
 //
 // Delivery is at least once: a try whose answer is lost is repeated under the same id.
+import type { EndedRun } from "../core/explain/end-sentence.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { EscalationReason } from "../core/model/history.ts";
-import type { Reason, RunState } from "../core/model/model.ts";
 import type { RunId } from "./run-head.ts";
 
 /**
@@ -93,11 +93,7 @@ export interface OutboxRun {
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: EpochMs;
   /** How the run ended; null: it was open when the delivery was read. */
-  readonly end: {
-    readonly state: RunState["kind"];
-    readonly reason: Reason;
-    readonly at: EpochMs;
-  } | null;
+  readonly end: (EndedRun & { readonly at: EpochMs }) | null;
 }
 
 /** What a delivery reports of an escalation. */

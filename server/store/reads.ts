@@ -4,7 +4,7 @@
 import type { Liveness } from "../core/explain/explanation.ts";
 import type { AttemptKind, EpochMs, Outcome } from "../core/model/attempt.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/model/history.ts";
-import type { EndKind, Forward, Reason, RunState, Step } from "../core/model/model.ts";
+import type { EndKind, Forward, Reason, RunFailure, RunState, Step } from "../core/model/model.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
 import type { WaitCounts } from "../core/model/waits.ts";
@@ -34,6 +34,10 @@ export interface RunRecord {
   readonly concurrency: Concurrency | null;
   /** Failures after which it continued. */
   readonly warnings: number;
+  /** The failure that says most about the run; null: no step has failed for good. */
+  readonly failure: RunFailure | null;
+  /** Number of compensated steps. */
+  readonly undone: number;
   readonly substates: RunSubstates;
   /** The run that it repeats; null: none. */
   readonly rerunOf: RerunOf | null;

@@ -25,6 +25,13 @@ export function endedRun(
   { version, warnings, escalations }: Pick<Run, "version" | "warnings" | "escalations">,
 ): Run {
   const none = { stepsLeft: 0, alwaysLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
-  const nothing = { ...none, waits: NO_WAITS, pivoted: false, keyed: false, parent: null };
+  const nothing = {
+    ...none,
+    waits: NO_WAITS,
+    failure: null,
+    pivoted: false,
+    keyed: false,
+    parent: null,
+  };
   return { ...nothing, state, version, warnings, escalations };
 }

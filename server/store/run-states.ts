@@ -1,4 +1,5 @@
 // The public state of a run, from the head of its first page.
+import type { EndedRun } from "../core/explain/end-sentence.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { RunState } from "../core/model/model.ts";
 import type { HeadOfRun } from "../core/page/head-codec.ts";
@@ -14,10 +15,12 @@ type StateOfRecord = Pick<
   | "deadlineAt"
   | "startAt"
   | "warnings"
+  | "failure"
+  | "undone"
 >;
 
 export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfRecord {
-  const { state, version, warnings } = run;
+  const { state, version, warnings, failure, undone } = run;
   return {
     state: state.kind,
     reason: reasonOf(state),
@@ -27,7 +30,16 @@ export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfR
     deadlineAt: deadlineOf(state),
     startAt: state.kind === "PENDING" && state.on === "start" ? state.until : null,
     warnings,
+    failure,
+    undone,
   };
+}
+
+/** How the run ended; null: it is open. */
+export function endOfRecord(head: HeadOfRun): (EndedRun & { readonly at: EpochMs }) | null {
+  const { state, reason, failure, warnings, undone, cancelNote, endedAt } = stateOfRecord(head);
+  if (endedAt === null) return null;
+  return { state, reason, failure, warnings, undone, cancelNote, at: endedAt };
 }
 
 function deadlineOf(state: RunState): EpochMs | null {

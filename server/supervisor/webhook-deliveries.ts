@@ -9,6 +9,7 @@
 // announced: by a batch that has written to the outbox, or by the owner's timer scan.
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
+import { endSentence } from "../core/explain/end-sentence.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { nameAt, type Plan } from "../core/plan/plan.ts";
 import { createLoop } from "../loop.ts";
@@ -200,7 +201,14 @@ export function bodyOf(delivery: DueDelivery, plan: Plan): string {
       },
     }),
     ...(kind === "run-ended" &&
-      end && { end: { state: end.state, reason: end.reason, at: timeOf(end.at) } }),
+      end && {
+        end: {
+          state: end.state,
+          reason: end.reason,
+          at: timeOf(end.at),
+          summary: endSentence(end),
+        },
+      }),
   });
 }
 

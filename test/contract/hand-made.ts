@@ -93,6 +93,7 @@ export async function beginAs(
     undosLeft: 0,
     undone: 0,
     warnings: 0,
+    failure: null,
     pivoted: false,
     keyed: false,
     parent: null,

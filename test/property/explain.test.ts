@@ -144,6 +144,8 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "resume-workflow":
     case "complete-deferred":
     case "start-supervisor":
+    case "retry-run":
+    case "rerun":
       return [];
   }
 }

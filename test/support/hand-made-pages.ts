@@ -38,6 +38,7 @@ export const RUN: Run = {
   undosLeft: 0,
   undone: 0,
   warnings: 0,
+  failure: null,
   pivoted: false,
   keyed: false,
   parent: null,

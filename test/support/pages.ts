@@ -40,6 +40,7 @@ export function runWith(of: Partial<Run> = {}): Run {
     undosLeft: 0,
     undone: 0,
     warnings: 0,
+    failure: null,
     pivoted: false,
     keyed: false,
     parent: null,

@@ -1,6 +1,14 @@
 /** Any state of a run and of its steps, as data that fast-check can shrink. */
 import fc from "fast-check";
-import type { Ready, Run, RunState, Stage, Step, Undo } from "../../server/core/model/model.ts";
+import {
+  FAILURE_EFFECTS,
+  type Ready,
+  type Run,
+  type RunState,
+  type Stage,
+  type Step,
+  type Undo,
+} from "../../server/core/model/model.ts";
 
 export const SESSION = "5e551011".repeat(4);
 export const TIME = fc.integer({ min: 1_700_000_000_000, max: 4_000_000_000_000 });
@@ -53,6 +61,15 @@ export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
   undosLeft: COUNT,
   undone: COUNT,
   warnings: COUNT,
+  failure: orNull(
+    fc.record({
+      id: fc.constantFrom("hotel", "load[3]"),
+      effect: fc.constantFrom(...FAILURE_EFFECTS),
+      code: fc.constantFrom("busy", "sold-out"),
+      message: fc.string({ maxLength: 20 }),
+      attempts: COUNT,
+    }),
+  ),
   pivoted: fc.boolean(),
   keyed: fc.boolean(),
   // Whose child a run is never changes (contract/children.ts).

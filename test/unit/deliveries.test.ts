@@ -44,7 +44,15 @@ function delivery(more: Partial<DueDelivery> = {}): DueDelivery {
       key: null,
       labels: {},
       createdAt: NOW,
-      end: { state: "COMPLETED", reason: "DONE", at: NOW },
+      end: {
+        state: "COMPLETED",
+        reason: "DONE",
+        failure: null,
+        warnings: 0,
+        undone: 0,
+        cancelNote: null,
+        at: NOW,
+      },
     },
     ...more,
   };

@@ -37,7 +37,9 @@ describe("a success whose output could not be sent", () => {
     const world = createWorld(workflow({ a: step }));
     world.report(world.claim("a"), outcomeFrom(lost, "perform"));
     expect(world.step("a").strategies.at(-1)?.effectStatus).toBe("MADE");
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: OUTPUT_LOST });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: OUTPUT_LOST }),
+    );
     expect(world.step("a").undo).toMatchObject({ kind: "READY", task: "compensate" });
   });
 });

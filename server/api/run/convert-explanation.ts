@@ -15,6 +15,7 @@ import {
 } from "@drover/proto/drover/v1/explain_pb.ts";
 import type { ExplainRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { endSentence } from "../../core/explain/end-sentence.ts";
 import { explain } from "../../core/explain/explain.ts";
 import { runSentence, stepSentence } from "../../core/explain/explain-words.ts";
 import type {
@@ -37,7 +38,7 @@ import { timeField } from "../calls/time-field.ts";
 import { laneCircuitMessage } from "../operator/circuit-calls.ts";
 import { pauseMessage } from "../operator/queue-calls.ts";
 import { failureOf, OUTCOMES } from "./convert-attempt.ts";
-import { runMessage } from "./convert-run.ts";
+import { namedSteps, runMessage } from "./convert-run.ts";
 
 const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   "agent-to-poll": WaitKind.AGENT_TO_POLL,
@@ -106,11 +107,13 @@ export function explainMessage(
   const { runId, createdAt, endedAt } = detail.run;
   const explanation = explain(plan, { ...detail, now, createdAt, endedAt, liveness });
   const { run, waitsOn, steps } = explanation;
+  const named = namedSteps(detail, plan);
+  const ended = endSentence(detail.run, named);
   return {
-    run: runMessage(detail.run, namespace, { bodies: false }),
+    run: runMessage(detail.run, namespace, { bodies: false, named }),
     wait: create(WaitSchema, {
       ...waitFields(plan, runId, run),
-      sentence: runSentence(plan, explanation, now),
+      sentence: ended === "" ? runSentence(plan, explanation, now) : ended,
       waitsOn: idsOf(plan, waitsOn),
     }),
     steps: steps.map((wait) =>
@@ -281,6 +284,10 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.RESUME_WORKFLOW, workflow: plan.workflow };
     case "start-supervisor":
       return { kind: ActionKind.START_SUPERVISOR, region: action.region };
+    case "retry-run":
+      return { kind: ActionKind.RETRY_RUN };
+    case "rerun":
+      return { kind: ActionKind.RERUN };
     case "cancel":
       return { kind: ActionKind.CANCEL, choices: [...action.undo] };
   }

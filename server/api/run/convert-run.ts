@@ -16,6 +16,7 @@ import {
   UndoState,
   WaitingOn,
 } from "@drover/proto/drover/v1/run_pb.ts";
+import { endSentence, type NamedSteps } from "../../core/explain/end-sentence.ts";
 import {
   type RunState as CoreRunState,
   type Step as CoreStep,
@@ -29,6 +30,7 @@ import { type PublicStep, publicStep } from "../../core/model/public-state.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { WAIT_KINDS } from "../../core/model/waits.ts";
 import { type Plan, type PlanStep, planStepAt } from "../../core/plan/plan.ts";
+import { isUndoable } from "../../core/recovery/saga.ts";
 import { childRunId } from "../../store/child-run.ts";
 import type { SubstateFilter } from "../../store/lists.ts";
 import { hasExpression } from "../../store/plans.ts";
@@ -110,9 +112,10 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
   "child-end": WaitingOn.CHILD_END,
 });
 
-/** `bodies`: whether inputs and outputs are included. */
+/** `bodies`: whether inputs and outputs are included. `named`: names for the summary. */
 interface Include {
   readonly bodies: boolean;
+  readonly named?: NamedSteps;
 }
 
 export function runMessage(record: RunRecord, namespace: string, shown: Include): Run {
@@ -136,6 +139,7 @@ export function runMessage(record: RunRecord, namespace: string, shown: Include)
     cancelReason: record.cancelNote ?? "",
     warnings: record.warnings,
     substates: substatesOf(record.substates),
+    summary: endSentence(record, shown.named),
     ...(record.rerunOf ? { rerunOf: rerunOfField(record.rerunOf) } : {}),
     ...(record.parent ? { parent: { ...record.parent } } : {}),
   });
@@ -175,6 +179,22 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
   return from === null
     ? { runId, from: { case: "failed", value: true } }
     : { runId, from: { case: "stepId", value: from } };
+}
+
+/** The steps that the summary of an ended run names. */
+export function namedSteps({ steps }: RunDetail, plan: Plan): NamedSteps {
+  const named = (is: (step: CoreStep, planned: PlanStep) => boolean): readonly string[] =>
+    plan.steps.flatMap((planned) => {
+      const step = steps.get(planned.no);
+      return step && is(step, planned) ? [planned.id] : [];
+    });
+  return {
+    compensated: named(({ undo }) => undo.kind === "DONE"),
+    left: named(
+      (step, planned) =>
+        step.undo.kind !== "DONE" && step.forward.kind === "SUCCEEDED" && isUndoable(planned, step),
+    ),
+  };
 }
 
 /** The steps in the order of the definition. A step that is in no page has not started. */

@@ -19,7 +19,7 @@ import type { RunDetail, RunRecord } from "../../store/reads.ts";
 import { cursorOf } from "../calls/cursor.ts";
 import type { Drain } from "../calls/drain.ts";
 import { whileWaiting } from "../calls/waits.ts";
-import { runMessage, stepMessages } from "./convert-run.ts";
+import { namedSteps, runMessage, stepMessages } from "./convert-run.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 
 interface RunWatchDeps {
@@ -82,7 +82,7 @@ export async function waitRun(
 function stateOf(detail: RunDetail, plan: Plan, { namespace }: FoundRun): WatchRunResponse {
   const shown = { bodies: false };
   const state = create(WatchRunResponseSchema, {
-    run: runMessage(detail.run, namespace.name, shown),
+    run: runMessage(detail.run, namespace.name, { ...shown, named: namedSteps(detail, plan) }),
     steps: stepMessages(detail, plan, shown),
   });
   return { ...state, cursor: cursorOf(WatchRunResponseSchema, state) };

@@ -34,7 +34,7 @@ import {
   signalMessage,
   warningMessages,
 } from "./convert-history.ts";
-import { runMessage, stepMessages } from "./convert-run.ts";
+import { namedSteps, runMessage, stepMessages } from "./convert-run.ts";
 import { listItems } from "./item-list.ts";
 import { createRerunCalls } from "./rerun-calls.ts";
 import { createRunCommands } from "./run-commands.ts";
@@ -162,7 +162,10 @@ async function getRun(
   const plan = planOf(definition);
   const newest = <T>(rows: readonly T[]) => rows.slice(-HISTORY_MAX);
   return {
-    run: runMessage(detail.run, found.namespace.name, WITH_BODIES),
+    run: runMessage(detail.run, found.namespace.name, {
+      ...WITH_BODIES,
+      named: namedSteps(detail, plan),
+    }),
     steps: stepMessages(detail, plan, WITH_BODIES),
     attempts: wanted.includeAttempts ? newest(attemptMessages(detail, plan)) : [],
     interventions: newest(detail.interventions).map((record) =>

@@ -140,6 +140,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   const { answer } = event;
   const message = answeredBy(event);
   const code = ANSWERED;
+  const { id } = planStep(pass, no);
   const { state } = pass.view.run;
   const ofMap = itemOf(no) > 0 && answer === "fail";
   recordFailure(pass, stepOf(pass, no), code, message);
@@ -147,10 +148,10 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
     // The escalation asked whether the effect took place. The person answers that it did not.
     emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "NONE");
-    emit(pass, { kind: "failed", step: no, code });
+    emit(pass, { kind: "failed", step: no, id, code, message, effect: "none" });
     return;
   }
-  emit(pass, { kind: "failed", step: no, code });
+  emit(pass, { kind: "failed", step: no, id, code, message, effect: ofMap ? "none" : "stop" });
   if (ofMap) return;
   addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
   stopRun(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });

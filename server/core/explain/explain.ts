@@ -141,7 +141,10 @@ function runActions(plan: Plan, seen: SeenRun): readonly Action[] {
     ({ reason, closedAt }) => reason === "doubled" && closedAt === null,
   );
   const noted = doubled.flatMap((asked) => answerAction(plan, seen, asked));
-  if (isEnded(state)) return noted;
+  if (isEnded(state))
+    return state.kind === "COMPLETED"
+      ? noted
+      : [...noted, { kind: "retry-run" }, { kind: "rerun" }];
   const stage = stageOf(state);
   const running = stage === "RUNNING";
   if (state.kind === "PENDING") return [{ kind: "cancel", undo: ["compensate", "leave"] }];

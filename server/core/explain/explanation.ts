@@ -342,5 +342,9 @@ export type Action =
   | { readonly kind: "resume-workflow" }
   /** Start a process that watches the region of this name. */
   | { readonly kind: "start-supervisor"; readonly region: string }
+  /** RetryRun: what had succeeded is reused. */
+  | { readonly kind: "retry-run" }
+  /** RerunFrom: from the start or from a step, perhaps with another input. */
+  | { readonly kind: "rerun" }
   /** CancelRun. */
   | { readonly kind: "cancel"; readonly undo: readonly ("compensate" | "leave")[] };

@@ -5,6 +5,7 @@ import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentCommand } from "./message.ts";
 import type {
   BackoffCause,
+  FailureEffect,
   Ready,
   ResultRef,
   RunState,
@@ -189,7 +190,16 @@ export type Effect =
   /** The run, and with it the step's `total`, was suspended for `byMs`. */
   | { readonly kind: "total-moved"; readonly step: number; readonly byMs: number }
   | { readonly kind: "succeeded"; readonly step: number; readonly result: ResultRef | null }
-  | { readonly kind: "failed"; readonly step: number; readonly code: string }
+  | {
+      readonly kind: "failed";
+      readonly step: number;
+      /** The step as people name it: `hotel`, `load[101]`. */
+      readonly id: string;
+      readonly code: string;
+      readonly message: string;
+      /** What follows for the run. */
+      readonly effect: FailureEffect;
+    }
   /** The run continues after the failure. */
   | { readonly kind: "warned"; readonly step: number }
   | { readonly kind: "skipped"; readonly step: number }

@@ -218,6 +218,25 @@ export interface StopReason {
   readonly undo: boolean;
 }
 
+/** What follows from a failure of a step, from the least important to the most. */
+export const FAILURE_EFFECTS = ["none", "continue", "stop"] as const;
+export type FailureEffect = (typeof FAILURE_EFFECTS)[number];
+
+/** The failure of a step that says most about the run: the first of the most important effect. */
+export interface RunFailure {
+  /** The step as people name it: `hotel`, `load[101]`. */
+  readonly id: string;
+  /** `none`: an item of a map has failed, and its map decides. */
+  readonly effect: FailureEffect;
+  readonly code: string;
+  /** At most `FAILURE_MESSAGE_MAX` characters. */
+  readonly message: string;
+  /** Attempts that counted. */
+  readonly attempts: number;
+}
+
+export const FAILURE_MESSAGE_MAX = 300;
+
 export interface End {
   readonly kind: EndKind;
   readonly reason: Reason;
@@ -295,6 +314,8 @@ export interface Run {
   readonly undone: number;
   /** Failures after which the run continued. */
   readonly warnings: number;
+  /** null: no step has failed for good. */
+  readonly failure: RunFailure | null;
   /** A pivot has succeeded: the run only goes forward. */
   readonly pivoted: boolean;
   /** It needs a permit of its concurrency key to begin, and returns it at its end. */

@@ -1,6 +1,6 @@
 // The text of a run's head within its first page: values that change are in the first line of the
 // text, constant ones in the last line (codec.ts).
-import type { Parent, Run, RunState } from "../model/model.ts";
+import type { Parent, Run, RunFailure, RunState } from "../model/model.ts";
 import { NO_WAITS, type WaitCounts, waitBits } from "../model/waits.ts";
 import { encodeShort, encodeUnknown, unknownOf } from "./field-codec.ts";
 import type { PageHead } from "./page.ts";
@@ -30,6 +30,7 @@ export interface RawHead {
   readonly c: readonly number[];
   /** What steps wait for; left out: nothing, or an agent. */
   readonly w?: WaitCounts;
+  readonly fl?: RunFailure;
   /** Its pivot has succeeded. */
   readonly p?: 1;
   /** It has a concurrency key. */
@@ -46,6 +47,7 @@ const HEAD_KEYS = new Set<string>([
   "v",
   "c",
   "w",
+  "fl",
   "p",
   "k",
   "pa",
@@ -60,6 +62,7 @@ export function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadO
   return (
     `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeShort(counts, NO_COUNTS)}` +
     `${waitBits(run.waits) === 0 ? "" : `,"w":${JSON.stringify(run.waits)}`}` +
+    `${run.failure ? `,"fl":${JSON.stringify(run.failure)}` : ""}` +
     `${run.pivoted ? ',"p":1' : ""}` +
     `${run.keyed ? ',"k":1' : ""}${run.parent ? `,"pa":${JSON.stringify(run.parent)}` : ""}` +
     `${endedAt === null ? "" : `,"e":${endedAt}`}` +
@@ -94,6 +97,7 @@ export function decodeHead(raw: RawHead): HeadOfRun {
     undosLeft,
     undone,
     warnings,
+    failure: raw.fl ?? null,
     pivoted: raw.p === 1,
     keyed: raw.k === 1,
     parent: raw.pa ?? null,

@@ -62,12 +62,13 @@ export function fail(
     escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
   } else if (itemOf(no) > 0) {
     // The map of an item decides what follows (map.ts).
-    emit(pass, { kind: "failed", step: no, code });
+    emit(pass, { kind: "failed", step: no, id, code, message, effect: "none" });
   } else if (choice === "compensate" && pivoted) {
     const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
     escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`, code);
   } else {
-    emit(pass, { kind: "failed", step: no, code });
+    const effect = choice === "continue" ? "continue" : "stop";
+    emit(pass, { kind: "failed", step: no, id, code, message, effect });
     if (choice === "continue") continueAfter(pass, no, { code, message });
     else {
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });

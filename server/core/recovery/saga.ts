@@ -124,7 +124,8 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
     });
   } else if (outcome?.kind === "failure") {
     const { code, message } = outcome;
-    emit(pass, { kind: "failed", step: step.no, code });
+    const { id } = planStep(pass, step.no);
+    emit(pass, { kind: "failed", step: step.no, id, code, message, effect: "none" });
     addFacts(pass, step.no, { status: "FAILED", output: null, error: { code, message } });
   } else {
     emit(pass, { kind: "cancelled", step: step.no });

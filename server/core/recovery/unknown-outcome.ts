@@ -80,7 +80,8 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
     emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "MADE");
     if (state.kind === "STOPPING") {
-      emit(pass, { kind: "failed", step: no, code });
+      const { id } = planStep(pass, no);
+      emit(pass, { kind: "failed", step: no, id, code, message, effect: "none" });
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
     } else recover(pass, no, "perform", { ...PERMANENT, code, message });
   } else if (outcome.kind === "failure" && outcome.noEffect) {

@@ -1,6 +1,5 @@
 // Hooks, the outbox and its deliveries in memory, as the .sql statements of the same names do.
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { isEnded } from "../../core/model/model.ts";
 import {
   CAUSE_APART_MS,
   type DeliveryRecord,
@@ -11,6 +10,7 @@ import {
   type OutboxKind,
   type OutboxRun,
 } from "../outbox.ts";
+import { endOfRecord } from "../run-states.ts";
 import type { RunId } from "../store.ts";
 import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
 import { type RunRow, runStateOf, type Tables } from "./tables.ts";
@@ -185,10 +185,7 @@ function outboxRun(tables: Tables, runId: RunId, namespace: string): OutboxRun {
   const { namespaceId, definitionId, workflow, version, key, labels, createdAt } =
     tables.run.expect(runId);
   const of = { namespace, namespaceId, definitionId, workflow, version, key, labels, createdAt };
-  const { run, endedAt } = runStateOf(tables, runId);
-  if (!isEnded(run.state) || endedAt === null) return { ...of, end: null };
-  const { kind, reason } = run.state;
-  return { ...of, end: { state: kind, reason, at: endedAt } };
+  return { ...of, end: endOfRecord(runStateOf(tables, runId)) };
 }
 
 function outboxEscalation(tables: Tables, { runId, n }: DeliveryRow): OutboxEscalation {

@@ -1,6 +1,5 @@
 // Hooks, the outbox and its deliveries on PostgreSQL.
 import type { EpochMs } from "../../core/model/attempt.ts";
-import { isEnded } from "../../core/model/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
 import {
   CAUSE_APART_MS,
@@ -11,6 +10,7 @@ import {
   type Outbox,
   type OutboxEscalation,
 } from "../outbox.ts";
+import { endOfRecord } from "../run-states.ts";
 import { deliveryStates, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -166,7 +166,6 @@ interface DueRow extends DeliveryRow {
 }
 
 function dueOf(row: DueRow): DueDelivery {
-  const { run, endedAt: at } = decodePageHead(row.head);
   return {
     ...deliveryOf(row),
     now: row.now,
@@ -183,10 +182,7 @@ function dueOf(row: DueRow): DueDelivery {
       key: row.key,
       labels: labelsOf(row.labels),
       createdAt: row.run_created_at,
-      end:
-        at === null || !isEnded(run.state)
-          ? null
-          : { state: run.state.kind, reason: run.state.reason, at },
+      end: endOfRecord(decodePageHead(row.head)),
     },
     escalation: escalationOf(row),
   };

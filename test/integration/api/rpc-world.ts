@@ -93,6 +93,8 @@ export function runRecord(over: Partial<RunRecord> = {}): RunRecord {
     startAt: null,
     concurrency: null,
     warnings: 0,
+    failure: null,
+    undone: 0,
     substates: { waits: {}, isWorking: false, waitsForAgent: false },
     rerunOf: null,
     parent: null,

@@ -125,7 +125,7 @@ describe("a webhook", () => {
         labels: { team: "sea" },
         created: time,
       },
-      end: { state: "COMPLETED", reason: "DONE", at: time },
+      end: { state: "COMPLETED", reason: "DONE", at: time, summary: "" },
     });
     const [got] = receiver.received;
     const signature = String(got?.headers["drover-signature"]);

@@ -57,7 +57,9 @@ describe("asked again", () => {
     world.fireNext();
     world.report(world.claim("a"), again(1));
     expect(world.now()).toBe(START + 59_999);
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.total" }),
+    );
   });
 
   test("a step that may run once only is asked again: that is no unknown", () => {

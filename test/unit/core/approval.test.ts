@@ -52,7 +52,9 @@ describe("an approver", () => {
     world.decide("a", "ada", true);
     world.decide("a", "bob", false);
     expect(kindOf(world, "a")).toBe("FAILED");
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.rejected" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.rejected" }),
+    );
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
   });
 
@@ -173,7 +175,9 @@ describe("an approval whose time has passed", () => {
   test("fails as a rejection does", () => {
     const world = asked({ withinMs: 5_000, onExpiry: "reject" });
     world.fireNext();
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.rejected" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.rejected" }),
+    );
   });
 });
 

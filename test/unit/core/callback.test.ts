@@ -192,7 +192,9 @@ describe("a callback", () => {
     const held = world.claim("a");
     world.report(held, deferred);
     world.callback(held, calledBack.success);
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.schema" }),
+    );
   });
 
   test("with a token that no attempt has is no task's", () => {

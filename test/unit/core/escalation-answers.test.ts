@@ -264,7 +264,9 @@ describe("about a step forward", () => {
       state: { kind: "FAILED", reason: "STEP_FAILED" },
       undone: 0,
     });
-    expect(world.effects).toContainEqual({ kind: "failed", step: 1, code: "drover.answered" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 1, code: "drover.answered" }),
+    );
   });
 
   test("is answered while other steps move as well", () => {

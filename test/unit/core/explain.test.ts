@@ -389,7 +389,10 @@ describe("the run", () => {
     expect(override(world)).toEqual(["resume", "cancel leave"]);
     world.cancel(false);
     expect(explained(world)).toMatchObject({ run: { waitsFor: { kind: "ended" } }, steps: [] });
-    expect(override(world)).toEqual([]);
+    expect(override(world)).toEqual(["retry-run", "rerun"]);
+    const done = createWorld(workflow({ a: {} }));
+    succeed(done, "a");
+    expect(override(done)).toEqual([]);
   });
 
   test("waits for its own resuming while it is paused, and for nothing else", () => {
@@ -458,7 +461,8 @@ describe("a run that no supervisor watches", () => {
   test("leaves it out once the run has ended, or where nothing comes by itself", () => {
     const world = createWorld(workflow({ a: {} }));
     world.cancel(false);
-    expect(explained(world, { ...NO_SIGNS, unwatched }).run.actions).toEqual([]);
+    const { actions } = explained(world, { ...NO_SIGNS, unwatched }).run;
+    expect(actions.map(({ kind }) => kind)).toEqual(["retry-run", "rerun"]);
     const held = createWorld(workflow({ a: {} }));
     held.pause();
     const { run } = explained(held, { ...NO_SIGNS, unwatched });

@@ -131,7 +131,9 @@ describe("a step", () => {
     const world = createWorld(workflow({ a: { retry, timeouts: { totalMs: 10_000 } } }));
     world.report(world.claim("a"), failure("busy"));
     expect(world.step("a").forward.kind).toBe("FAILED");
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.total" }),
+    );
   });
 
   test("is undone with ten tries up to five minutes by default", () => {

@@ -11,7 +11,9 @@ describe("the total time of a step", () => {
     const world = createWorld(workflow({ a: { timeouts: { totalMs: 60_000 } } }));
     world.fireNext();
     expect(world.now()).toBe(START + 60_000);
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.total" }),
+    );
     expect(world.interventions("total")).toMatchObject([{ dueAt: START + 60_000 }]);
     expect(world.run().state).toEqual({ kind: "FAILED", reason: "STEP_FAILED" });
   });
@@ -75,7 +77,9 @@ describe("the total time of a step", () => {
     world.advance(30_000);
     world.fire("a");
     expect(world.step("a").forward.kind).toBe("FAILED");
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.total" }),
+    );
   });
 });
 

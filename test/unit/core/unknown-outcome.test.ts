@@ -123,14 +123,18 @@ describe("a verifiable step", () => {
       { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" },
     );
     world.report(world.claim("a"), success('"found"'));
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.schema" }),
+    );
     expect(effectStatusOf(world)).toBe("MADE");
   });
 
   test("has failed for good where the output that a verify found could not be sent", () => {
     const { world } = withUnknownOutcome();
     world.report(world.claim("a"), failure("drover.output", { permanent: true }));
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.output" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.output" }),
+    );
     expect(effectStatusOf(world)).toBe("MADE");
   });
 
@@ -169,7 +173,9 @@ describe("a verifiable step", () => {
     const { world } = withUnknownOutcome({ timeouts: { totalMs: 60_000 } });
     world.advance(60_000);
     world.report(world.claim("a"), nothingThere);
-    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.total" });
+    expect(world.effects).toContainEqual(
+      expect.objectContaining({ kind: "failed", step: 0, code: "drover.total" }),
+    );
   });
 
   test("is poison where three attempts in a row are lost, though none took effect", () => {

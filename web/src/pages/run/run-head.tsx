@@ -3,6 +3,7 @@ import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
@@ -11,7 +12,7 @@ import { substateWords } from "../../words/substate-words.ts";
 import { RunActions } from "./run-actions.tsx";
 
 export function RunHead({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
-  const reason = reasonWords(run.reason) || substateWords(run.substates);
+  const detail = run.summary === "" ? reasonWords(run.reason) || substateWords(run.substates) : "";
   return (
     <>
       <PageHead
@@ -20,12 +21,17 @@ export function RunHead({ run, steps }: { readonly run: Run; readonly steps: rea
         beside={
           <>
             <Badge {...runOutcome(run)} />
-            {reason === "" ? null : <span className="dim">{reason}</span>}
+            {detail === "" ? null : <span className="dim">{detail}</span>}
           </>
         }
       >
         <RunActions run={run} steps={steps} />
       </PageHead>
+      {run.summary === "" ? null : (
+        <p className="run-summary" data-tone={runOutcome(run).tone}>
+          <Foreign text={run.summary} />
+        </p>
+      )}
       <div className="run-facts">
         <Facts
           of={[

@@ -37,7 +37,7 @@ const columns: readonly Column<Run>[] = [
   {
     title: "Detail",
     width: "minmax(10rem, 2fr)",
-    cell: (run) => <Detail of={reasonWords(run.reason) || substateWords(run.substates)} />,
+    cell: (run) => <Detail of={detailWords(run)} />,
   },
   { title: "Workflow", width: "minmax(9rem, 1fr)", cell: workflowWords },
   { title: "Labels", width: "minmax(5rem, 0.8fr)", cell: (run) => labelWords(run) },
@@ -164,6 +164,10 @@ function NoRuns({ filtered }: { readonly filtered: boolean }) {
       }
     />
   );
+}
+
+function detailWords({ summary, reason, substates }: Run): string {
+  return summary || reasonWords(reason) || substateWords(substates);
 }
 
 /** Why the run ended, or what its steps do or wait for. */
