@@ -130,7 +130,13 @@ function evolveStrategies(step: Step, effect: StrategyEffect): Step {
       return { ...step, ...sides, ...UNCOUNTED, unknownOutcome: effect.unknownOutcome };
     }
     case "strategy-undo-ended":
-      return { ...step, ...UNCOUNTED, undo: { kind: "NONE" }, unknownOutcome: null };
+      return {
+        ...step,
+        ...UNCOUNTED,
+        attempt: effect.attempt,
+        undo: { kind: "NONE" },
+        unknownOutcome: null,
+      };
   }
 }
 

@@ -166,7 +166,7 @@ function answerUndo(pass: Pass, no: number, event: Answered): void {
   } else if (ofStrategy && answer === "succeed") {
     strategyUndone(pass, no);
   } else if (ofStrategy) {
-    emit(pass, { kind: "strategy-undo-ended", step: no });
+    emit(pass, { kind: "strategy-undo-ended", step: no, attempt: 0 });
     declareFailed(pass, no, event);
   } else if (answer === "succeed") {
     effectUndone(pass, no);

@@ -158,7 +158,7 @@ function applyLateOutcome(
       failedBefore(pass, step, ended, { ...report, outcome });
       return;
     }
-    if (undoing) emit(pass, { kind: "strategy-undo-ended", step: step.no });
+    if (undoing) emit(pass, { kind: "strategy-undo-ended", step: step.no, attempt: 0 });
     const attempt = ended.counted ? ended.attempt : ended.attempt - 1;
     if (isFresh(step)) emit(pass, { kind: "strategy-dropped", step: step.no, attempt });
   }
@@ -196,7 +196,7 @@ function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, report: LateR
   const undoing = step.forward.kind === "UNDOING";
   const setback = setbackOf(outcome, null);
   if (undoing && isSettled) {
-    afterUndo(pass, no);
+    afterUndo(pass, no, ended.attempt);
   } else if (!undoing && !isSettled && setback && planStep(pass, no).compensate) {
     reopen(pass, step);
     undoStrategy(pass, no, setback);

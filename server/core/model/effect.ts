@@ -172,7 +172,12 @@ export type Effect =
       readonly unknownOutcome: UnknownOutcome;
     }
   /** That undo is done, or is left to the compensation of the run. */
-  | { readonly kind: "strategy-undo-ended"; readonly step: number }
+  | {
+      readonly kind: "strategy-undo-ended";
+      readonly step: number;
+      /** Attempts of the current strategy that still count, if it is tried again. */
+      readonly attempt: number;
+    }
   /** Another way to try the step begins, with new retries and an effect of its own. */
   | {
       readonly kind: "strategy-started";

@@ -118,11 +118,16 @@ export function strategyUndone(pass: Pass, no: number): void {
   else afterUndo(pass, no);
 }
 
-/** The strategy that the step leaves has no effect any more: the step continues. */
-export function afterUndo(pass: Pass, no: number): void {
-  const { unknownOutcome } = stepOf(pass, no);
+/**
+ * The strategy that the step leaves has no effect any more: the step continues. `attempts`: those
+ * of this strategy that count, if it made no effect and so may be tried again.
+ */
+export function afterUndo(pass: Pass, no: number, attempts = 0): void {
+  const { unknownOutcome, ...undoing } = stepOf(pass, no);
   if (!unknownOutcome) throw new Error(`step ${no} undoes a strategy, and has no setback`);
-  emit(pass, { kind: "strategy-undo-ended", step: no });
+  // The attempts of the undo have been counted since it began.
+  const isNextFresh = isFresh({ ...undoing, attempt: 0, lost: 0 });
+  emit(pass, { kind: "strategy-undo-ended", step: no, attempt: isNextFresh ? 0 : attempts });
   const step = stepOf(pass, no);
   // A person has started the next strategy, with another input.
   if (isFresh(step)) beginStrategy(pass, no, plannedOf(step));

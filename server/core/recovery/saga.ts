@@ -98,7 +98,7 @@ function stopStep(pass: Pass, step: Step, stopReason: StopReason): void {
 
 /** The step no longer undoes a strategy by itself: the run undoes what is left at its end. */
 export function leaveUndoToRun(pass: Pass, no: number): void {
-  emit(pass, { kind: "strategy-undo-ended", step: no });
+  emit(pass, { kind: "strategy-undo-ended", step: no, attempt: 0 });
   emit(pass, { kind: "cancelled", step: no });
 }
 

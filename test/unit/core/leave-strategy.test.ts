@@ -274,6 +274,18 @@ describe("a late report of the strategy that is undone", () => {
     expectNextWay(world);
     expectOneBooking(world);
   });
+
+  test("a failure after the total time: tried again, the strategy counts on from that attempt", () => {
+    const world = holiday({ compensate, onFailure: "escalate", timeouts: { totalMs: 60_000 } });
+    const held = world.claim("hotel");
+    world.report(held, unknown());
+    world.advance(60_000);
+    expect(world.report(held, failure("busy", { noEffect: true }))).toEqual({ kind: "done" });
+    expect(lastQuestion(world)).toMatchObject({ reason: "step-failed", code: "drover.total" });
+    world.answer(lastQuestion(world).n, "retry");
+    expect(hotel(world).strategies).toHaveLength(1);
+    expect(hotel(world).forward).toMatchObject({ kind: "READY", task: "perform", attempt: 2 });
+  });
 });
 
 test("a late report that it did take effect, though its agent had reported otherwise, is undone", () => {
