@@ -39,6 +39,8 @@ export interface Run {
   readonly cancelReason: string;
   /** Number of failures after which the run continued. */
   readonly warnings: number;
+  /** How the run ended, in a sentence or two; empty while it is open, and after a plain success. */
+  readonly summary: string;
   /** What steps of an open run do or wait for. */
   readonly substates: readonly RunSubstateCount[];
   /** The run and step that started it; null: it is not a child run. */
@@ -149,6 +151,7 @@ export function readRun(run: wire.Run): Run {
     version: run.version,
     cancelReason: run.cancelReason,
     warnings: run.warnings,
+    summary: run.summary,
     substates: run.substates.map(({ substate, steps }) => {
       return { substate: runSubstates.get(substate) ?? "UNSPECIFIED", steps };
     }),

@@ -28,13 +28,13 @@ async function inState(runId: string, state: string): Promise<void> {
 }
 
 test("every page opens, keeps to the policy, and has no serious finding", async (context) => {
-  const held = await start("order", "held");
+  const held = await start("order", "on-hold");
   const asking = await start("asks", "asking");
   await inState(asking, "ESCALATED");
   const page = await sharedPage(context, shop.address);
   const pages = [
     ["overview", "/", "Needs attention"],
-    ["runs", "/runs", "held"],
+    ["runs", "/runs", "on-hold"],
     ["run-held", `/runs/${held}`, "What it waits for"],
     ["run-escalated", `/runs/${asking}`, "Open escalations"],
     ["run-missing", "/runs/none", "There is no such run"],

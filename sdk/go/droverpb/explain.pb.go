@@ -295,6 +295,11 @@ const (
 	ActionKind_ACTION_KIND_RESUME ActionKind = 7
 	// CancelRun, with one of `choices` as `undo`: compensate or leave.
 	ActionKind_ACTION_KIND_CANCEL ActionKind = 8
+	// RetryRun: the run has ended, and what had succeeded is reused.
+	ActionKind_ACTION_KIND_RETRY_RUN ActionKind = 9
+	// RerunFrom: the run has ended, and is repeated from its start or a step, perhaps with another
+	// input.
+	ActionKind_ACTION_KIND_RERUN ActionKind = 10
 	// ResumeQueue of `queue`.
 	ActionKind_ACTION_KIND_RESUME_QUEUE ActionKind = 30
 	// ResumeNamespace.
@@ -322,6 +327,8 @@ var (
 		6:  "ACTION_KIND_PAUSE",
 		7:  "ACTION_KIND_RESUME",
 		8:  "ACTION_KIND_CANCEL",
+		9:  "ACTION_KIND_RETRY_RUN",
+		10: "ACTION_KIND_RERUN",
 		30: "ACTION_KIND_RESUME_QUEUE",
 		31: "ACTION_KIND_RESUME_NAMESPACE",
 		32: "ACTION_KIND_RESUME_WORKFLOW",
@@ -339,6 +346,8 @@ var (
 		"ACTION_KIND_PAUSE":             6,
 		"ACTION_KIND_RESUME":            7,
 		"ACTION_KIND_CANCEL":            8,
+		"ACTION_KIND_RETRY_RUN":         9,
+		"ACTION_KIND_RERUN":             10,
 		"ACTION_KIND_RESUME_QUEUE":      30,
 		"ACTION_KIND_RESUME_NAMESPACE":  31,
 		"ACTION_KIND_RESUME_WORKFLOW":   32,
@@ -1732,7 +1741,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x11NEXT_KIND_GIVE_UP\x10\x0f\x12\x17\n" +
 	"\x13NEXT_KIND_NEXT_WAVE\x10\x11\x12\x18\n" +
 	"\x14NEXT_KIND_STOP_CHILD\x10\x10\x12\x15\n" +
-	"\x11NEXT_KIND_TRY_ONE\x10(*\xb8\x03\n" +
+	"\x11NEXT_KIND_TRY_ONE\x10(*\xea\x03\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -1743,7 +1752,10 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x1dACTION_KIND_COMPLETE_DEFERRED\x10\x05\x12\x15\n" +
 	"\x11ACTION_KIND_PAUSE\x10\x06\x12\x16\n" +
 	"\x12ACTION_KIND_RESUME\x10\a\x12\x16\n" +
-	"\x12ACTION_KIND_CANCEL\x10\b\x12\x1c\n" +
+	"\x12ACTION_KIND_CANCEL\x10\b\x12\x19\n" +
+	"\x15ACTION_KIND_RETRY_RUN\x10\t\x12\x15\n" +
+	"\x11ACTION_KIND_RERUN\x10\n" +
+	"\x12\x1c\n" +
 	"\x18ACTION_KIND_RESUME_QUEUE\x10\x1e\x12 \n" +
 	"\x1cACTION_KIND_RESUME_NAMESPACE\x10\x1f\x12\x1f\n" +
 	"\x1bACTION_KIND_RESUME_WORKFLOW\x10 \x12\x1b\n" +

@@ -940,7 +940,12 @@ type Run struct {
 	// What steps of the run do or wait for, in the order of the enum. Empty if the run has ended, has
 	// not started, or only waits for a person. Changes of WORKING and WAITING_FOR_AGENT do not change
 	// `version`.
-	Substates     []*RunSubstateCount `protobuf:"bytes,22,rep,name=substates,proto3" json:"substates,omitempty"`
+	Substates []*RunSubstateCount `protobuf:"bytes,22,rep,name=substates,proto3" json:"substates,omitempty"`
+	// How the run ended, in a sentence or two for a person: what failed, after how many attempts and
+	// with which message, and what was compensated. GetRun names the steps, the other calls count
+	// them. Empty while the run is open, and if it completed without warnings. Its wording may change
+	// from version to version.
+	Summary       string `protobuf:"bytes,23,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1120,6 +1125,13 @@ func (x *Run) GetSubstates() []*RunSubstateCount {
 		return x.Substates
 	}
 	return nil
+}
+
+func (x *Run) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
 }
 
 // The run and the step that started a child run.
@@ -2686,7 +2698,7 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x13drover/v1/run.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
 	"\x10RunSubstateCount\x122\n" +
 	"\bsubstate\x18\x01 \x01(\x0e2\x16.drover.v1.RunSubstateR\bsubstate\x12\x14\n" +
-	"\x05steps\x18\x02 \x01(\x05R\x05steps\"\xc4\a\n" +
+	"\x05steps\x18\x02 \x01(\x05R\x05steps\"\xde\a\n" +
 	"\x03Run\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x10\n" +
@@ -2711,7 +2723,8 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\vconcurrency\x18\x12 \x01(\v2\x16.drover.v1.ConcurrencyR\vconcurrency\x12-\n" +
 	"\brerun_of\x18\x14 \x01(\v2\x12.drover.v1.RerunOfR\arerunOf\x12,\n" +
 	"\x06parent\x18\x15 \x01(\v2\x14.drover.v1.ParentRunR\x06parent\x129\n" +
-	"\tsubstates\x18\x16 \x03(\v2\x1b.drover.v1.RunSubstateCountR\tsubstates\x1a9\n" +
+	"\tsubstates\x18\x16 \x03(\v2\x1b.drover.v1.RunSubstateCountR\tsubstates\x12\x18\n" +
+	"\asummary\x18\x17 \x01(\tR\asummary\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +

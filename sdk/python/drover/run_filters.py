@@ -38,8 +38,7 @@ def to_filter(given: RunFilter) -> wire.RunFilter:
     return wire.RunFilter(
         states=[number_of(run_pb2.RunState.DESCRIPTOR, state) for state in given.states],
         substates=[
-            number_of(run_pb2.RunSubstate.DESCRIPTOR, substate)
-            for substate in given.substates
+            number_of(run_pb2.RunSubstate.DESCRIPTOR, substate) for substate in given.substates
         ],
         workflow=given.workflow,
         parent_run_id=given.parent_run_id,

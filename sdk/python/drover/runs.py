@@ -119,6 +119,8 @@ class Run:
     cancel_reason: str
     warnings: int
     """Number of failures after which the run continued."""
+    summary: str
+    """How the run ended, in a sentence or two; empty while open, and after a plain success."""
     substates: tuple[RunSubstateCount, ...]
     """What steps of an open run do or wait for."""
     parent: ParentRun | None

@@ -72,6 +72,8 @@ class ActionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_KIND_PAUSE: _ClassVar[ActionKind]
     ACTION_KIND_RESUME: _ClassVar[ActionKind]
     ACTION_KIND_CANCEL: _ClassVar[ActionKind]
+    ACTION_KIND_RETRY_RUN: _ClassVar[ActionKind]
+    ACTION_KIND_RERUN: _ClassVar[ActionKind]
     ACTION_KIND_RESUME_QUEUE: _ClassVar[ActionKind]
     ACTION_KIND_RESUME_NAMESPACE: _ClassVar[ActionKind]
     ACTION_KIND_RESUME_WORKFLOW: _ClassVar[ActionKind]
@@ -142,6 +144,8 @@ ACTION_KIND_COMPLETE_DEFERRED: ActionKind
 ACTION_KIND_PAUSE: ActionKind
 ACTION_KIND_RESUME: ActionKind
 ACTION_KIND_CANCEL: ActionKind
+ACTION_KIND_RETRY_RUN: ActionKind
+ACTION_KIND_RERUN: ActionKind
 ACTION_KIND_RESUME_QUEUE: ActionKind
 ACTION_KIND_RESUME_NAMESPACE: ActionKind
 ACTION_KIND_RESUME_WORKFLOW: ActionKind

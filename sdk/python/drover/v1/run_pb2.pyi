@@ -224,7 +224,7 @@ class RunSubstateCount(_message.Message):
     def __init__(self, substate: _Optional[_Union[RunSubstate, str]] = ..., steps: _Optional[int] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ("run_id", "namespace", "key", "workflow", "workflow_version", "state", "reason", "labels", "priority", "input", "created_time", "ended_time", "deadline_time", "version", "cancel_reason", "warnings", "start_time", "concurrency", "rerun_of", "parent", "substates")
+    __slots__ = ("run_id", "namespace", "key", "workflow", "workflow_version", "state", "reason", "labels", "priority", "input", "created_time", "ended_time", "deadline_time", "version", "cancel_reason", "warnings", "start_time", "concurrency", "rerun_of", "parent", "substates", "summary")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +253,7 @@ class Run(_message.Message):
     RERUN_OF_FIELD_NUMBER: _ClassVar[int]
     PARENT_FIELD_NUMBER: _ClassVar[int]
     SUBSTATES_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     namespace: str
     key: str
@@ -274,7 +275,8 @@ class Run(_message.Message):
     rerun_of: RerunOf
     parent: ParentRun
     substates: _containers.RepeatedCompositeFieldContainer[RunSubstateCount]
-    def __init__(self, run_id: _Optional[str] = ..., namespace: _Optional[str] = ..., key: _Optional[str] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., state: _Optional[_Union[RunState, str]] = ..., reason: _Optional[_Union[RunReason, str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., priority: _Optional[int] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deadline_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., cancel_reason: _Optional[str] = ..., warnings: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[Concurrency, _Mapping]] = ..., rerun_of: _Optional[_Union[RerunOf, _Mapping]] = ..., parent: _Optional[_Union[ParentRun, _Mapping]] = ..., substates: _Optional[_Iterable[_Union[RunSubstateCount, _Mapping]]] = ...) -> None: ...
+    summary: str
+    def __init__(self, run_id: _Optional[str] = ..., namespace: _Optional[str] = ..., key: _Optional[str] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., state: _Optional[_Union[RunState, str]] = ..., reason: _Optional[_Union[RunReason, str]] = ..., labels: _Optional[_Mapping[str, str]] = ..., priority: _Optional[int] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deadline_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., cancel_reason: _Optional[str] = ..., warnings: _Optional[int] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[_Union[Concurrency, _Mapping]] = ..., rerun_of: _Optional[_Union[RerunOf, _Mapping]] = ..., parent: _Optional[_Union[ParentRun, _Mapping]] = ..., substates: _Optional[_Iterable[_Union[RunSubstateCount, _Mapping]]] = ..., summary: _Optional[str] = ...) -> None: ...
 
 class ParentRun(_message.Message):
     __slots__ = ("run_id", "step_id")
