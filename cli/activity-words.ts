@@ -4,7 +4,7 @@ import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overvie
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import { isFinal } from "./run-words.ts";
 import { substateRunsWords } from "./substate-words.ts";
-import { clean, durationWords, phrase } from "./words.ts";
+import { clean, clip, durationWords, phrase, timeWords } from "./words.ts";
 
 /** `44 running, 4 escalated` */
 export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "moreRuns">): string {
@@ -37,6 +37,22 @@ function workflowWords({ workflow, failed, compensated, cancelled }: WorkflowAct
   ];
   return `${clean(workflow)}: ${statesWords(ends.filter(({ count }) => count > 0))}`;
 }
+
+export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", "RUN"] as const;
+
+/** A row for each step and error code: how often, when last, and one run to look at. */
+export function failingRows({ failingSteps }: Activity): readonly (readonly string[])[] {
+  return failingSteps.map((of) => [
+    `${clean(of.workflow)} ${clean(of.stepId)}${of.undo ? " (undo)" : ""}`,
+    clip(clean([of.code, of.lastMessage].filter((text) => text !== "").join(": ")), errorShownMax),
+    String(of.failedSteps),
+    String(Math.max(0, of.failedAttempts - of.failedSteps)),
+    timeWords(of.lastTime),
+    clean(of.lastRunId),
+  ]);
+}
+
+const errorShownMax = 60;
 
 function statesWords(states: readonly { readonly state: RunState; readonly count: number }[]) {
   return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");

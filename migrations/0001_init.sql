@@ -311,6 +311,44 @@ create table drover.run_count (
   autovacuum_vacuum_cost_delay = 0);
 comment on column drover.run_count.event is 'As in run_count_delta.';
 
+-- Failures of steps. One row for each transaction, definition, step and error code in it; as run_count_delta,
+-- it never changes, and housekeeping adds the rows to failure_count once a minute.
+create table drover.failure_delta (
+  at timestamptz not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  attempts integer not null,
+  steps integer not null,
+  undo boolean not null,
+  workflow text not null,
+  step text not null,
+  code text not null,
+  message text not null
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.failure_delta.attempts is 'Attempts that failed, or whose outcome is unknown.';
+comment on column drover.failure_delta.steps is 'Steps, or items of a map, that failed for good.';
+comment on column drover.failure_delta.undo is 'The compensation of the step failed.';
+
+-- The sums of the rows that were removed from failure_delta. Deleted a day after their minute.
+create table drover.failure_count (
+  minute timestamptz not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  attempts integer not null,
+  steps integer not null,
+  undo boolean not null,
+  workflow text not null,
+  step text not null,
+  code text not null,
+  message text not null,
+  primary key (namespace_id, minute, workflow, step, undo, code)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.failure_count.run_id is 'The last run in which it happened, as message is the last message.';
+
 -- ---------------------------------------------------------------------------------------------------
 -- Tasks: what may be assigned, and what agents hold
 -- ---------------------------------------------------------------------------------------------------

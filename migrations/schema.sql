@@ -285,6 +285,37 @@ create table drover.drover_migration (
   constraint drover_migration_pkey primary key (number)
 );
 
+create table drover.failure_count (
+  minute timestamp with time zone not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  attempts integer not null,
+  steps integer not null,
+  undo boolean not null,
+  workflow text not null,
+  step text not null,
+  code text not null,
+  message text not null,
+  constraint failure_count_pkey primary key (namespace_id, minute, workflow, step, undo, code)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
+create table drover.failure_delta (
+  at timestamp with time zone not null,
+  run_id uuid not null,
+  namespace_id integer not null,
+  attempts integer not null,
+  steps integer not null,
+  undo boolean not null,
+  workflow text not null,
+  step text not null,
+  code text not null,
+  message text not null
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
 create table drover.hook (
   namespace_id integer not null,
   name text not null,
@@ -1307,6 +1338,10 @@ comment on table drover.escalation is 'A question that only a person can answer,
 comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
 comment on column drover.escalation.claimed_by is 'The person who has claimed it. Any other person may still answer.';
 comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
+comment on column drover.failure_count.run_id is 'The last run in which it happened, as message is the last message.';
+comment on column drover.failure_delta.attempts is 'Attempts that failed, or whose outcome is unknown.';
+comment on column drover.failure_delta.steps is 'Steps, or items of a map, that failed for good.';
+comment on column drover.failure_delta.undo is 'The compensation of the step failed.';
 comment on table drover.hook is 'Where the events of a namespace are sent. The secret signs, so it is stored as it is.';
 comment on table drover.inbox is 'A run that is to be started. The row is deleted once the run exists; a refused row stays for 30 days.';
 comment on column drover.inbox.taken_until is 'Until then one server works on the row; later another one may take it.';

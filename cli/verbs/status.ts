@@ -14,6 +14,8 @@ import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Command } from "commander";
 import {
+  failingHeaders,
+  failingRows,
   latelyWords,
   openRunsWords,
   substatesWords,
@@ -48,6 +50,9 @@ export function addStatus(program: Command, ended: Ended): void {
         const rows = concerns(overview, output.again, asked);
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
+        const failing = overview.activity ? failingRows(overview.activity) : [];
+        printTable(output, failingHeaders, failing);
+        if (failing.length > 0) output.line("");
         printPairs(output, [
           ...clusterPairs(cluster, address),
           ...runPairs(cluster, overview.activity),

@@ -8,6 +8,7 @@ import type { EpochMs } from "../core/model/attempt.ts";
 import type { Rule } from "../core/model/history.ts";
 import type { EndKind, RunState } from "../core/model/model.ts";
 import type { SubstateFilter } from "./lists.ts";
+import type { RunId } from "./run-head.ts";
 
 export const MINUTE_MS = 60_000;
 /** Most open runs that are counted in one partition: about 100,000 in a region. */
@@ -34,6 +35,23 @@ export interface SubstateRuns {
   readonly runs: number;
   /** There are more, which were not counted. */
   readonly more: boolean;
+}
+
+/** Failures of a step with one error code. */
+export interface FailingStep {
+  readonly workflow: string;
+  readonly step: string;
+  /** The compensation of the step failed. */
+  readonly isUndo: boolean;
+  readonly code: string;
+  /** Attempts that failed, or whose outcome is unknown. */
+  readonly attempts: number;
+  /** Steps, or items of a map, that failed for good. */
+  readonly steps: number;
+  readonly firstAt: EpochMs;
+  readonly lastAt: EpochMs;
+  readonly lastRunId: RunId;
+  readonly lastMessage: string;
 }
 
 export interface RunCount {
@@ -63,6 +81,11 @@ export interface Activity {
     since: EpochMs,
     limit: number,
   ): Promise<readonly WorkflowEnds[]>;
+  /**
+   * Failures in the minutes that began at `since` or later: those that failed most steps for good
+   * first, then those that failed most attempts.
+   */
+  failingSteps(namespaceId: number, since: EpochMs, limit: number): Promise<readonly FailingStep[]>;
   /**
    * Interventions by rule that were made at `since` or later; at most `INTERVENTIONS_COUNTED_MAX`
    * are counted of each rule.

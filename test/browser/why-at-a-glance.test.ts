@@ -68,4 +68,11 @@ test("a run that did not complete says why, in the list and at the top of its pa
   await visit(page, `/runs/${runId}`);
   await page.getByText(`${cause} "pay" was compensated.`).waitFor(WAIT);
   await checkScreen(page, "run-compensated");
+  await visit(page, "/");
+  const failing = page.getByRole("listitem").filter({ hasText: "pack of order: sold-out" });
+  await failing.getByText(/^\d failed$/).waitFor(WAIT);
+  await failing.getByText("nothing is left of it").waitFor(WAIT);
+  await checkScreen(page, "overview-failing");
+  await failing.getByRole("link", { name: "See the last run" }).click();
+  await page.getByText(`${cause} "pay" was compensated.`).waitFor(WAIT);
 });

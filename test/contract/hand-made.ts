@@ -166,7 +166,7 @@ export function endOf(
 }
 
 export function taskEnded(attempt: Attempt, counted: Counted = null): Effect {
-  return { kind: "task-ended", attempt, counted, lost: false };
+  return { kind: "task-ended", id: "a", attempt, counted, lost: false };
 }
 
 /** A row that no task ended as. */

@@ -447,9 +447,14 @@ type Activity struct {
 	UnsuccessfulWorkflows []*WorkflowActivity `protobuf:"bytes,13,rep,name=unsuccessful_workflows,json=unsuccessfulWorkflows,proto3" json:"unsuccessful_workflows,omitempty"`
 	// Open runs by substate, in the order of the enum. A run with several substates is counted for
 	// each. Substates without runs are left out.
-	Substates     []*SubstateRuns `protobuf:"bytes,14,rep,name=substates,proto3" json:"substates,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Substates []*SubstateRuns `protobuf:"bytes,14,rep,name=substates,proto3" json:"substates,omitempty"`
+	// What fails: by workflow, step and error code. Those that failed most steps for good come first,
+	// then those that failed most attempts: up to twenty.
+	FailingSteps []*FailingStep `protobuf:"bytes,15,rep,name=failing_steps,json=failingSteps,proto3" json:"failing_steps,omitempty"`
+	// There are more than these twenty.
+	MoreFailingSteps bool `protobuf:"varint,16,opt,name=more_failing_steps,json=moreFailingSteps,proto3" json:"more_failing_steps,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Activity) Reset() {
@@ -580,6 +585,147 @@ func (x *Activity) GetSubstates() []*SubstateRuns {
 	return nil
 }
 
+func (x *Activity) GetFailingSteps() []*FailingStep {
+	if x != nil {
+		return x.FailingSteps
+	}
+	return nil
+}
+
+func (x *Activity) GetMoreFailingSteps() bool {
+	if x != nil {
+		return x.MoreFailingSteps
+	}
+	return false
+}
+
+// Failures of a step with one error code in the minutes of an activity.
+type FailingStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Id of the step; all items of a map are counted under the id of the map.
+	StepId string `protobuf:"bytes,2,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Whether the compensation of the step failed.
+	Undo bool `protobuf:"varint,3,opt,name=undo,proto3" json:"undo,omitempty"`
+	// Error code, such as `sold-out` or `drover.timeout`.
+	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	// Attempts that failed, or whose outcome is unknown.
+	FailedAttempts int32 `protobuf:"varint,5,opt,name=failed_attempts,json=failedAttempts,proto3" json:"failed_attempts,omitempty"`
+	// Steps, or items of a map, that failed for good. 0: all of them are retried.
+	FailedSteps int32 `protobuf:"varint,6,opt,name=failed_steps,json=failedSteps,proto3" json:"failed_steps,omitempty"`
+	// When it happened first in these minutes.
+	FirstTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
+	// When it happened last.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// The last run in which it happened.
+	LastRunId string `protobuf:"bytes,9,opt,name=last_run_id,json=lastRunId,proto3" json:"last_run_id,omitempty"`
+	// The last message. At most 300 characters.
+	LastMessage   string `protobuf:"bytes,10,opt,name=last_message,json=lastMessage,proto3" json:"last_message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailingStep) Reset() {
+	*x = FailingStep{}
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailingStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailingStep) ProtoMessage() {}
+
+func (x *FailingStep) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailingStep.ProtoReflect.Descriptor instead.
+func (*FailingStep) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FailingStep) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *FailingStep) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *FailingStep) GetUndo() bool {
+	if x != nil {
+		return x.Undo
+	}
+	return false
+}
+
+func (x *FailingStep) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *FailingStep) GetFailedAttempts() int32 {
+	if x != nil {
+		return x.FailedAttempts
+	}
+	return 0
+}
+
+func (x *FailingStep) GetFailedSteps() int32 {
+	if x != nil {
+		return x.FailedSteps
+	}
+	return 0
+}
+
+func (x *FailingStep) GetFirstTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstTime
+	}
+	return nil
+}
+
+func (x *FailingStep) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *FailingStep) GetLastRunId() string {
+	if x != nil {
+		return x.LastRunId
+	}
+	return ""
+}
+
+func (x *FailingStep) GetLastMessage() string {
+	if x != nil {
+		return x.LastMessage
+	}
+	return ""
+}
+
 // Open runs with a substate.
 type SubstateRuns struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -595,7 +741,7 @@ type SubstateRuns struct {
 
 func (x *SubstateRuns) Reset() {
 	*x = SubstateRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +753,7 @@ func (x *SubstateRuns) String() string {
 func (*SubstateRuns) ProtoMessage() {}
 
 func (x *SubstateRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +766,7 @@ func (x *SubstateRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubstateRuns.ProtoReflect.Descriptor instead.
 func (*SubstateRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SubstateRuns) GetSubstate() RunSubstate {
@@ -663,7 +809,7 @@ type WorkflowActivity struct {
 
 func (x *WorkflowActivity) Reset() {
 	*x = WorkflowActivity{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -675,7 +821,7 @@ func (x *WorkflowActivity) String() string {
 func (*WorkflowActivity) ProtoMessage() {}
 
 func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -688,7 +834,7 @@ func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowActivity.ProtoReflect.Descriptor instead.
 func (*WorkflowActivity) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WorkflowActivity) GetWorkflow() string {
@@ -745,7 +891,7 @@ type RetriedStep struct {
 
 func (x *RetriedStep) Reset() {
 	*x = RetriedStep{}
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +903,7 @@ func (x *RetriedStep) String() string {
 func (*RetriedStep) ProtoMessage() {}
 
 func (x *RetriedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +916,7 @@ func (x *RetriedStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
 func (*RetriedStep) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RetriedStep) GetWorkflow() string {
@@ -831,7 +977,7 @@ type ActivityMinute struct {
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +989,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +1002,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -927,7 +1073,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1085,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1098,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -1003,7 +1149,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1015,7 +1161,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1028,7 +1174,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NamedPause) GetName() string {
@@ -1054,7 +1200,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1212,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1225,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 // The state of the installation.
@@ -1103,7 +1249,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1261,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1274,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -1188,7 +1334,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1346,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1359,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -1250,7 +1396,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1408,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1421,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -1326,7 +1472,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x15WatchOverviewResponse\x12:\n" +
 	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
 	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xb1\x05\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\x9c\x06\n" +
 	"\bActivity\x123\n" +
 	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
 	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
@@ -1343,7 +1489,22 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x0edetect_sampled\x18\v \x01(\x05R\rdetectSampled\x12-\n" +
 	"\x12more_interventions\x18\f \x01(\bR\x11moreInterventions\x12R\n" +
 	"\x16unsuccessful_workflows\x18\r \x03(\v2\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\x125\n" +
-	"\tsubstates\x18\x0e \x03(\v2\x17.drover.v1.SubstateRunsR\tsubstates\"s\n" +
+	"\tsubstates\x18\x0e \x03(\v2\x17.drover.v1.SubstateRunsR\tsubstates\x12;\n" +
+	"\rfailing_steps\x18\x0f \x03(\v2\x16.drover.v1.FailingStepR\ffailingSteps\x12,\n" +
+	"\x12more_failing_steps\x18\x10 \x01(\bR\x10moreFailingSteps\"\xed\x02\n" +
+	"\vFailingStep\x12\x1a\n" +
+	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x17\n" +
+	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n" +
+	"\x04undo\x18\x03 \x01(\bR\x04undo\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\tR\x04code\x12'\n" +
+	"\x0ffailed_attempts\x18\x05 \x01(\x05R\x0efailedAttempts\x12!\n" +
+	"\ffailed_steps\x18\x06 \x01(\x05R\vfailedSteps\x129\n" +
+	"\n" +
+	"first_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
+	"\tlast_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x1e\n" +
+	"\vlast_run_id\x18\t \x01(\tR\tlastRunId\x12!\n" +
+	"\flast_message\x18\n" +
+	" \x01(\tR\vlastMessage\"s\n" +
 	"\fSubstateRuns\x122\n" +
 	"\bsubstate\x18\x01 \x01(\x0e2\x16.drover.v1.RunSubstateR\bsubstate\x12\x12\n" +
 	"\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x1b\n" +
@@ -1413,7 +1574,7 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
@@ -1421,61 +1582,65 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*WatchOverviewRequest)(nil),   // 3: drover.v1.WatchOverviewRequest
 	(*WatchOverviewResponse)(nil),  // 4: drover.v1.WatchOverviewResponse
 	(*Activity)(nil),               // 5: drover.v1.Activity
-	(*SubstateRuns)(nil),           // 6: drover.v1.SubstateRuns
-	(*WorkflowActivity)(nil),       // 7: drover.v1.WorkflowActivity
-	(*RetriedStep)(nil),            // 8: drover.v1.RetriedStep
-	(*ActivityMinute)(nil),         // 9: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 10: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 11: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 12: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 13: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 14: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 15: drover.v1.OpenRuns
-	(*Partition)(nil),              // 16: drover.v1.Partition
-	(*Pause)(nil),                  // 17: drover.v1.Pause
-	(*Circuit)(nil),                // 18: drover.v1.Circuit
-	(*Cordon)(nil),                 // 19: drover.v1.Cordon
-	(*durationpb.Duration)(nil),    // 20: google.protobuf.Duration
-	(RunSubstate)(0),               // 21: drover.v1.RunSubstate
+	(*FailingStep)(nil),            // 6: drover.v1.FailingStep
+	(*SubstateRuns)(nil),           // 7: drover.v1.SubstateRuns
+	(*WorkflowActivity)(nil),       // 8: drover.v1.WorkflowActivity
+	(*RetriedStep)(nil),            // 9: drover.v1.RetriedStep
+	(*ActivityMinute)(nil),         // 10: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 11: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 12: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 13: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 14: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 15: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 16: drover.v1.OpenRuns
+	(*Partition)(nil),              // 17: drover.v1.Partition
+	(*Pause)(nil),                  // 18: drover.v1.Pause
+	(*Circuit)(nil),                // 19: drover.v1.Circuit
+	(*Cordon)(nil),                 // 20: drover.v1.Cordon
+	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
 	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
-	(RunState)(0),                  // 23: drover.v1.RunState
+	(RunSubstate)(0),               // 23: drover.v1.RunSubstate
+	(RunState)(0),                  // 24: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	10, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	16, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	17, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	11, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	11, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	18, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	19, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	11, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	17, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	18, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	12, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	12, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	19, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	20, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
 	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
 	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
-	20, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	21, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
 	1,  // 10: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
 	5,  // 11: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	9,  // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	15, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	20, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	20, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	8,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	7,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
-	6,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
-	21, // 19: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
-	22, // 20: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	22, // 21: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	22, // 22: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	22, // 23: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	17, // 24: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	20, // 25: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	14, // 26: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	15, // 27: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	22, // 28: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	23, // 29: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	10, // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	16, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	21, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	21, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	9,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	8,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	7,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
+	6,  // 19: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
+	22, // 20: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
+	22, // 21: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
+	23, // 22: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
+	22, // 23: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	22, // 24: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	22, // 25: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	22, // 26: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	18, // 27: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	21, // 28: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	15, // 29: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	16, // 30: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	22, // 31: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	24, // 32: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1493,7 +1658,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

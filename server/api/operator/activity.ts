@@ -4,6 +4,7 @@ import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   ActivityMinuteSchema,
   ActivitySchema,
+  FailingStepSchema,
   RetriedStepSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
@@ -11,6 +12,7 @@ import type { Rule } from "../../core/model/history.ts";
 import type { RunState } from "../../core/model/model.ts";
 import { numberOf } from "../../core/model/step-key.ts";
 import {
+  type FailingStep,
   INTERVENTIONS_COUNTED_MAX,
   MINUTE_MS,
   minuteOf,
@@ -29,6 +31,7 @@ export const INTERVENTIONS_SAMPLED = 200;
 export const RETRIES_SAMPLED = 500;
 export const WORKFLOWS_NAMED_MAX = 5;
 const RETRIED_STEPS_MAX = 5;
+export const FAILING_STEPS_MAX = 20;
 const SLOW_SHARE = 0.95;
 
 /** The start of the first minute that is counted. */
@@ -66,6 +69,8 @@ export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retr
 export interface ActivityRows {
   readonly open: OpenRuns;
   readonly substates: readonly SubstateRuns[];
+  /** One more than are named, if there are more. */
+  readonly failing: readonly FailingStep[];
   readonly counts: readonly RunCount[];
   readonly unsuccessful: readonly WorkflowEnds[];
   readonly interventions: ReadonlyMap<Rule, number>;
@@ -89,6 +94,8 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
     states: statesOf(open, counts),
     moreRuns: !open.allCounted,
     substates: substatesOf(seen.substates),
+    failingSteps: seen.failing.slice(0, FAILING_STEPS_MAX).map(failingStep),
+    moreFailingSteps: seen.failing.length > FAILING_STEPS_MAX,
     interventions: numbers.reduce((a, b) => a + b, 0),
     moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
     retries,
@@ -105,6 +112,21 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
       compensated: ends.COMPENSATED,
       cancelled: ends.CANCELLED,
     })),
+  };
+}
+
+function failingStep(of: FailingStep): MessageInitShape<typeof FailingStepSchema> {
+  return {
+    workflow: of.workflow,
+    stepId: of.step,
+    undo: of.isUndo,
+    code: of.code,
+    failedAttempts: of.attempts,
+    failedSteps: of.steps,
+    firstTime: timestampFromMs(of.firstAt),
+    lastTime: timestampFromMs(of.lastAt),
+    lastRunId: of.lastRunId,
+    lastMessage: of.lastMessage,
   };
 }
 

@@ -8,6 +8,7 @@ import type { InterventionPage } from "../../store/operators.ts";
 import {
   type ActivityRows,
   activityOf,
+  FAILING_STEPS_MAX,
   firstMinuteOf,
   INTERVENTIONS_SAMPLED,
   RETRIES_SAMPLED,
@@ -35,6 +36,7 @@ export async function readActivity(
     substates: await operators.substates(namespaceId),
     counts: await operators.runCounts(namespaceId, from),
     unsuccessful: await operators.unsuccessfulWorkflows(namespaceId, from, WORKFLOWS_NAMED_MAX),
+    failing: await operators.failingSteps(namespaceId, from, FAILING_STEPS_MAX + 1),
     interventions: await operators.countInterventions(namespaceId, from),
     sampled: await operators.interventions(namespaceId, {
       ...NEWEST,

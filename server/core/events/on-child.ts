@@ -62,6 +62,7 @@ function endAttempt(pass: Pass, step: Step, child: EndedChild, outcome: Outcome)
   const policy = failure ? policyFor(retryOf(plan, step, "perform"), failure.code) : null;
   emit(pass, {
     kind: "task-ended",
+    id: plan.id,
     attempt: {
       step: no,
       kind: failure ? "engine" : "answer",

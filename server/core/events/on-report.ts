@@ -215,6 +215,7 @@ function supersede(pass: Pass, step: Step, lease: Lease): void {
   const { agentId, session } = lease;
   emit(pass, {
     kind: "task-ended",
+    id: planStep(pass, step.no).id,
     attempt: attemptOf(
       pass,
       step,

@@ -63,6 +63,7 @@ export function endTask(
   const { retry, timeouts } = planTaskOf(plan, step, lease.task);
   emit(pass, {
     kind: "task-ended",
+    id: plan.id,
     attempt: attemptOf(pass, step, lease, outcome, by),
     counted: counts ? { policy: setback ? policyFor(retry, setback.code) : null } : null,
     lost,

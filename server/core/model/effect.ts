@@ -134,6 +134,8 @@ export type Effect =
   /** The lease ends, and the attempt is stored. */
   | {
       readonly kind: "task-ended";
+      /** The step as people name it: `hotel`, `load[101]`. */
+      readonly id: string;
       readonly attempt: Attempt;
       readonly counted: Counted;
       readonly lost: boolean;

@@ -5,6 +5,7 @@ import { isEndKind } from "../../core/model/model.ts";
 import { WAIT_KINDS, waitBit } from "../../core/model/waits.ts";
 import {
   type Activity,
+  type FailingStep,
   INTERVENTIONS_COUNTED_MAX,
   OPEN_RUNS_COUNTED_MAX,
   OPEN_RUNS_OF_NAMESPACE_MAX,
@@ -15,6 +16,7 @@ import {
   type SubstateRuns,
 } from "../activity.ts";
 import type { SubstateFilter } from "../lists.ts";
+import type { RunId } from "../run-head.ts";
 import { rules, runStates } from "./codes.ts";
 import type { Query } from "./transaction.ts";
 
@@ -51,6 +53,24 @@ export function createActivity(query: Query): Activity {
         },
       }));
     },
+    async failingSteps(namespaceId, since, limit) {
+      const asked = { namespace_id: namespaceId, since, limit };
+      const rows = await query<FailingRow>("failing_steps", asked);
+      return rows.map(
+        ({ workflow, step, undo, code, attempts, steps, ...row }): FailingStep => ({
+          workflow,
+          step,
+          isUndo: undo,
+          code,
+          attempts,
+          steps,
+          firstAt: row.first_at,
+          lastAt: row.last_at,
+          lastRunId: row.run_id,
+          lastMessage: row.message,
+        }),
+      );
+    },
     async countInterventions(namespaceId, since) {
       const codes = rules.names.map((rule) => rules.code(rule));
       const asked = {
@@ -63,6 +83,19 @@ export function createActivity(query: Query): Activity {
       return new Map(rows.map(({ rule, counted }): [Rule, number] => [rules.name(rule), counted]));
     },
   };
+}
+
+interface FailingRow {
+  readonly workflow: string;
+  readonly step: string;
+  readonly undo: boolean;
+  readonly code: string;
+  readonly attempts: number;
+  readonly steps: number;
+  readonly first_at: EpochMs;
+  readonly last_at: EpochMs;
+  readonly run_id: RunId;
+  readonly message: string;
 }
 
 async function openRuns(query: Query, namespaceId: number | null): Promise<OpenRuns> {

@@ -61,6 +61,8 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("forget_circuit_ends", { retention: times.circuitEndsMs }),
       bounded("fold_run_counts"),
       bounded("forget_run_counts", { retention: times.runCountsMs }),
+      bounded("fold_failures"),
+      bounded("forget_failures", { retention: times.runCountsMs }),
       whole("forget_writers"),
       whole("forget_circuits"),
       whole("forget_outages"),

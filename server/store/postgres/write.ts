@@ -2,8 +2,9 @@
 // effects append. Statements are sent and not waited for: the next read, or the commit, fails if
 // one of them has failed.
 import { changesPagesOnly } from "../../core/model/effect.ts";
-import { isEnded, type Run } from "../../core/model/model.ts";
+import { FAILURE_MESSAGE_MAX, isEnded, type Run } from "../../core/model/model.ts";
 import type { DerivedLease } from "../../core/page/derived-rows.ts";
+import { failureCounts } from "../failure-counts.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { NewRun, RunId } from "../store.ts";
@@ -89,6 +90,7 @@ export async function writePasses(
       isEnded(run.state) && !isEnded(before.run.state) ? [{ runId: head.runId, run }] : [],
     ),
   );
+  countFailures(send, records);
   const more = records.filter(({ effects }) => !changesPagesOnly(effects));
   if (more.length > 0) await writeRowsBeside(transaction, more.map(rowsOfEffects));
   const freesNothing =
@@ -136,6 +138,19 @@ async function endLeases(
   const [answer] = await send<{ freed: number[] }>("end_leases", values);
   const tasks = records.flatMap((record, at) => endedTasks(record, leases[at] ?? []));
   return { freed: answer?.freed ?? [], tasks };
+}
+
+function countFailures(send: Send, records: readonly PassRecord[]): void {
+  writeRows(send, "count_failures", failureCounts(records), {
+    run_id: ({ head }) => head.runId,
+    namespace_id: ({ head }) => head.namespaceId,
+    step: ({ step }) => step,
+    undo: ({ isUndo }) => isUndo,
+    code: ({ code }) => code,
+    message: ({ message }) => message.slice(0, FAILURE_MESSAGE_MAX).toWellFormed(),
+    attempts: ({ attempts }) => attempts,
+    steps: ({ steps }) => steps,
+  });
 }
 
 function endRuns(send: Send, ended: readonly { readonly runId: RunId; readonly run: Run }[]): void {

@@ -165,6 +165,7 @@ test("activity has the runs of each minute, and how late supervisors were", () =
     counts,
     sampled,
     unsuccessful: [],
+    failing: [],
     substates: [{ substate: "retry", runs: 3, more: false }],
     retriesSampled: 0,
     retriedSteps: [],

@@ -234,6 +234,12 @@ test("the status lists what needs a person, and the command that helps", async (
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
   expect(held).toMatch(/^circuit of "send" of queue "mail" is open, set by ada .*: leaks /m);
   expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
+  expect(held).toMatch(
+    new RegExp(
+      `^transfer send +no-answer: the bank did not answer +0 +1 +\\S+ \\S+Z +${runId}$`,
+      "m",
+    ),
+  );
   expect(held).not.toContain("no agent polls");
   await drover("namespace resume");
   const unserved =

@@ -77,7 +77,7 @@ class WatchOverviewResponse(_message.Message):
     def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Activity(_message.Message):
-    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows", "substates")
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows", "substates", "failing_steps", "more_failing_steps")
     MINUTES_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -92,6 +92,8 @@ class Activity(_message.Message):
     MORE_INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
     UNSUCCESSFUL_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
     SUBSTATES_FIELD_NUMBER: _ClassVar[int]
+    FAILING_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MORE_FAILING_STEPS_FIELD_NUMBER: _ClassVar[int]
     minutes: _containers.RepeatedCompositeFieldContainer[ActivityMinute]
     states: _containers.RepeatedCompositeFieldContainer[OpenRuns]
     more_runs: bool
@@ -106,7 +108,33 @@ class Activity(_message.Message):
     more_interventions: bool
     unsuccessful_workflows: _containers.RepeatedCompositeFieldContainer[WorkflowActivity]
     substates: _containers.RepeatedCompositeFieldContainer[SubstateRuns]
-    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ..., substates: _Optional[_Iterable[_Union[SubstateRuns, _Mapping]]] = ...) -> None: ...
+    failing_steps: _containers.RepeatedCompositeFieldContainer[FailingStep]
+    more_failing_steps: bool
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ..., substates: _Optional[_Iterable[_Union[SubstateRuns, _Mapping]]] = ..., failing_steps: _Optional[_Iterable[_Union[FailingStep, _Mapping]]] = ..., more_failing_steps: _Optional[bool] = ...) -> None: ...
+
+class FailingStep(_message.Message):
+    __slots__ = ("workflow", "step_id", "undo", "code", "failed_attempts", "failed_steps", "first_time", "last_time", "last_run_id", "last_message")
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    UNDO_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    FAILED_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_STEPS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    LAST_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    workflow: str
+    step_id: str
+    undo: bool
+    code: str
+    failed_attempts: int
+    failed_steps: int
+    first_time: _timestamp_pb2.Timestamp
+    last_time: _timestamp_pb2.Timestamp
+    last_run_id: str
+    last_message: str
+    def __init__(self, workflow: _Optional[str] = ..., step_id: _Optional[str] = ..., undo: _Optional[bool] = ..., code: _Optional[str] = ..., failed_attempts: _Optional[int] = ..., failed_steps: _Optional[int] = ..., first_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_id: _Optional[str] = ..., last_message: _Optional[str] = ...) -> None: ...
 
 class SubstateRuns(_message.Message):
     __slots__ = ("substate", "runs", "more_runs")

@@ -34,6 +34,7 @@ const LARGE = `"${"x".repeat(255)}"`;
 
 const ended = (more: Partial<Attempt> = {}, counted = { policy: 0 }): Effect => ({
   kind: "task-ended",
+  id: "a",
   attempt: attemptAt(more),
   counted,
   lost: false,

@@ -7,6 +7,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { LoadingState, ProblemState } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { ActivityPanels } from "./activity-panels.tsx";
+import { FailingNow } from "./failing-now.tsx";
 import { NeedsPerson } from "./needs-person.tsx";
 import "./overview.css";
 
@@ -26,7 +27,12 @@ export function OverviewPage() {
       ) : (
         <>
           {seen.overview === undefined ? null : <NeedsPerson of={seen.overview} />}
-          {seen.activity === undefined ? null : <ActivityPanels of={seen.activity} />}
+          {seen.activity === undefined ? null : (
+            <>
+              <FailingNow of={seen.activity} />
+              <ActivityPanels of={seen.activity} />
+            </>
+          )}
         </>
       )}
     </>

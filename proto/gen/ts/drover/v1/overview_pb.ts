@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQivAMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkSKwoMbGF0ZV9yZWdpb25zGAogAygLMhUuZHJvdmVyLnYxLkxhdGVSZWdpb24ifAoKTGF0ZVJlZ2lvbhIOCgZyZWdpb24YASABKAkSEgoKcGFydGl0aW9ucxgCIAEoBRIRCgl1bndhdGNoZWQYAyABKAUSDwoHb3ZlcmR1ZRgEIAEoBRImCgNsYWcYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSL0AwoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcBIXCg9yZXRyaWVzX3NhbXBsZWQYCiABKAUSFgoOZGV0ZWN0X3NhbXBsZWQYCyABKAUSGgoSbW9yZV9pbnRlcnZlbnRpb25zGAwgASgIEjsKFnVuc3VjY2Vzc2Z1bF93b3JrZmxvd3MYDSADKAsyGy5kcm92ZXIudjEuV29ya2Zsb3dBY3Rpdml0eRIqCglzdWJzdGF0ZXMYDiADKAsyFy5kcm92ZXIudjEuU3Vic3RhdGVSdW5zIlkKDFN1YnN0YXRlUnVucxIoCghzdWJzdGF0ZRgBIAEoDjIWLmRyb3Zlci52MS5SdW5TdWJzdGF0ZRIMCgRydW5zGAIgASgFEhEKCW1vcmVfcnVucxgDIAEoCCJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIoUBCgtSZXRyaWVkU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg8KB3JldHJpZXMYAyABKAUSLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3J1bl9pZBgFIAEoCSK0AQoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUSDgoGZmFpbGVkGAUgASgFEhMKC2NvbXBlbnNhdGVkGAYgASgFEhEKCWNhbmNlbGxlZBgHIAEoBSKkAQoMVW5zZXJ2ZWRUYXNrEg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSLwoLb2xkZXN0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAUgASgJIjsKCk5hbWVkUGF1c2USDAoEbmFtZRgBIAEoCRIfCgVwYXVzZRgCIAEoCzIQLmRyb3Zlci52MS5QYXVzZSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQivAMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkSKwoMbGF0ZV9yZWdpb25zGAogAygLMhUuZHJvdmVyLnYxLkxhdGVSZWdpb24ifAoKTGF0ZVJlZ2lvbhIOCgZyZWdpb24YASABKAkSEgoKcGFydGl0aW9ucxgCIAEoBRIRCgl1bndhdGNoZWQYAyABKAUSDwoHb3ZlcmR1ZRgEIAEoBRImCgNsYWcYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSK/BAoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcBIXCg9yZXRyaWVzX3NhbXBsZWQYCiABKAUSFgoOZGV0ZWN0X3NhbXBsZWQYCyABKAUSGgoSbW9yZV9pbnRlcnZlbnRpb25zGAwgASgIEjsKFnVuc3VjY2Vzc2Z1bF93b3JrZmxvd3MYDSADKAsyGy5kcm92ZXIudjEuV29ya2Zsb3dBY3Rpdml0eRIqCglzdWJzdGF0ZXMYDiADKAsyFy5kcm92ZXIudjEuU3Vic3RhdGVSdW5zEi0KDWZhaWxpbmdfc3RlcHMYDyADKAsyFi5kcm92ZXIudjEuRmFpbGluZ1N0ZXASGgoSbW9yZV9mYWlsaW5nX3N0ZXBzGBAgASgIIoUCCgtGYWlsaW5nU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHVuZG8YAyABKAgSDAoEY29kZRgEIAEoCRIXCg9mYWlsZWRfYXR0ZW1wdHMYBSABKAUSFAoMZmFpbGVkX3N0ZXBzGAYgASgFEi4KCmZpcnN0X3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWxhc3RfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLbGFzdF9ydW5faWQYCSABKAkSFAoMbGFzdF9tZXNzYWdlGAogASgJIlkKDFN1YnN0YXRlUnVucxIoCghzdWJzdGF0ZRgBIAEoDjIWLmRyb3Zlci52MS5SdW5TdWJzdGF0ZRIMCgRydW5zGAIgASgFEhEKCW1vcmVfcnVucxgDIAEoCCJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIoUBCgtSZXRyaWVkU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg8KB3JldHJpZXMYAyABKAUSLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3J1bl9pZBgFIAEoCSK0AQoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUSDgoGZmFpbGVkGAUgASgFEhMKC2NvbXBlbnNhdGVkGAYgASgFEhEKCWNhbmNlbGxlZBgHIAEoBSKkAQoMVW5zZXJ2ZWRUYXNrEg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSLwoLb2xkZXN0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAUgASgJIjsKCk5hbWVkUGF1c2USDAoEbmFtZRgBIAEoCRIfCgVwYXVzZRgCIAEoCzIQLmRyb3Zlci52MS5QYXVzZSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks for what needs a person.
@@ -362,6 +362,21 @@ export type Activity = Message<"drover.v1.Activity"> & {
    * @generated from field: repeated drover.v1.SubstateRuns substates = 14;
    */
   substates: SubstateRuns[];
+
+  /**
+   * What fails: by workflow, step and error code. Those that failed most steps for good come first,
+   * then those that failed most attempts: up to twenty.
+   *
+   * @generated from field: repeated drover.v1.FailingStep failing_steps = 15;
+   */
+  failingSteps: FailingStep[];
+
+  /**
+   * There are more than these twenty.
+   *
+   * @generated from field: bool more_failing_steps = 16;
+   */
+  moreFailingSteps: boolean;
 };
 
 /**
@@ -370,6 +385,90 @@ export type Activity = Message<"drover.v1.Activity"> & {
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
   messageDesc(file_drover_v1_overview, 5);
+
+/**
+ * Failures of a step with one error code in the minutes of an activity.
+ *
+ * @generated from message drover.v1.FailingStep
+ */
+export type FailingStep = Message<"drover.v1.FailingStep"> & {
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Id of the step; all items of a map are counted under the id of the map.
+   *
+   * @generated from field: string step_id = 2;
+   */
+  stepId: string;
+
+  /**
+   * Whether the compensation of the step failed.
+   *
+   * @generated from field: bool undo = 3;
+   */
+  undo: boolean;
+
+  /**
+   * Error code, such as `sold-out` or `drover.timeout`.
+   *
+   * @generated from field: string code = 4;
+   */
+  code: string;
+
+  /**
+   * Attempts that failed, or whose outcome is unknown.
+   *
+   * @generated from field: int32 failed_attempts = 5;
+   */
+  failedAttempts: number;
+
+  /**
+   * Steps, or items of a map, that failed for good. 0: all of them are retried.
+   *
+   * @generated from field: int32 failed_steps = 6;
+   */
+  failedSteps: number;
+
+  /**
+   * When it happened first in these minutes.
+   *
+   * @generated from field: google.protobuf.Timestamp first_time = 7;
+   */
+  firstTime?: Timestamp | undefined;
+
+  /**
+   * When it happened last.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 8;
+   */
+  lastTime?: Timestamp | undefined;
+
+  /**
+   * The last run in which it happened.
+   *
+   * @generated from field: string last_run_id = 9;
+   */
+  lastRunId: string;
+
+  /**
+   * The last message. At most 300 characters.
+   *
+   * @generated from field: string last_message = 10;
+   */
+  lastMessage: string;
+};
+
+/**
+ * Describes the message drover.v1.FailingStep.
+ * Use `create(FailingStepSchema)` to create a new message.
+ */
+export const FailingStepSchema: GenMessage<FailingStep> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 6);
 
 /**
  * Open runs with a substate.
@@ -404,7 +503,7 @@ export type SubstateRuns = Message<"drover.v1.SubstateRuns"> & {
  * Use `create(SubstateRunsSchema)` to create a new message.
  */
 export const SubstateRunsSchema: GenMessage<SubstateRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 6);
+  messageDesc(file_drover_v1_overview, 7);
 
 /**
  * How the runs of a workflow ended.
@@ -453,7 +552,7 @@ export type WorkflowActivity = Message<"drover.v1.WorkflowActivity"> & {
  * Use `create(WorkflowActivitySchema)` to create a new message.
  */
 export const WorkflowActivitySchema: GenMessage<WorkflowActivity> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 7);
+  messageDesc(file_drover_v1_overview, 8);
 
 /**
  * A step that was retried, over all runs.
@@ -502,7 +601,7 @@ export type RetriedStep = Message<"drover.v1.RetriedStep"> & {
  * Use `create(RetriedStepSchema)` to create a new message.
  */
 export const RetriedStepSchema: GenMessage<RetriedStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 8);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * Runs of one minute.
@@ -565,7 +664,7 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
  * Use `create(ActivityMinuteSchema)` to create a new message.
  */
 export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 9);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * Tasks for which no agent polls.
@@ -614,7 +713,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 10);
+  messageDesc(file_drover_v1_overview, 11);
 
 /**
  * A paused queue or workflow.
@@ -642,7 +741,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 11);
+  messageDesc(file_drover_v1_overview, 12);
 
 /**
  * Asks for the state of the installation.
@@ -657,7 +756,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 12);
+  messageDesc(file_drover_v1_overview, 13);
 
 /**
  * The state of the installation.
@@ -713,7 +812,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 13);
+  messageDesc(file_drover_v1_overview, 14);
 
 /**
  * A migration that was applied to the database schema.
@@ -748,7 +847,7 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 14);
+  messageDesc(file_drover_v1_overview, 15);
 
 /**
  * Number of runs in one state.
@@ -776,5 +875,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 15);
+  messageDesc(file_drover_v1_overview, 16);
 

@@ -1,0 +1,63 @@
+// What has failed lately, by workflow, step and error code: how often, since when, with which
+// message, and one run to look at.
+import type { Activity, FailingStep } from "@drover/proto/drover/v1/overview_pb.ts";
+import { Link } from "wouter";
+import { Foreign } from "../../parts/foreign.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { counted, numberWords } from "../../words/counts.ts";
+
+export function FailingNow({ of }: { readonly of: Activity }) {
+  const { failingSteps, moreFailingSteps } = of;
+  if (failingSteps.length === 0) return null;
+  return (
+    <Panel title="Failing now">
+      <ul className="failing">
+        {failingSteps.map((step) => (
+          <Failing
+            key={JSON.stringify([step.workflow, step.stepId, step.undo, step.code])}
+            of={step}
+          />
+        ))}
+      </ul>
+      {moreFailingSteps ? <p className="dim">There are more, which fail less often.</p> : null}
+    </Panel>
+  );
+}
+
+function Failing({ of }: { readonly of: FailingStep }) {
+  const { workflow, stepId, undo, code, lastMessage, firstTime, lastTime, lastRunId } = of;
+  return (
+    <li>
+      <span className="failing-counts">
+        <b>{timesWords(of)}</b>
+        <span className="dim">
+          <Ago at={firstTime} /> – <Ago at={lastTime} />
+        </span>
+      </span>
+      <span className="failing-cause">
+        <span>
+          {undo ? "Compensation of " : ""}
+          <b>{stepId}</b> of <Link href={`/workflows/${workflow}`}>{workflow}</Link>:{" "}
+          <code>
+            <Foreign text={code} />
+          </code>
+        </span>
+        <span className="dim failing-message">
+          <Foreign text={lastMessage} />
+        </span>
+      </span>
+      <Link href={`/runs/${lastRunId}`}>See the last run</Link>
+    </li>
+  );
+}
+
+/** `18 failed`, `18 failed, 3 retried`, `114 retried` */
+function timesWords({ failedSteps, failedAttempts }: FailingStep): string {
+  const retried = Math.max(0, failedAttempts - failedSteps);
+  const parts = [
+    ...(failedSteps > 0 ? [`${numberWords(failedSteps)} failed`] : []),
+    ...(retried > 0 ? [counted(retried, "retry", "retries")] : []),
+  ];
+  return parts.join(", ");
+}
