@@ -2,19 +2,13 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
-import { isFinal } from "./run-words.ts";
-import { substateRunsWords } from "./substate-words.ts";
+import { errorWords, isFinal } from "./run-words.ts";
 import { clean, clip, durationWords, phrase, timeWords } from "./words.ts";
 
 /** `44 running, 4 escalated` */
 export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "moreRuns">): string {
   const open = states.filter(({ state }) => !isFinal(state));
   return `${statesWords(open) || "none"}${moreRuns ? ", and more" : ""}`;
-}
-
-/** `30 working, 10 waiting for an agent`; a run may be counted for more than one. */
-export function substatesWords({ substates }: Activity): string {
-  return substateRunsWords(substates);
 }
 
 /** `1019 started; 1000 completed, 18 failed` */
@@ -44,7 +38,7 @@ export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", 
 export function failingRows({ failingSteps }: Activity): readonly (readonly string[])[] {
   return failingSteps.map((of) => [
     `${clean(of.workflow)} ${clean(of.stepId)}${of.undo ? " (undo)" : ""}`,
-    clip(clean([of.code, of.lastMessage].filter((text) => text !== "").join(": ")), errorShownMax),
+    clip(errorWords({ code: of.code, message: of.lastMessage }), errorShownMax),
     String(of.failedSteps),
     String(Math.max(0, of.failedAttempts - of.failedSteps)),
     timeWords(of.lastTime),

@@ -35,7 +35,7 @@ export function substateWords(of: readonly RunSubstateCount[]): string {
 
 const WAITING = "waiting for ";
 
-/** `30 working, 10 waiting for an agent` */
+/** `30 working, 10 waiting for an agent`; a run may be counted for more than one. */
 export function substateRunsWords(of: readonly SubstateRuns[]): string {
   return of
     .map(({ substate, runs, moreRuns }) => {

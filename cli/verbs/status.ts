@@ -18,7 +18,6 @@ import {
   failingRows,
   latelyWords,
   openRunsWords,
-  substatesWords,
   unsuccessfulWords,
 } from "../activity-words.ts";
 import type { Connection } from "../client.ts";
@@ -28,6 +27,7 @@ import { escalationName, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { supervisorCommand, unwatchedWords } from "../region-words.ts";
+import { substateRunsWords } from "../substate-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, counted, durationWords, timeWords } from "../words.ts";
 import { stateWords } from "./circuit.ts";
@@ -187,21 +187,16 @@ function runPairs(
   const all = openRunsWords({ states, moreRuns });
   // A server of an earlier version does not report activity.
   if (of === undefined) return [["open runs", all]];
-  const [open, ofThese, ...lately] = activityPairs(of);
-  const others: Pair = ["of all namespaces", all];
-  return [
-    ...(open ? [open] : []),
-    ...(ofThese ? [ofThese] : []),
-    ...(all === openRunsWords(of) ? [] : [others]),
-    ...lately,
-  ];
+  const pairs = activityPairs(of);
+  // Behind the open runs of the namespace and their substates.
+  return all === openRunsWords(of) ? pairs : pairs.toSpliced(2, 0, ["of all namespaces", all]);
 }
 
 /** The activity of the namespace. */
 export function activityPairs(of: Activity): readonly Pair[] {
   return [
     ["open runs", openRunsWords(of)],
-    ["of these", substatesWords(of)],
+    ["of these", substateRunsWords(of.substates)],
     ["last 30 minutes", latelyWords(of)],
     ["not completed", unsuccessfulWords(of)],
   ];

@@ -1,5 +1,11 @@
 // How a run ended, in one or two sentences for a person: what failed, and what became of the rest.
-import type { EndKind, Reason, RunFailure, RunState } from "../model/model.ts";
+import {
+  type EndKind,
+  isEndKind,
+  type Reason,
+  type RunFailure,
+  type RunState,
+} from "../model/model.ts";
 
 export interface EndedRun {
   readonly state: RunState["kind"];
@@ -28,19 +34,9 @@ const NAMED_MAX = 5;
  * Empty: the run is open, or has completed without a warning. `named` null: only counts are known.
  */
 export function endSentence(run: EndedRun, named: NamedSteps | null = null): string {
-  const end = endOf(run.state);
-  if (end === null) return "";
-  if (end === "COMPLETED") return warningSentence(run);
-  return `${causeSentence(run)} ${restSentence(end, run, named)}`;
-}
-
-function endOf(state: RunState["kind"]): EndKind | null {
-  return state === "COMPLETED" ||
-    state === "FAILED" ||
-    state === "COMPENSATED" ||
-    state === "CANCELLED"
-    ? state
-    : null;
+  if (!isEndKind(run.state)) return "";
+  if (run.state === "COMPLETED") return warningSentence(run);
+  return `${causeSentence(run)} ${restSentence(run.state, run, named)}`;
 }
 
 /** `"mail" failed after 3 attempts: smtp-421: too many connections. The run continued.` */
