@@ -58,6 +58,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run list": [
     "drover run list --state escalated --state compensating",
     "drover run list --workflow book-holiday --label customer=ada -o jsonl",
+    "drover run list state:failed error:sold-out 'created>now-2h'",
   ],
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],
   "run items": ["drover run items key:release-4 deploy --state failed"],
@@ -73,6 +74,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run rerun": ["drover run rerun key:order-17 --from hotel"],
   "run bulk": [
     "drover run bulk retry --state failed --workflow book-holiday --dry-run",
+    "drover run bulk rerun state:compensated step:hotel error:sold-out --dry-run",
     "drover run bulk cancel --label customer=ada --yes",
   ],
   "escalation list": ["drover escalation list", "drover escalation list --all -o jsonl"],

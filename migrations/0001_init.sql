@@ -234,9 +234,10 @@ create table drover.step_reused (
 create table drover.step_reused_default partition of drover.step_reused default;
 comment on table drover.step_reused is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 
--- Search keys of a run. One row for each label is written with the run. If the run ends otherwise than
--- COMPLETED, one row with its state and one with its state and workflow are written with its end. Deleted
--- with the run.
+-- Search keys of a run. One row for each label is written with the run. If a step fails for good, or a person
+-- is asked about it, rows with the step, with the error code, and with both are written in that transaction.
+-- If the run ends otherwise than COMPLETED, one row with its state and one with its state and workflow are
+-- written with its end. Deleted with the run.
 create table drover.run_mark (
   namespace_id integer not null,
   mark text collate "C" not null,
@@ -245,7 +246,7 @@ create table drover.run_mark (
 ) partition by range (run_id);
 create table drover.run_mark_default partition of drover.run_mark default;
 comment on table drover.run_mark is 'Search keys, by which lists with a filter find runs.';
-comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of the state in which the run ended, or that code and a WORKFLOW.';
+comment on column drover.run_mark.mark is 'NAME=VALUE of a label; step STEP, error CODE, or step STEP error CODE of a failure; the code of the state in which the run ended, or that code and a WORKFLOW.';
 
 -- The idempotency key of a run, so that the same key starts one run only. Deleted after it has expired and
 -- the run has ended.
@@ -943,6 +944,8 @@ create index run_by_workflow on drover.run (namespace_id, workflow, id);
 create index run_by_parent on drover.run (parent_id, id) where parent_id is not null;
 -- Only a child run has an id with another time than its own: that of the run at the top.
 create index run_child_by_time on drover.run (namespace_id, created_at, id) where parent_id is not null;
+-- Keys in the order of their characters, for lists by the beginning of a key.
+create index run_by_key on drover.run (namespace_id, key collate "C", id) where key is not null;
 -- Runs with an inline definition. A definition that no workflow version names belongs to such runs only.
 create index run_inline on drover.run (definition_id) where version = 0;
 -- The open runs of a namespace, of a definition and of a partition, in an order, because all are read in

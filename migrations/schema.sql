@@ -914,6 +914,7 @@ create index occurrence_by_time on drover.occurrence using btree (schedule_id, a
 create index outbox_partition on drover.outbox using btree (partition, id);
 create index permit_of_key on drover.permit using btree (namespace_id, key, holds, priority, since, run_id);
 create index ready_lane on drover.ready using btree (lane, paused, priority, ordered_by, ordinal);
+create index run_by_key on drover.run using btree (namespace_id, key collate "C", id) where (key is not null);
 create index run_by_namespace on drover.run using btree (namespace_id, id);
 create index run_by_parent on drover.run using btree (parent_id, id) where (parent_id is not null);
 create index run_by_workflow on drover.run using btree (namespace_id, workflow, id);
@@ -1393,7 +1394,7 @@ comment on column drover.run.tracestate is 'As the caller sent it.';
 comment on column drover.run_count.event is 'As in run_count_delta.';
 comment on column drover.run_count_delta.event is '-1: accepted; else the code of the state in which the runs ended.';
 comment on table drover.run_mark is 'Search keys, by which lists with a filter find runs.';
-comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of the state in which the run ended, or that code and a WORKFLOW.';
+comment on column drover.run_mark.mark is 'NAME=VALUE of a label; step STEP, error CODE, or step STEP error CODE of a failure; the code of the state in which the run ended, or that code and a WORKFLOW.';
 comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state, waits and ended_at.';
 comment on column drover.run_page.wake_at is 'When the supervisor scans the page: it may be too early and is never too late. Null, or infinity in page 0 of an open run: the page has no timer.';
 comment on column drover.run_page.version is 'Grows with each write of the page. A write names the version that was read.';

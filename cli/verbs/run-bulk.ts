@@ -18,7 +18,7 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import type { Output } from "../output.ts";
 import { clean } from "../words.ts";
-import { addRunFilter, type FilterOptions, filterOf } from "./run-list.ts";
+import { addRunFilter, type FilterOptions, filterOf, QUERY_WORDS } from "./run-list.ts";
 
 interface BulkOptions extends FilterOptions {
   readonly leave?: boolean;
@@ -42,6 +42,7 @@ const kinds = {
   rerun: BulkKind.RERUN,
 };
 type Action = keyof typeof kinds;
+type Given = readonly [options: BulkOptions, command: Command];
 const versions = { same: RerunVersion.SAME, newest: RerunVersion.NEWEST };
 const runsMax = 10_000;
 /** A page is up to 100 runs. */
@@ -53,6 +54,7 @@ export function addRunBulk(run: Command, ended: Ended): void {
       "cancel, pause, resume, retry, signal or rerun all runs that match a filter; asks first",
     )
     .addArgument(new Argument("<action>", "what to do").choices(Object.keys(kinds)))
+    .argument("[filter...]", QUERY_WORDS)
     .option("--leave", "cancel: do not compensate completed steps")
     .addOption(
       new Option("--version <which>", "retry, rerun: the version of the run, or the newest")
@@ -67,10 +69,10 @@ export function addRunBulk(run: Command, ended: Ended): void {
     .option("--dry-run", "count, and change nothing")
     .option("--yes", "do not ask")
     .option("--request-id <name>", "your own id of this request; makes repeating the command safe")
-    .action(async (action: Action, options: BulkOptions, command: Command) => {
+    .action(async (action: Action, query: readonly string[], ...[options, command]: Given) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
-      const request = { namespace, ...askedBy(action, options) };
+      const request = { namespace, ...askedBy(action, { ...options, query }) };
       const { count } = await scheduler.bulkAction({ ...request, dryRun: true });
       const found = `${count > runsMax ? "more than 10000" : count} ${count === 1 ? "run" : "runs"}`;
       if (options.dryRun || count === 0) {

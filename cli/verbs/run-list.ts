@@ -19,6 +19,8 @@ import { printTable } from "../table.ts";
 import { between, clean, labelWords, timeWords } from "../words.ts";
 
 export interface FilterOptions {
+  /** Conditions in the text form of the server. */
+  readonly query?: readonly string[];
   readonly state?: readonly RunState[];
   readonly substate?: readonly RunSubstate[];
   readonly workflow?: string;
@@ -42,13 +44,17 @@ export function addRunList(run: Command, ended: Ended): void {
         .default("newest"),
     )
     .option("--limit <n>", "most runs to list", wholeNumber(1, limitMax), 50)
-    .action(async (options: ListOptions, command: Command) => {
+    .argument("[filter...]", QUERY_WORDS)
+    .action(async (query: readonly string[], options: ListOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const answer = await listRuns(options, connect());
+      const answer = await listRuns({ ...options, query }, connect());
       print(answer, options, output);
       ended(exitCodes.done);
     });
 }
+
+export const QUERY_WORDS =
+  "conditions, all of which a run must meet: state:failed waits:approval workflow:NAME step:ID error:CODE key:KEY key^:BEGINNING label.NAME=VALUE created>2026-01-31 ended<now-2h";
 
 /** The options of the filter. */
 export function addRunFilter(command: Command): Command {
@@ -71,8 +77,18 @@ export function addRunFilter(command: Command): Command {
 }
 
 export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFilterSchema> {
-  const { state, substate, workflow, parent, label, createdAfter, createdBefore } = options;
+  const {
+    query = [],
+    state,
+    substate,
+    workflow,
+    parent,
+    label,
+    createdAfter,
+    createdBefore,
+  } = options;
   return {
+    query: query.map(quotedValue).join(" "),
     states: [...(state ?? [])],
     substates: [...(substate ?? [])],
     workflow: workflow ?? "",
@@ -81,6 +97,13 @@ export function filterOf(options: FilterOptions): MessageInitShape<typeof RunFil
     ...(createdAfter ? { createdAfter } : {}),
     ...(createdBefore ? { createdBefore } : {}),
   };
+}
+
+/** A shell takes the quotes from `key:"two words"`. */
+function quotedValue(condition: string): string {
+  const [, head = "", value = ""] = /^([^:<>=^]+(?:\^:|[<>]=|[:<>=]))(.*)$/s.exec(condition) ?? [];
+  if (!/\s/.test(value) || value.startsWith('"')) return condition;
+  return `${head}"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 async function listRuns(

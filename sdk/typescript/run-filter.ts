@@ -14,6 +14,8 @@ export interface RunFilterSpec {
   readonly labels?: Readonly<Record<string, string>>;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
+  /** Conditions as text, such as `state:failed error:sold-out`; RunFilter.query in the contract. */
+  readonly query?: string;
 }
 
 export function toFilter(spec: RunFilterSpec): MessageInitShape<typeof RunFilterSchema> {
@@ -23,6 +25,7 @@ export function toFilter(spec: RunFilterSpec): MessageInitShape<typeof RunFilter
     workflow: spec.workflow ?? "",
     parentRunId: spec.parentRunId ?? "",
     labels: { ...spec.labels },
+    query: spec.query ?? "",
     ...(spec.createdAfter && { createdAfter: timestampFromDate(spec.createdAfter) }),
     ...(spec.createdBefore && { createdBefore: timestampFromDate(spec.createdBefore) }),
   };

@@ -211,12 +211,13 @@ export function escalate(
 ): void {
   const n = pass.view.run.escalations + 1;
   const { now } = pass.time;
-  const { remindMs, deadline } = planStep(pass, no).escalation;
+  const { id, escalation } = planStep(pass, no);
+  const { remindMs, deadline } = escalation;
   // Nothing waits for an answer about a doubled effect, so there is no deadline.
   const deadlineAt = deadline && reason !== "doubled" ? now + deadline.afterMs : null;
   const wakeAt = Math.min(now + remindMs, deadlineAt ?? Number.POSITIVE_INFINITY);
   const asked = { n, reason, code, message, wakeAt, deadlineAt };
-  emit(pass, { kind: "escalated", step: no, ...asked });
+  emit(pass, { kind: "escalated", step: no, id, ...asked });
 }
 
 /** The facts for expressions, with those of steps that ended in this pass. */

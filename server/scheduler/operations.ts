@@ -8,6 +8,7 @@ import { DroverError } from "../errors.ts";
 import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
+import { runIdTime } from "../store/run-head.ts";
 import type { EngineStore, LaneKey } from "../store/store.ts";
 import { newRunId } from "./run-id.ts";
 import { KEY_RETENTION_MS } from "./schedule.ts";
@@ -115,7 +116,7 @@ export async function openBulk(
     const repeated = holder.runId !== runId;
     if (!repeated) expectCount(counted.count, expected);
     if (!repeated && refusal) throw refusal;
-    return { until: createdAtOf(holder.runId), repeated };
+    return { until: runIdTime(holder.runId), repeated };
   });
 }
 
@@ -133,9 +134,4 @@ function expectCount(count: number, expected: number | null): void {
       `the filter finds more than ${BULK_RUNS_MAX} runs: narrow it, as by the time of creation`,
       { metadata: { expected: String(BULK_RUNS_MAX), found: `${count} or more` } },
     );
-}
-
-/** A run id begins with 48 bits of milliseconds. */
-function createdAtOf(runId: string): EpochMs {
-  return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
 }

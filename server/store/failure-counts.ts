@@ -60,6 +60,6 @@ function failedOf(effect: Effect): Failed | null {
 }
 
 /** `load[101]` as `load`. Ids of steps have no brackets. */
-function withoutItem(id: string): string {
+export function withoutItem(id: string): string {
   return id.replace(/\[\d+\]$/, "");
 }

@@ -12,10 +12,16 @@ import type { Pause, QueuePage, QueueRecord, WorkflowRef } from "./queues.ts";
 import type { EscalationRecord, RunDefinition, RunRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
 import type { SchedulePage, ScheduleRecord } from "./schedules.ts";
+import type { FailureFilter } from "./search-keys.ts";
 import type { RefusalRecord, TriggerRecord } from "./triggers.ts";
 
 /** `working`: an agent has a task of the run; `agent`: a task is ready, and no agent has it. */
 export type SubstateFilter = WaitKind | "working" | "agent";
+
+/** The key of a run: the whole of it, or its beginning. */
+export type KeyFilter =
+  | { readonly kind: "is"; readonly key: string }
+  | { readonly kind: "prefix"; readonly prefix: string };
 
 export interface RunFilter {
   /** Only children of this run; null: any run. */
@@ -25,8 +31,15 @@ export interface RunFilter {
   readonly substates: readonly SubstateFilter[];
   readonly workflow: string | null;
   readonly labels: Readonly<Record<string, string>>;
+  /** Only runs in which such a step failed for good, or was escalated to a person. */
+  readonly failure: FailureFilter;
+  /** null: any key, or none. */
+  readonly key: KeyFilter | null;
   readonly createdAfter: EpochMs | null;
   readonly createdBefore: EpochMs | null;
+  /** Only runs that ended at this time or later; null: also open runs. */
+  readonly endedAfter: EpochMs | null;
+  readonly endedBefore: EpochMs | null;
 }
 
 /** All runs. */
@@ -36,8 +49,12 @@ export const ANY_RUN: RunFilter = Object.freeze({
   substates: [],
   workflow: null,
   labels: {},
+  failure: { step: null, code: null },
+  key: null,
   createdAfter: null,
   createdBefore: null,
+  endedAfter: null,
+  endedBefore: null,
 });
 
 export interface RunPage {
@@ -46,6 +63,12 @@ export interface RunPage {
   readonly limit: number;
   /** The last run of the page before. */
   readonly after: RunId | null;
+  /**
+   * Some filters cannot be answered by an index alone: the beginning of a key that many runs have,
+   * and the time of the end. For them the search reads this many runs at most, in the order of the
+   * list, and the page may be short (`searchedTo`). Left out: it reads as many as it needs.
+   */
+  readonly readMax?: number;
 }
 
 /** An escalation in a list over several runs. */
@@ -107,6 +130,11 @@ export interface Lists {
   regions(): Promise<readonly RegionRecord[]>;
   /** Runs in the order of creation, or the reverse; `after` continues behind a page. */
   runs(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
+  /**
+   * Of a page with `readMax`: the last run up to which the search is complete. Runs of the page
+   * beyond it belong to the next one. null: the search is complete.
+   */
+  searchedTo(namespaceId: number, page: RunPage): Promise<RunId | null>;
   /** How many runs match the filter, counted up to `most`, and the database's time of the count. */
   countRuns(
     namespaceId: number,

@@ -1,5 +1,6 @@
 // The id, the partition and the head of a run: types that the contract, its changes and its reads
 // share.
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { End, Run } from "../core/model/model.ts";
 import { NO_WAITS } from "../core/model/waits.ts";
 
@@ -34,4 +35,9 @@ export function endedRun(
     parent: null,
   };
   return { ...nothing, state, version, warnings, escalations };
+}
+
+/** When the run was created; of a child run, when the run at the top was. Its id begins with it. */
+export function runIdTime(runId: RunId): EpochMs {
+  return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
 }

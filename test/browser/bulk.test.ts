@@ -33,7 +33,7 @@ test("runs that failed are retried together, as many as were counted", async (co
     await inState(runId, "FAILED");
   }
   const page = await sharedPage(context, shop.address);
-  await visit(page, "/runs?state=FAILED&labels=shelf%3Da");
+  await visit(page, "/runs?state=FAILED&filter=label.shelf%3Da");
   await page.getByText("7 runs").first().waitFor(WAIT);
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await page.getByText("7 runs counted just now").waitFor(WAIT);
@@ -45,7 +45,8 @@ test("runs that failed are retried together, as many as were counted", async (co
 
 describe("what is done to many runs", () => {
   test.for([
-    ["labels=tenant%3Aglobex", '"tenant:globex" is not a label: write name=value'],
+    ["filter=tenant%3Aglobex", 'column 1: there is no field "tenant"'],
+    ["filter=state%3Afailed+acme", 'column 14: "acme" is no condition'],
     ["state=FALED", 'there is no state "FALED"'],
   ])(
     "is not offered for a filter that cannot be read: %s",

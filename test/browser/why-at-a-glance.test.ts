@@ -73,6 +73,14 @@ test("a run that did not complete says why, in the list and at the top of its pa
   await failing.getByText(/^\d failed$/).waitFor(WAIT);
   await failing.getByText("nothing is left of it").waitFor(WAIT);
   await checkScreen(page, "overview-failing");
+  await failing.getByRole("button", { name: "Rerun all…" }).click();
+  await page.getByText("Filter: workflow:order step:pack error:sold-out").waitFor(WAIT);
+  await page.getByText(/^\d runs? counted just now/).waitFor(WAIT);
+  await page.getByRole("button", { name: /^Rerun \d runs?$/ }).waitFor(WAIT);
+  await page.keyboard.press("Escape");
+  await failing.getByRole("link", { name: "See all" }).click();
+  await page.getByRole("row").filter({ hasText: "sells-out" }).waitFor(WAIT);
+  await visit(page, "/");
   await failing.getByRole("link", { name: "See the last run" }).click();
   await page.getByText(`${cause} "pay" was compensated.`).waitFor(WAIT);
 });

@@ -14,6 +14,7 @@ function asked(n: number, more: { reason?: EscalationReason; code?: string; step
   const { reason = "poison", code = "drover.lost", step = 0 } = more;
   return {
     kind: "escalated",
+    id: "s",
     step,
     n,
     reason,

@@ -141,7 +141,16 @@ function describeDecisions(opened: Opened): void {
 const NEVER = { wakeAt: DEADLINE, deadlineAt: null };
 
 export function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
-  return { kind: "escalated", step, n, reason, code: "broken", message: `question ${n}`, ...NEVER };
+  return {
+    kind: "escalated",
+    step,
+    id: "s",
+    n,
+    reason,
+    code: "broken",
+    message: `question ${n}`,
+    ...NEVER,
+  };
 }
 export const closed = (step = 0): Effect => ({
   kind: "escalation-closed",

@@ -3,7 +3,7 @@
 import type { Lists } from "../../server/store/lists.ts";
 import type { StoredRows } from "../../server/store/memory/rows.ts";
 
-export type SimulatedLists = Pick<Lists, "runs" | "escalations">;
+export type SimulatedLists = Pick<Lists, "runs" | "searchedTo" | "escalations">;
 
 export function simulatedLists(rows: StoredRows): SimulatedLists {
   return Object.freeze({
@@ -17,6 +17,7 @@ export function simulatedLists(rows: StoredRows): SimulatedLists {
         .filter(({ state }) => states.length === 0 || states.includes(state))
         .slice(0, limit);
     },
+    searchedTo: async () => null,
     async escalations(namespaceId, { openOnly, limit, after }) {
       if (!openOnly || after !== null)
         throw new Error("a simulated list of escalations has open ones alone, and one page");

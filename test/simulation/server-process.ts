@@ -10,8 +10,8 @@ import { createNamespaces } from "../../server/api/calls/namespace-names.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/api/calls/request-check.ts";
 import { engineMethods } from "../../server/api/drover-methods.ts";
 import { listEscalations } from "../../server/api/operator/escalation-calls.ts";
+import { listRuns } from "../../server/api/run/run-list.ts";
 import { createRunLookup } from "../../server/api/run/run-lookup.ts";
-import { listRuns } from "../../server/api/run/scheduler-service.ts";
 import { createTriggerActions } from "../../server/api/trigger/trigger-actions.ts";
 import { createTriggerRoute } from "../../server/api/trigger/trigger-route.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
@@ -176,7 +176,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   const hooks = { ...shared, failOvers, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
   const mounted = [
     ...engineMethods(service, mount),
-    ...mount.some(SchedulerService, { listRuns: (request) => listRuns(common, request) }),
+    ...mount.some(SchedulerService, { listRuns: (request) => listRuns(shared, request) }),
     ...mount.some(OperatorService, {
       listEscalations: (request) => listEscalations(common, request),
     }),

@@ -242,6 +242,7 @@ function faultyLists(store: MemoryStore, read: Called): SimulatedLists {
   const lists = simulatedLists(store.rows);
   return Object.freeze({
     runs: (...asked) => read("listRuns", () => lists.runs(...asked)),
+    searchedTo: lists.searchedTo,
     escalations: (...asked) => read("listEscalations", () => lists.escalations(...asked)),
   } satisfies SimulatedLists);
 }

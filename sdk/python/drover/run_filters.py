@@ -27,6 +27,8 @@ class RunFilter:
     labels: Mapping[str, str] = field(default_factory=dict)
     created_after: datetime | None = None
     created_before: datetime | None = None
+    query: str = ""
+    """Conditions as text, such as ``state:failed error:sold-out``; RunFilter.query in the contract."""
 
 
 ALL_RUNS = RunFilter()
@@ -43,6 +45,7 @@ def to_filter(given: RunFilter) -> wire.RunFilter:
         workflow=given.workflow,
         parent_run_id=given.parent_run_id,
         labels=dict(given.labels),
+        query=given.query,
         created_after=None if after is None else to_time(after),
         created_before=None if before is None else to_time(before),
     )

@@ -12,6 +12,7 @@ import {
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import type { Clock } from "../../clock.ts";
 import type { RunState } from "../../core/model/model.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import {
@@ -29,6 +30,7 @@ import { refusal, toStatus } from "../calls/errors.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import { payloadFrom } from "../calls/payload.ts";
+import { OPEN_STATES } from "./convert-run.ts";
 import { accepted } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
@@ -36,6 +38,7 @@ interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
   readonly store: Pick<OperatorStore, "lists">;
   readonly namespaces: Namespaces;
+  readonly clock: Pick<Clock, "wallMs">;
 }
 
 const PAGE_MAX = 100;
@@ -43,21 +46,12 @@ const PAGE_MAX = 100;
  * At most this many definitions are checked before the action begins; others when their runs come.
  */
 const DEFINITIONS_MAX = 100;
-const OPEN: readonly RunState["kind"][] = [
-  "PENDING",
-  "RUNNING",
-  "PAUSED",
-  "STOPPING",
-  "COMPENSATING",
-  "FINISHING",
-  "ESCALATED",
-];
 const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
-  [BulkKind.CANCEL]: OPEN,
+  [BulkKind.CANCEL]: OPEN_STATES,
   [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
   [BulkKind.RESUME]: ["PAUSED"],
   [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
-  [BulkKind.SIGNAL]: OPEN,
+  [BulkKind.SIGNAL]: OPEN_STATES,
   [BulkKind.RERUN]: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
 });
 
@@ -78,7 +72,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
       const namespace = await namespaces.find(request.namespace);
       refuseUnfit(request);
       const bulk = { namespace, request, digest: digestOf(request) };
-      const filter = bulkFilter(request);
+      const filter = bulkFilter(request, deps.clock.wallMs());
       const list = `bulk ${namespace.id} ${bulk.digest}`;
       const at = placeFrom(list, request.pageToken);
       if (filter === null) return { count: 0 };
@@ -221,9 +215,11 @@ function eventOf(request: BulkActionRequest, until: number): RunCommand {
 }
 
 /** null: the filter names only states that no run is ever in. */
-function bulkFilter({ filter, kind }: BulkActionRequest): RunFilter | null {
-  const asked = filterFrom(filter);
-  const states = (filter?.states.length ?? 0) > 0 ? asked.states : (STATES[kind] ?? []);
+function bulkFilter({ filter, kind }: BulkActionRequest, now: number): RunFilter | null {
+  const asked = filterFrom(filter, now);
+  if (asked.states.length > 0) return asked;
+  const isAny = (filter?.states.length ?? 0) === 0;
+  const states = isAny ? (STATES[kind] ?? []) : [];
   return states.length === 0 ? null : { ...asked, states };
 }
 

@@ -21,6 +21,7 @@ import {
   type RunState as CoreRunState,
   type Step as CoreStep,
   currentFence,
+  isEndKind,
   isMoving,
   movingSide,
   type Reason,
@@ -60,6 +61,12 @@ export const RUN_STATES: Readonly<Record<CoreRunState["kind"], RunState>> = Obje
   COMPENSATED: RunState.COMPENSATED,
   CANCELLED: RunState.CANCELLED,
 });
+
+const STATES = Object.keys(RUN_STATES) as CoreRunState["kind"][];
+export const OPEN_STATES: readonly CoreRunState["kind"][] = STATES.filter(
+  (kind) => !isEndKind(kind),
+);
+export const ENDED_STATES: readonly CoreRunState["kind"][] = STATES.filter(isEndKind);
 
 const REASONS: Readonly<Record<Reason, RunReason>> = Object.freeze({
   DONE: RunReason.DONE,

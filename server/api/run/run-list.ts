@@ -1,40 +1,89 @@
 // Pages of runs, escalations and workflows: converts filter, order and page token of a request for
 // the store.
-import { toBinary } from "@bufbuild/protobuf";
+import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ListEscalationsRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type RunFilter as FilterMessage,
   type ListRunsRequest,
+  type ListRunsResponseSchema,
   type ListWorkflowsRequest,
   RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { Clock } from "../../clock.ts";
 import type { RunState as CoreRunState } from "../../core/model/model.ts";
-import type { EscalationPage, RunFilter, RunPage } from "../../store/lists.ts";
+import {
+  ANY_RUN,
+  type EscalationPage,
+  type Lists,
+  type RunFilter,
+  type RunPage,
+} from "../../store/lists.ts";
+import { runIdTime } from "../../store/run-head.ts";
 import type { Namespace } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
+import { refusal } from "../calls/errors.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import { epochMsFrom } from "../calls/time-field.ts";
-import { RUN_STATES, substateFilter } from "./convert-run.ts";
+import { RUN_STATES, runMessage, substateFilter } from "./convert-run.ts";
+import { readRunQuery } from "./run-query.ts";
 
 const PAGE_SIZE_DEFAULT = 50;
+/** Of one page: 10,000 lookups by key take some 30 ms. */
+const READ_MAX = 10_000;
 
 /** `limit` items are shown; one more is read, to know whether there is a next page. */
-export interface Page {
+interface Page {
   readonly limit: number;
   nextToken<Row>(rows: readonly Row[], nameOf: (row: Row) => string): string;
+  /** The token of the page that begins after this one. */
+  tokenAfter(name: string): string;
 }
 
-export function runPageFrom(
+function runPageFrom(
   request: ListRunsRequest,
   namespace: Namespace,
+  now: number,
 ): Page & { readonly query: Omit<RunPage, "limit"> } {
   const order = request.order === RunOrder.CREATED_ASC ? "created-asc" : "created-desc";
   const list = `runs ${namespace.id} ${order} ${filterText(request.filter)}`;
-  const filter = filterFrom(request.filter);
+  const filter = filterFrom(request.filter, now);
   const after = parsePageToken(list, request.pageToken, isUuid);
-  return { ...pageOf(list, request.pageSize), query: { filter, order, after } };
+  const query = { filter, order, after, readMax: READ_MAX } as const;
+  return { ...pageOf(list, request.pageSize), query };
+}
+
+interface RunListDeps {
+  readonly store: { readonly lists: Pick<Lists, "runs" | "searchedTo"> };
+  readonly namespaces: Namespaces;
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+export async function listRuns(
+  { store, namespaces, clock }: RunListDeps,
+  request: ListRunsRequest,
+): Promise<MessageInitShape<typeof ListRunsResponseSchema>> {
+  const namespace = await namespaces.find(request.namespace);
+  const page = runPageFrom(request, namespace, clock.wallMs());
+  const query = { ...page.query, limit: page.limit + 1 };
+  const rows = await store.lists.runs(namespace.id, query);
+  const to = await store.lists.searchedTo(namespace.id, query);
+  const isAscending = query.order === "created-asc";
+  const found = rows.filter(
+    ({ runId }) => to === null || (isAscending ? runId <= to : runId >= to),
+  );
+  const next = page.nextToken(found, (row) => row.runId);
+  const isShort = next === "" && to !== null;
+  return {
+    runs: found
+      .slice(0, page.limit)
+      .map((record) => runMessage(record, namespace.name, { bodies: false })),
+    nextPageToken: isShort ? page.tokenAfter(to) : next,
+    ...(isShort && { searchedToTime: timestampFromMs(runIdTime(to)) }),
+  };
 }
 
 export function escalationPageFrom(
@@ -78,11 +127,34 @@ export function pageOf(list: string, pageSize: number): Page {
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return last === undefined ? "" : formatPageToken(list, nameOf(last));
     },
+    tokenAfter: (name) => formatPageToken(list, name),
   };
 }
 
-export function filterFrom(filter: FilterMessage | undefined): RunFilter {
+/** `now`: of the server, in milliseconds since 1970; queries may have relative times. */
+export function filterFrom(filter: FilterMessage | undefined, now: number): RunFilter {
+  const fields = fieldsOf(filter);
+  if (!filter?.query) return fields;
+  const read = readRunQuery(filter.query, now);
+  const refuse = (message: string) =>
+    refusal("INVALID_REQUEST", [{ path: "filter.query", message }]);
+  if (read.kind === "unreadable") throw refuse(`column ${read.column}: ${read.message}`);
+  const twice = FIELDS.find((name) => name in read.filter && !isEmpty(fields[name]));
+  if (twice)
+    throw refuse(`it has a condition that is also in another field (${twice}): give it once`);
+  return { ...fields, ...read.filter };
+}
+
+const FIELDS = Object.keys(ANY_RUN) as (keyof RunFilter)[];
+
+function isEmpty(value: RunFilter[keyof RunFilter]): boolean {
+  if (value === null || typeof value !== "object") return value === null;
+  return Object.values(value).every((one) => one === null);
+}
+
+function fieldsOf(filter: FilterMessage | undefined): RunFilter {
   return {
+    ...ANY_RUN,
     states: filter?.states.flatMap(stateFrom) ?? [],
     substates: filter?.substates.flatMap((substate) => substateFilter(substate) ?? []) ?? [],
     workflow: filter?.workflow || null,

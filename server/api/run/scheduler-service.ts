@@ -5,13 +5,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   GetRunRequest,
   GetRunResponseSchema,
-  ListRunsRequest,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
 import { planOf } from "../../core/plan/plan.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
-import type { Lists } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { EngineStore } from "../../store/store.ts";
 import type { Drain } from "../calls/drain.ts";
@@ -38,7 +36,7 @@ import { namedSteps, runMessage, stepMessages } from "./convert-run.ts";
 import { listItems } from "./item-list.ts";
 import { createRerunCalls } from "./rerun-calls.ts";
 import { createRunCommands } from "./run-commands.ts";
-import { runPageFrom } from "./run-list.ts";
+import { listRuns } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
 import { createScheduleCalls as createRunCalls } from "./schedule-calls.ts";
@@ -65,7 +63,6 @@ type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" 
 const HISTORY_MAX = 1_000;
 const EXPLAINED_BY = { attempts: true, interventions: false, escalations: true };
 const WITH_BODIES = { bodies: true };
-const WITHOUT_BODIES = { bodies: false };
 
 export function createSchedulerService(
   deps: SchedulerServiceDeps,
@@ -128,24 +125,6 @@ export function createRunService(
     ...createRerunCalls({ scheduler, runs }),
     ...commands,
   }) satisfies Omit<Handlers<typeof SchedulerService>, ListCalls>;
-}
-
-interface RunListDeps {
-  readonly store: { readonly lists: Pick<Lists, "runs"> };
-  readonly namespaces: Namespaces;
-}
-
-export async function listRuns({ store, namespaces }: RunListDeps, request: ListRunsRequest) {
-  const namespace = await namespaces.find(request.namespace);
-  const page = runPageFrom(request, namespace);
-  const query = { ...page.query, limit: page.limit + 1 };
-  const rows = await store.lists.runs(namespace.id, query);
-  return {
-    runs: rows
-      .slice(0, page.limit)
-      .map((record) => runMessage(record, namespace.name, WITHOUT_BODIES)),
-    nextPageToken: page.nextToken(rows, (row) => row.runId),
-  };
 }
 
 async function getRun(

@@ -219,6 +219,8 @@ export type Effect =
   | {
       readonly kind: "escalated";
       readonly step: number;
+      /** The step as people name it: `hotel`, `load[101]`. */
+      readonly id: string;
       /** Its number within the run. */
       readonly n: number;
       readonly reason: EscalationReason;

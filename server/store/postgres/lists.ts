@@ -14,6 +14,7 @@ import {
   type WorkflowRecord,
 } from "../lists.ts";
 import type { RunDefinition, RunRecord } from "../reads.ts";
+import type { RunId } from "../run-head.ts";
 import { circuitLists } from "./circuits.ts";
 import { throwReadFailure } from "./failure.ts";
 import { namespaceLists } from "./namespaces.ts";
@@ -22,7 +23,7 @@ import { escalationRecord } from "./people.ts";
 import { listPins } from "./pins.ts";
 import { queueLists } from "./queues.ts";
 import { runRecord, selectRuns, type Tables } from "./run-records.ts";
-import { asksTasks, runIds } from "./run-search.ts";
+import { asksTasks, runIds, searchedToId } from "./run-search.ts";
 import { listSchedules } from "./schedules.ts";
 import { type Query, queryOn } from "./transaction.ts";
 import { triggerLists } from "./triggers.ts";
@@ -34,6 +35,7 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
   const found = searches(pool, schema);
   return Object.freeze({
     runs: (...of) => found.runs(...of).catch(throwReadFailure),
+    searchedTo: (...of) => found.searchedTo(...of).catch(throwReadFailure),
     countRuns: (...of) => found.countRuns(...of).catch(throwReadFailure),
     definitions: (...of) => found.definitions(...of).catch(throwReadFailure),
     escalations: (...of) => found.escalations(...of).catch(throwReadFailure),
@@ -51,7 +53,7 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
 
 type Searches = Pick<
   Lists,
-  "runs" | "countRuns" | "definitions" | "escalations" | "workflows" | "versions"
+  "runs" | "searchedTo" | "countRuns" | "definitions" | "escalations" | "workflows" | "versions"
 >;
 
 interface Database {
@@ -65,6 +67,7 @@ function searches(pool: pg.Pool, schema: string): Searches {
   const query = queryOn(pool, schema);
   return {
     runs: (namespaceId, page) => findRuns(on, namespaceId, page),
+    searchedTo: (namespaceId, page) => findSearchedTo(on, namespaceId, page),
     countRuns: (namespaceId, filter, most) => countRuns(on, namespaceId, filter, most),
     definitions: (namespaceId, filter, most) => findDefinitions(on, namespaceId, filter, most),
     escalations: (namespaceId, page) => findEscalations(db, namespaceId, page),
@@ -75,16 +78,16 @@ function searches(pool: pg.Pool, schema: string): Searches {
 
 type SearchPage = Parameters<typeof runIds>[0];
 
-/** The ids of the runs that the filter finds; one more statement if it asks for tasks. */
+/** A search for the runs that the filter finds; one more statement if it asks for tasks. */
 async function search(
   { db, schema }: Database,
   page: Omit<SearchPage, "schema" | "lanes">,
-): Promise<ReturnType<typeof runIds>> {
+): Promise<SearchPage> {
   const { namespaceId, filter } = page;
   const lanes = asksTasks(filter)
     ? await db.selectFrom("lane").select("id").where("namespace_id", "=", namespaceId).execute()
     : [];
-  return runIds({ ...page, schema, lanes: lanes.map(({ id }) => id) });
+  return { ...page, schema, lanes: lanes.map(({ id }) => id) };
 }
 
 async function findRuns(
@@ -92,10 +95,21 @@ async function findRuns(
   namespaceId: number,
   page: RunPage,
 ): Promise<readonly RunRecord[]> {
-  const ids = await search(on, { namespaceId, ...page });
+  const ids = runIds(await search(on, { namespaceId, ...page }));
   const found = selectRuns(on.db).where(sql<boolean>`r.id in (${ids})`);
   const rows = await found.orderBy("r.id", page.order === "created-asc" ? "asc" : "desc").execute();
   return rows.map(runRecord);
+}
+
+async function findSearchedTo(
+  on: Database,
+  namespaceId: number,
+  page: RunPage,
+): Promise<RunId | null> {
+  const last = searchedToId(await search(on, { namespaceId, ...page }));
+  if (!last) return null;
+  const [row] = (await last.execute(on.db)).rows;
+  return row?.id ?? null;
 }
 
 async function countRuns(
@@ -107,7 +121,7 @@ async function countRuns(
   const found = await search(on, { namespaceId, filter, ...FROM_THE_FIRST, limit: most });
   const counted = sql<{ count: number; now: number }>`
     select count(*)::integer as count, date_trunc('milliseconds', now()) as now
-    from (${found}) as found`;
+    from (${runIds(found)}) as found`;
   const [row] = (await counted.execute(on.db)).rows;
   if (!row) throw new Error("a count has one row");
   return row;
@@ -122,7 +136,7 @@ async function findDefinitions(
   const found = await search(on, { namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
   const rows = await on.db
     .selectFrom("run as r")
-    .where(sql<boolean>`r.id in (${found})`)
+    .where(sql<boolean>`r.id in (${runIds(found)})`)
     .select(["r.workflow", "r.version", "r.definition_id"])
     .groupBy(["r.workflow", "r.version", "r.definition_id"])
     .orderBy(sql`r.workflow collate "C"`)

@@ -2,7 +2,8 @@
 // of creation. A search has a few parts. An index has each part in that order, and the search reads
 // no more rows of each than it was asked for:
 //
-//   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent or of a label
+//   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent, of a label or
+//                             of a failure
 //   states of open runs       run_page_open_partition, partition by partition
 //   other ends                their search keys (run_mark), a part for each
 //   substates of open runs    what a run waits for: an index for each kind (run_page_waits_*);
@@ -10,13 +11,19 @@
 //
 // Times of creation are bounds of ids. A child's id has the time of its parent. So children that
 // began after a time, and whose ids are older, are a part of their own.
+//
+// Two conditions are in no index in that order. Of the runs whose keys begin with a text, up to
+// FEW_MAX are read by run_by_key and sorted; if there are more, and for the time of the end, the
+// search reads runs in order and looks at each: `readMax` of them at most, so a page may be short.
 import { type RawBuilder, sql } from "kysely";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { type EndKind, isEndKind } from "../../core/model/model.ts";
 import { waitBit } from "../../core/model/waits.ts";
-import type { RunFilter, RunPage, SubstateFilter } from "../lists.ts";
+import type { KeyFilter, RunFilter, RunPage, SubstateFilter } from "../lists.ts";
+import { failureKey, labelKeys } from "../search-keys.ts";
 import { runStates } from "./codes.ts";
 
-interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
+interface Search extends Pick<RunPage, "order" | "after" | "limit" | "readMax"> {
   /** The schema of the database. */
   readonly schema: string;
   readonly namespaceId: number;
@@ -38,31 +45,60 @@ export function asksTasks({ substates }: RunFilter): boolean {
 
 /** Selects `id`, in order, at most `limit` rows. */
 export function runIds(search: Search): Ids {
-  const [only, ...more] = partsOf(search).map((part) => sql<{ id: string }>`(${part})`);
-  if (!only) throw new Error("a search has one part at least");
+  return together(
+    search,
+    partsOf(search).map(({ ids }) => ids),
+  );
+}
+
+/**
+ * Selects `id` of the run up to which the search is complete; no row: all of it. Of several parts,
+ * the one that stops first bounds the page. null: no part stops before its end.
+ */
+export function searchedToId(search: Search): Ids | null {
+  const stopping = partsOf(search).flatMap(({ searchedTo }) => searchedTo ?? []);
+  return stopping.length === 0 ? null : together({ ...search, limit: 1 }, stopping);
+}
+
+function together(search: Search, parts: readonly Ids[]): Ids {
+  const [only, ...more] = parts.map((part) => sql<{ id: string }>`(${part})`);
+  if (!only) return sql<{ id: string }>`select null::uuid as id where false`;
   if (more.length === 0) return only;
   const all = sql`(${sql.join([only, ...more], sql` union all `)}) as found`;
   return inOrder(search, "found.id", [all], []);
 }
 
-function partsOf(search: Search): readonly Ids[] {
-  const states = [...new Set(search.filter.states)];
-  const open = states.filter((kind) => !isEndKind(kind)).map(runStates.code);
+interface Part {
+  readonly ids: Ids;
+  /** The last run that it reads, if it stops at `readMax`; left out: it never does. */
+  readonly searchedTo?: Ids;
+}
+
+function partsOf(search: Search): readonly Part[] {
+  const { filter } = search;
+  const states = [...new Set(filter.states)];
   const ended = states.filter(isEndKind);
-  const times = timesOf(search.filter);
-  if (search.filter.substates.length > 0) {
-    const codes = states.length === 0 ? OPEN_STATES : open;
-    // Runs that have ended have no substate: with states of ends alone, nothing is found.
-    if (codes.length === 0) return [sql<{ id: string }>`select null::uuid as id where false`];
-    return times.flatMap((time) => substateParts(search, time, codes));
+  // A run that is open has no time of its end, and one that has ended no substate.
+  const open = asksEnd(filter) ? [] : states.filter((kind) => !isEndKind(kind)).map(runStates.code);
+  const times = timesOf(filter);
+  if (filter.substates.length > 0) {
+    const codes = states.length === 0 && !asksEnd(filter) ? OPEN_STATES : open;
+    if (codes.length === 0) return [];
+    return times.flatMap((time) => substateParts(search, time, codes).map((ids) => ({ ids })));
   }
   if (states.length === 0) return times.map((time) => partOf(search, time, {}));
-  if (ended.includes("COMPLETED"))
-    return times.map((time) => partOf(search, time, { states: states.map(runStates.code) }));
+  if (ended.includes("COMPLETED")) {
+    const codes = [...ended.map(runStates.code), ...open];
+    return times.map((time) => partOf(search, time, { states: codes }));
+  }
   return times.flatMap((time) => [
-    ...ended.map((kind) => partOf(search, time, { mark: endSearchKey(kind, search.filter) })),
-    ...(open.length === 0 ? [] : [openPart(search, time, inStates(search, open))]),
+    ...ended.map((kind) => partOf(search, time, { mark: endSearchKey(kind, filter) })),
+    ...(open.length === 0 ? [] : [{ ids: openPart(search, time, inStates(search, open)) }]),
   ]);
+}
+
+function asksEnd({ endedAfter, endedBefore }: RunFilter): boolean {
+  return endedAfter !== null || endedBefore !== null;
 }
 
 const OPEN_STATES = runStates.names.filter((kind) => !isEndKind(kind)).map(runStates.code);
@@ -107,8 +143,7 @@ function taskTableName(substate: "working" | "agent"): "lease" | "ready" {
 
 /** The runs of the namespace with this substate, each once, in the order of ids. */
 function substateTable(search: Search, time: Time, substate: SubstateFilter): Table {
-  const { namespaceId, order } = search;
-  const direction = order === "created-asc" ? sql`asc` : sql`desc`;
+  const { namespaceId } = search;
   const rows =
     substate === "working" || substate === "agent"
       ? sql`${tableOf(search, taskTableName(substate))} as o
@@ -118,7 +153,7 @@ function substateTable(search: Search, time: Time, substate: SubstateFilter): Ta
   const bounds = within(search, time, "o.run_id");
   const all = bounds.length === 0 ? rows : sql`${rows} and ${sql.join(bounds, sql` and `)}`;
   return {
-    table: sql`(select distinct on (o.run_id) o.run_id from ${all} order by o.run_id ${direction}) as t`,
+    table: sql`(select distinct on (o.run_id) o.run_id from ${all} order by o.run_id ${directionOf(search)}) as t`,
     id: "t.run_id",
     where: [],
   };
@@ -135,14 +170,110 @@ interface Wanted {
   readonly mark?: string;
 }
 
-function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
-  const marks = [...(mark === undefined ? [] : [mark]), ...labelSearchKeys(search.filter)];
-  const asksRun = search.filter.workflow !== null && mark === undefined;
-  const tables = [
+function partOf(search: Search, time: Time, wanted: Wanted): Part {
+  const { filter } = search;
+  if (filter.key !== null) return keyPart(search, time, wanted, filter.key);
+  if (asksEnd(filter)) return readPart(search, time, wanted, []);
+  return { ids: walk(search, time, tablesOf(search, time, wanted), wanted.states) };
+}
+
+/** What the filter asks for, the rarest first, besides what the page of a run says. */
+function tablesOf(search: Search, time: Time, { mark }: Wanted): readonly Table[] {
+  const { filter } = search;
+  const marks = [failureKey(filter.failure), mark, ...labelKeys(filter.labels)].flatMap(
+    (name) => name ?? [],
+  );
+  const asksRun = filter.workflow !== null && mark === undefined;
+  return [
     ...marks.map((name, at) => markTable(search, name, at)),
     ...(marks.length === 0 || asksRun || asksRunOf(search, time) ? [runTable(search, time)] : []),
   ];
-  return walk(search, time, tables, states);
+}
+
+/**
+ * Reads all runs with such a key, if they are few, and sorts them; else reads runs in order. The
+ * statement itself counts which of the two applies.
+ */
+function keyPart(search: Search, time: Time, wanted: Wanted, key: KeyFilter): Part {
+  const few = firstByKey(search, key);
+  const areFew = sql`(select count(*) from few) <= ${FEW_MAX}`;
+  const probes = probesOf(search, tablesOf(search, time, wanted), wanted.states, sql`f.id`);
+  const sorted = inOrder(
+    search,
+    "f.id",
+    [sql`few as f`, ...probes],
+    [areFew, ...within(search, time, "f.id")],
+  );
+  const { ids, searchedTo } = readPart(search, time, wanted, [sql`not ${areFew}`]);
+  const found = together(search, [sorted, ids]);
+  const withFew = (of: Ids) => sql<{ id: string }>`with few as materialized (${few}) ${of}`;
+  return { ids: withFew(found), ...(searchedTo && { searchedTo: withFew(searchedTo) }) };
+}
+
+/** One more than FEW_MAX runs at most, in the order of run_by_key. */
+function firstByKey(search: Search, key: KeyFilter): Ids {
+  const where = sql`r.namespace_id = ${search.namespaceId} and ${hasKey(key)}`;
+  return sql<{ id: string }>`select r.id from ${tableOf(search, "run")} as r where ${where}
+    order by r.key collate "C", r.id limit ${FEW_MAX + 1}`;
+}
+
+/** Nothing in UTF-8 is greater than this character, in the collation "C". */
+const GREATEST = "\u{10ffff}";
+
+/** A condition on a run `r`. */
+function hasKey(filter: KeyFilter): Sql {
+  if (filter.kind === "is") return sql`r.key collate "C" = ${filter.key}`;
+  const { prefix } = filter;
+  return sql`r.key collate "C" >= ${prefix} and r.key collate "C" < ${prefix + GREATEST}`;
+}
+
+/** Reads the runs of the first table in order, `readMax` at most, and looks at each of them. */
+function readPart(search: Search, time: Time, wanted: Wanted, when: readonly Sql[]): Part {
+  // The condition on the key is looked up for each run: by its index they would not be in order.
+  const ordered = { ...search, filter: { ...search.filter, key: null } };
+  const [first, ...others] = tablesOf(ordered, time, wanted);
+  if (!first) throw new Error("a search reads one table at least");
+  const { readMax } = search;
+  const id = sql.ref(first.id);
+  const asks = [...first.where, ...within(search, time, first.id)];
+  const rows = sql`select ${id} as id from ${first.table} where ${sql.join(asks, sql` and `)}`;
+  const inTurn = sql`order by ${id} ${directionOf(search)}`;
+  const read = readMax === undefined ? rows : sql`${rows} ${inTurn} limit ${readMax}`;
+  const tables = search.filter.key === null ? others : [...others, runTable(search, time)];
+  const probes = probesOf(search, tables, wanted.states, sql`b.id`);
+  const ids = inOrder(search, "b.id", [sql`(${read}) as b`, ...probes], when);
+  if (readMax === undefined) return { ids };
+  const last = sql`${rows} ${inTurn} limit 1 offset ${readMax - 1}`;
+  const searchedTo = inOrder({ ...search, limit: 1 }, "b.id", [sql`(${last}) as b`], when);
+  return { ids, searchedTo };
+}
+
+/** Looks a run up in these tables, and in its first page. A limit makes the planner use the key. */
+function probesOf(
+  search: Search,
+  tables: readonly Table[],
+  states: readonly number[] | undefined,
+  runId: Sql,
+): readonly Sql[] {
+  const probes = tables.map(({ table, id, where }, at) => {
+    const is = sql.join([sql`${sql.ref(id)} = ${runId}`, ...where], sql` and `);
+    return sql`cross join lateral (select from ${table} where ${is} limit 1) as ${sql.ref(`asked${at}`)}`;
+  });
+  const { endedAfter, endedBefore } = search.filter;
+  const page = [
+    ...(states ? [sql`o.run_state = any (${states}::smallint[])`] : []),
+    ...(endedAfter === null ? [] : [sql`o.ended_at >= ${timeOf(endedAfter)}`]),
+    ...(endedBefore === null ? [] : [sql`o.ended_at < ${timeOf(endedBefore)}`]),
+  ];
+  if (page.length === 0) return probes;
+  const where = sql.join([sql`o.run_id = ${runId} and o.no = 0`, ...page], sql` and `);
+  const first = sql`cross join lateral (select from ${tableOf(search, "run_page")} as o
+    where ${where} limit 1) as first_page`;
+  return [...probes, first];
+}
+
+function timeOf(at: EpochMs): Sql {
+  return sql`to_timestamp(${at} / 1000.0::float8)`;
 }
 
 /**
@@ -154,8 +285,7 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
  */
 function openPart(search: Search, time: Time, state: Sql, rare = rareOf(search)): Ids {
   if (!rare) return ofOpen(search, time, state);
-  const where = [...rare.where, ...within(search, time, rare.id)];
-  const few = inOrder({ ...search, limit: FEW_MAX + 1 }, rare.id, [rare.table], where);
+  const few = rare.few ?? fewInOrder(search, time, rare);
   const firstMax = FIRST_OF_LIMIT * search.limit;
   const first = ofOpen({ ...search, limit: firstMax }, time, state);
   const probes = (id: string): readonly Sql[] => conditionsOf(search, time, sql.ref(id));
@@ -177,19 +307,27 @@ function openPart(search: Search, time: Time, state: Sql, rare = rareOf(search))
     met as materialized (${met}) ${found}`;
 }
 
+/** One more than FEW_MAX at most. */
+function fewInOrder(search: Search, time: Time, { id, table, where }: Table): Ids {
+  const bounds = [...where, ...within(search, time, id)];
+  return inOrder({ ...search, limit: FEW_MAX + 1 }, id, [table], bounds);
+}
+
 /** Up to this many runs are searched for open ones; beyond that, the open runs are searched. */
 const FEW_MAX = 2_000;
 /** How many open runs are read first, as a multiple of the runs that are wanted. */
 const FIRST_OF_LIMIT = 2;
 
 /** What the filter asks for that may be rare; each kind has an index in the order of ids. */
-function rareOf(search: Search): Table | null {
+function rareOf(search: Search): (Table & { readonly few?: Ids }) | null {
   const { filter, namespaceId } = search;
   const run = { table: sql`${tableOf(search, "run")} as r`, id: "r.id" };
   const ofRun = (is: Sql) => ({ ...run, where: [sql`r.namespace_id = ${namespaceId}`, is] });
+  if (filter.key !== null)
+    return { ...ofRun(hasKey(filter.key)), few: firstByKey(search, filter.key) };
   if (filter.parent !== null) return ofRun(sql`r.parent_id = ${filter.parent}`);
-  const [label] = labelSearchKeys(filter);
-  if (label !== undefined) return markTable(search, label, 0);
+  const mark = failureKey(filter.failure) ?? labelKeys(filter.labels)[0];
+  if (mark !== undefined) return markTable(search, mark, 0);
   return filter.workflow === null ? null : ofRun(sql`r.workflow = ${filter.workflow}`);
 }
 
@@ -199,7 +337,8 @@ function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Id
     sql`cross join lateral (${open}) as o`,
     ...conditionsOf(search, time, sql`f.id`),
   ];
-  return inOrder(search, "f.id", [sql`few as f`, ...laterals], when);
+  const where = [...when, ...within(search, time, "f.id")];
+  return inOrder(search, "f.id", [sql`few as f`, ...laterals], where);
 }
 
 /** By partition, as the index of open runs is. */
@@ -218,18 +357,16 @@ function ofOpen(
   return inOrder(search, "e.id", [sql`${tableOf(search, "partition_lease")} as p`, each], when);
 }
 
-/** All that the filter asks for besides the state. The limit makes the planner use the key. */
+/** All that the filter asks for besides the state. */
 function conditionsOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
   const { filter } = search;
-  const asksRun = filter.workflow !== null || asksRunOf(search, time);
+  const marks = [failureKey(filter.failure) ?? [], labelKeys(filter.labels)].flat();
+  const asksRun = filter.workflow !== null || filter.key !== null || asksRunOf(search, time);
   const tables = [
-    ...labelSearchKeys(filter).map((name, at) => markTable(search, name, at)),
+    ...marks.map((name, at) => markTable(search, name, at)),
     ...(asksRun ? [runTable(search, time)] : []),
   ];
-  return tables.map(({ table, id, where }, at) => {
-    const is = sql.join([sql`${sql.ref(id)} = ${runId}`, ...where], sql` and `);
-    return sql`cross join lateral (select from ${table} where ${is} limit 1) as ${sql.ref(`asked${at}`)}`;
-  });
+  return probesOf(search, tables, undefined, runId);
 }
 
 /** A table that has rows of runs, by their ids. */
@@ -248,6 +385,7 @@ function runTable(search: Search, time: Time): Table {
   const where = [sql`r.namespace_id = ${namespaceId}`, ...time.run];
   if (filter.workflow !== null) where.push(sql`r.workflow = ${filter.workflow}`);
   if (filter.parent !== null) where.push(sql`r.parent_id = ${filter.parent}`);
+  if (filter.key !== null) where.push(hasKey(filter.key));
   return { table: sql`${tableOf(search, "run")} as r`, id: "r.id", where };
 }
 
@@ -259,10 +397,6 @@ function markTable(search: Search, name: string, at: number): Table {
 
 function tableOf({ schema }: Search, name: string): Sql {
   return sql`${sql.table(`${schema}.${name}`)}`;
-}
-
-function labelSearchKeys({ labels }: RunFilter): readonly string[] {
-  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
 /**
@@ -302,8 +436,10 @@ interface Time {
   readonly run: readonly Sql[];
 }
 
-function timesOf({ createdAfter, createdBefore, parent }: RunFilter): readonly Time[] {
-  const below = createdBefore === null ? null : idAt(createdBefore);
+/** A run is created before it ends, so the time of its end bounds its id, too. */
+function timesOf({ createdAfter, createdBefore, endedBefore, parent }: RunFilter): readonly Time[] {
+  const until = Math.min(createdBefore ?? Infinity, endedBefore ?? Infinity);
+  const below = until === Infinity ? null : idAt(until);
   const before =
     createdBefore === null
       ? []
@@ -336,6 +472,10 @@ function within({ order, after }: Search, { from, below }: Time, column: string)
   ];
 }
 
+function directionOf({ order }: Pick<Search, "order">): Sql {
+  return order === "created-asc" ? sql`asc` : sql`desc`;
+}
+
 function inOrder(
   { order, limit }: Search,
   column: string,
@@ -343,10 +483,9 @@ function inOrder(
   where: readonly Sql[],
 ): Ids {
   const id = sql.ref(column);
-  const direction = order === "created-asc" ? sql`asc` : sql`desc`;
   const rows = sql.join(from, sql` `);
   const all = where.length === 0 ? rows : sql`${rows} where ${sql.join(where, sql` and `)}`;
   return sql<{
     id: string;
-  }>`select ${id} as id from ${all} order by ${id} ${direction} limit ${limit}`;
+  }>`select ${id} as id from ${all} order by ${id} ${directionOf({ order })} limit ${limit}`;
 }

@@ -7,6 +7,7 @@ import type { DerivedLease } from "../../core/page/derived-rows.ts";
 import { failureCounts } from "../failure-counts.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
+import { failureKeys } from "../search-keys.ts";
 import type { NewRun, RunId } from "../store.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { policies, runStates } from "./codes.ts";
@@ -91,6 +92,7 @@ export async function writePasses(
     ),
   );
   countFailures(send, records);
+  writeFailureKeys(send, records);
   const more = records.filter(({ effects }) => !changesPagesOnly(effects));
   if (more.length > 0) await writeRowsBeside(transaction, more.map(rowsOfEffects));
   const freesNothing =
@@ -150,6 +152,14 @@ function countFailures(send: Send, records: readonly PassRecord[]): void {
     message: ({ message }) => message.slice(0, FAILURE_MESSAGE_MAX).toWellFormed(),
     attempts: ({ attempts }) => attempts,
     steps: ({ steps }) => steps,
+  });
+}
+
+function writeFailureKeys(send: Send, records: readonly PassRecord[]): void {
+  writeRows(send, "insert_search_keys", failureKeys(records), {
+    namespace_id: ({ head }) => head.namespaceId,
+    run_id: ({ head }) => head.runId,
+    mark: ({ key }) => key,
   });
 }
 

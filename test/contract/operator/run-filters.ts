@@ -17,6 +17,14 @@ const FILTERS: readonly Partial<RunFilter>[] = [
   { workflow: "odd" },
   { labels: { city: "Bern" } },
   { labels: { city: "Thun", half: "1" } },
+  { failure: { step: "a", code: null } },
+  { failure: { step: null, code: "broken" } },
+  { failure: { step: "a", code: "broken" } },
+  { failure: { step: "a", code: "other" } },
+  { key: { kind: "prefix", prefix: "k" } },
+  { key: { kind: "is", key: "key 1" } },
+  { endedAfter: 0 },
+  { endedBefore: 0 },
 ];
 
 export function describeRunFilters(opened: Opened<Store>): void {

@@ -1,5 +1,6 @@
 // A list in pages: the first page is loaded at once, each further page when the reader nears the
 // end.
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Loaded, useCall } from "./use-call.ts";
 
@@ -7,6 +8,8 @@ export interface ListPage<T> {
   readonly rows: readonly T[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
+  /** If the page is short because the server stopped its search: how far it has come. */
+  readonly searchedTo?: Timestamp | undefined;
 }
 
 export interface PagedList<T> {
@@ -14,6 +17,8 @@ export interface PagedList<T> {
   readonly rows: readonly T[];
   /** Whether all rows are loaded. */
   readonly complete: boolean;
+  /** Of the last page that is loaded. */
+  readonly searchedTo: Timestamp | undefined;
   /** Loads the next page; only one at a time. */
   readonly more: () => void;
   /** Reloads from the start; the loaded rows stay until then. */
@@ -47,10 +52,10 @@ export function useList<T>(
     void loader
       .current(token, ending.current.signal)
       .then(
-        ({ rows, nextPageToken }) =>
+        ({ rows, nextPageToken, searchedTo }) =>
           setRest((known) => {
             const before = known.of === of ? known.pages : [];
-            return { of, pages: [...before, rows], nextPageToken };
+            return { of, pages: [...before, rows], nextPageToken, searchedTo };
           }),
         // The next time the reader nears the end, the page is requested again.
         () => undefined,
@@ -66,7 +71,8 @@ export function useList<T>(
     [firstPage, behind],
   );
   const complete = firstPage !== null && token === "";
-  return { state: first, rows, complete, more, again: first.again };
+  const { searchedTo } = behind ?? firstPage ?? {};
+  return { state: first, rows, complete, searchedTo, more, again: first.again };
 }
 
 /** The pages after the first one. */
@@ -75,4 +81,5 @@ interface Rest<T> {
   readonly of: string;
   readonly pages: readonly (readonly T[])[];
   readonly nextPageToken: string;
+  readonly searchedTo?: Timestamp | undefined;
 }

@@ -317,7 +317,7 @@ class ListItemsResponse(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class RunFilter(_message.Message):
-    __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id", "substates")
+    __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id", "substates", "query")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -332,6 +332,7 @@ class RunFilter(_message.Message):
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     PARENT_RUN_ID_FIELD_NUMBER: _ClassVar[int]
     SUBSTATES_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedScalarFieldContainer[_run_pb2.RunState]
     workflow: str
     labels: _containers.ScalarMap[str, str]
@@ -339,7 +340,8 @@ class RunFilter(_message.Message):
     created_before: _timestamp_pb2.Timestamp
     parent_run_id: str
     substates: _containers.RepeatedScalarFieldContainer[_run_pb2.RunSubstate]
-    def __init__(self, states: _Optional[_Iterable[_Union[_run_pb2.RunState, str]]] = ..., workflow: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., created_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_run_id: _Optional[str] = ..., substates: _Optional[_Iterable[_Union[_run_pb2.RunSubstate, str]]] = ...) -> None: ...
+    query: str
+    def __init__(self, states: _Optional[_Iterable[_Union[_run_pb2.RunState, str]]] = ..., workflow: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., created_after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_run_id: _Optional[str] = ..., substates: _Optional[_Iterable[_Union[_run_pb2.RunSubstate, str]]] = ..., query: _Optional[str] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
     __slots__ = ("namespace", "filter", "order", "page_size", "page_token")
@@ -356,12 +358,14 @@ class ListRunsRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., filter: _Optional[_Union[RunFilter, _Mapping]] = ..., order: _Optional[_Union[RunOrder, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListRunsResponse(_message.Message):
-    __slots__ = ("runs", "next_page_token")
+    __slots__ = ("runs", "next_page_token", "searched_to_time")
     RUNS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SEARCHED_TO_TIME_FIELD_NUMBER: _ClassVar[int]
     runs: _containers.RepeatedCompositeFieldContainer[_run_pb2.Run]
     next_page_token: str
-    def __init__(self, runs: _Optional[_Iterable[_Union[_run_pb2.Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    searched_to_time: _timestamp_pb2.Timestamp
+    def __init__(self, runs: _Optional[_Iterable[_Union[_run_pb2.Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class WatchRunRequest(_message.Message):
     __slots__ = ("namespace", "run", "after_version", "after")

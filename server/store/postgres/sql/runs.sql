@@ -109,6 +109,14 @@ insert into drover.step_reused (run_id, step_no, of_run)
 select u.run_id, u.step_no, u.of_run
 from unnest(:run_id::uuid[], :step_no::integer[], :of_run::uuid[]) as u (run_id, step_no, of_run);
 
+-- name: insert_search_keys
+-- Purpose: Stores search keys of runs: what failed in them. A key that a run has already is left.
+-- Params: Parallel arrays: :namespace_id integer[], :run_id uuid[], :mark text[].
+insert into drover.run_mark (namespace_id, mark, run_id)
+select u.namespace_id, u.mark, u.run_id
+from unnest(:namespace_id::integer[], :run_id::uuid[], :mark::text[]) as u (namespace_id, run_id, mark)
+on conflict do nothing;
+
 -- name: end_runs
 -- Purpose: Writes what follows from the end of runs: search keys of the state if it is not COMPLETED (4),
 --   counts, a row for each trigger that waits for the workflow, and an outbox row for each hook that wants

@@ -329,6 +329,7 @@ describe("the head", () => {
     const page = { ...pageOf(), head: headOf({ run: endedRun, endedAt: START + 5 }) };
     const asked: Effect = {
       kind: "escalated",
+      id: "s",
       step: 0,
       n: 3,
       reason: "doubled",

@@ -9,7 +9,7 @@ import { scheduler } from "../../calls/clients.ts";
 import { problemOf } from "../../calls/problem.ts";
 import { openStates } from "./run-filter.ts";
 
-type ActKind = (typeof BulkKind)["PAUSE" | "RESUME" | "RETRY" | "CANCEL"];
+type ActKind = (typeof BulkKind)["PAUSE" | "RESUME" | "RETRY" | "RERUN" | "CANCEL"];
 
 export interface BulkAct {
   readonly kind: ActKind;
@@ -29,6 +29,14 @@ export const bulkActs: readonly BulkAct[] = [
     done: "retried",
     willHappen:
       "For each run that failed or was cancelled, a new run starts. It reuses the steps that succeeded and repeats the others.",
+  },
+  {
+    states: [RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
+    kind: BulkKind.RERUN,
+    name: "Rerun",
+    done: "started again",
+    willHappen:
+      "For each run that has ended, a new run starts with the same input, from its first step.",
   },
   {
     states: [RunState.RUNNING, RunState.ESCALATED],
@@ -107,6 +115,9 @@ async function actOnOne(
       return;
     case BulkKind.RETRY:
       await scheduler.retryRun({ ...ref, requestId: `dashboard-${crypto.randomUUID()}` });
+      return;
+    case BulkKind.RERUN:
+      await scheduler.rerunFrom({ ...ref, requestId: `dashboard-${crypto.randomUUID()}` });
       return;
     case BulkKind.CANCEL:
       await scheduler.cancelRun({ ...ref, undo, reason });

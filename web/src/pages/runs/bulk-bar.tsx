@@ -90,7 +90,8 @@ function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string
   );
 }
 
-function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFilter }) {
+/** Applies an action to all runs that meet the filter, after it has counted them. */
+export function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFilter }) {
   const { act, read, onDone, onClose } = props;
   const namespace = useNamespace();
   const notify = useNotice();

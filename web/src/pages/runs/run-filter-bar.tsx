@@ -44,14 +44,16 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
         ))}
       </Choice>
       <input
-        aria-label="Labels"
-        placeholder="Labels: team=blue"
-        key={search.get("labels") ?? ""}
-        defaultValue={search.get("labels") ?? ""}
-        aria-invalid={problems.has("labels")}
-        onBlur={({ target }) => set("labels", target.value)}
+        aria-label="Filter"
+        className="query"
+        placeholder="Filter: error:sold-out key^:order- label.team=blue"
+        title={QUERY_HELP}
+        key={search.get("filter") ?? ""}
+        defaultValue={search.get("filter") ?? ""}
+        aria-invalid={problems.has("filter")}
+        onBlur={({ target }) => set("filter", target.value)}
         onKeyDown={({ key, currentTarget }) => {
-          if (key === "Enter") set("labels", currentTarget.value);
+          if (key === "Enter") set("filter", currentTarget.value);
         }}
       />
       <Choice label="Order" name="order" any="Newest first" problems={problems}>
@@ -65,6 +67,17 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
     </div>
   );
 }
+
+/** RunFilter.query in the contract has all of it. */
+const QUERY_HELP = `Conditions with a space between; a run must meet all of them.
+
+state:failed,cancelled   also open, ended
+waits:approval,signal    what an open run does or waits for
+workflow:order
+step:hotel error:sold-out
+key:order-17 key^:order-
+label.team=blue
+created>2026-11-01 ended<now-2h`;
 
 /** The filter in the address, and a function that sets one part of it. */
 function useFilter() {

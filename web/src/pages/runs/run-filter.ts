@@ -1,6 +1,6 @@
 // The filter of runs, as it is written in the address. A text that cannot be read is a problem of
 // its field and never an absent filter: otherwise an action on all matching runs would hit every
-// run.
+// run. The server alone reads the text of conditions (`filter`), and refuses what it cannot read.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -51,14 +51,14 @@ export const spans: Readonly<Record<string, { readonly ms: number; readonly word
 /** Rounded to the minute, so that one address requests one list for all its pages. */
 const MINUTE_MS = 60_000;
 
-export type FilterField = "state" | "substate" | "since" | "labels" | "order";
+export type FilterField = "state" | "substate" | "since" | "filter" | "order";
 
 export interface ReadFilter {
   readonly filter: RunFilter;
   readonly order: RunOrder;
   /** The fields that cannot be read. With any of them `filter` describes no list of runs. */
   readonly problems: ReadonlyMap<FilterField, string>;
-  /** As in "state failed, label team=blue"; "" if every run matches. */
+  /** As in "state failed, label.team=blue"; "" if every run matches. */
   readonly words: string;
 }
 
@@ -79,37 +79,32 @@ export function readFilter(search: URLSearchParams): ReadFilter {
   if (since !== "" && span === undefined)
     problems.set("since", `there is no time range "${since}"`);
   if (order !== "" && order !== "oldest") problems.set("order", `there is no order "${order}"`);
-  const labels = labelsOf(search.get("labels") ?? "", problems);
+  const query = (search.get("filter") ?? "").trim();
   const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
   const filter = create(RunFilterSchema, {
     states: [...states],
     substates: substate === undefined ? [] : [substate],
     workflow,
-    labels,
+    query,
     ...(span === undefined ? {} : { createdAfter: timestampFromMs(now - span.ms) }),
   });
   const words = [
     ...(state === OPEN ? ["open"] : named === undefined ? [] : [`state ${runStatus(named).word}`]),
     ...(substate === undefined ? [] : [substateWord(substate)]),
     ...(workflow === "" ? [] : [`workflow ${workflow}`]),
-    ...Object.entries(labels).map(([name, value]) => `label ${name}=${value}`),
+    ...(query === "" ? [] : [query]),
     ...(span === undefined ? [] : [`started ${span.words}`]),
   ].join(", ");
   const runOrder = order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC;
   return { filter, order: runOrder, problems, words };
 }
 
-/** `team=blue zone=b`: a value may contain further equal signs. */
-function labelsOf(text: string, problems: Map<FilterField, string>): Record<string, string> {
-  const parts = text.split(/[\s,]+/).filter((part) => part !== "");
-  const pairs = parts.map((part) => {
-    const at = part.indexOf("=");
-    if (at < 1) problems.set("labels", `"${part}" is not a label: write name=value`);
-    return [part.slice(0, at), part.slice(at + 1)] as const;
-  });
-  const names = pairs.map(([name]) => name);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined && !problems.has("labels"))
-    problems.set("labels", `the label "${twice}" is given twice: a run has one value for it`);
-  return Object.fromEntries(pairs);
+/** The conditions of a text alone, in the language of the server (RunFilter.query). */
+export function queryFilter(query: string): ReadFilter {
+  return readFilter(new URLSearchParams({ filter: query }));
+}
+
+/** The address of the list of the runs that meet these conditions. */
+export function runsHref(query: string): string {
+  return `/runs?${new URLSearchParams({ filter: query })}`;
 }

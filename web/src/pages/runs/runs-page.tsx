@@ -3,10 +3,11 @@
 
 import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunOrder } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { operator, scheduler } from "../../calls/clients.ts";
-import { type ListPage, useList } from "../../calls/use-list.ts";
+import { type ListPage, type PagedList, useList } from "../../calls/use-list.ts";
 import { newestOf, useLive } from "../../calls/use-live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -60,10 +61,14 @@ export function RunsPage() {
   const [search] = useSearchParams();
   const read = readFilter(search);
   if (read.problems.size === 0) return <RunsOf read={read} filtered={search.size > 0} />;
+  return <UnreadFilter problems={read.problems} />;
+}
+
+function UnreadFilter({ problems }: Pick<ReadFilter, "problems">) {
   return (
     <>
       <PageHead title="Runs" />
-      <RunFilterBar problems={read.problems} />
+      <RunFilterBar problems={problems} />
       <EmptyState
         title="No run is shown"
         text="A part of the filter cannot be read. Correct it, or show all runs."
@@ -84,7 +89,8 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
       { namespace, filter, order, pageSize: PAGE, pageToken },
       { signal },
     );
-    return { rows: page.runs, nextPageToken: page.nextPageToken };
+    const { runs: rows, nextPageToken, searchedToTime: searchedTo } = page;
+    return { rows, nextPageToken, searchedTo };
   };
   const list = useList(key, load);
   const followed = list.rows.length <= PAGE;
@@ -94,6 +100,8 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
   const loaded = `${counted(rows.length, "run")}${complete ? "" : " loaded so far"}`;
   // Before the first page is loaded, and if it fails, the number is unknown.
   const isCounted = rows.length > 0 || complete;
+  const problems = problemsOf(list.state);
+  if (problems.size > 0) return <UnreadFilter problems={problems} />;
   return (
     <>
       <PageHead title="Runs" beside={isCounted && <span className="dim">{loaded}</span>}>
@@ -103,12 +111,12 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
           </button>
         )}
       </PageHead>
-      <RunFilterBar problems={read.problems} />
+      <RunFilterBar problems={problems} />
       <BulkBar read={read} chosen={chosen} onDone={list.again} rows={list.rows} />
       <Shown of={{ ...list.state, again: list.again }} what="the runs">
         {() =>
           list.rows.length === 0 ? (
-            <NoRuns filtered={filtered} />
+            complete && <NoRuns filtered={filtered} />
           ) : (
             <DataTable
               name="Runs"
@@ -117,14 +125,32 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
               keyOf={idOf}
               hrefOf={hrefOf}
               choice={choice}
-              onEnd={list.more}
+              {...(list.searchedTo === undefined && { onEnd: list.more })}
               complete={list.complete}
             />
           )
         }
       </Shown>
+      {list.searchedTo === undefined ? null : (
+        <p className="search-further">
+          The server has searched the runs that started {order === OLDEST ? "up to" : "since"}{" "}
+          <Ago at={list.searchedTo} />.{" "}
+          <button type="button" onClick={list.more}>
+            Search further
+          </button>
+        </p>
+      )}
     </>
   );
+}
+
+const OLDEST = RunOrder.CREATED_ASC;
+
+/** The server names the place in the text of the filter that it cannot read. */
+function problemsOf(state: PagedList<Run>["state"]): ReadFilter["problems"] {
+  const fields = state.kind === "failed" ? state.problem.fields : [];
+  const field = fields.find(({ path }) => path === "filter.query");
+  return new Map(field ? [["filter", field.message]] : []);
 }
 
 /**
