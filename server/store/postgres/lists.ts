@@ -14,6 +14,7 @@ import {
   type WorkflowRecord,
 } from "../lists.ts";
 import type { RunDefinition, RunRecord } from "../reads.ts";
+import { readApprovals } from "./approvals.ts";
 import { circuitLists } from "./circuits.ts";
 import { throwReadFailure } from "./failure.ts";
 import { namespaceLists } from "./namespaces.ts";
@@ -39,6 +40,7 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
     escalations: (...of) => found.escalations(...of).catch(throwReadFailure),
     workflows: (...of) => found.workflows(...of).catch(throwReadFailure),
     versions: (...of) => found.versions(...of).catch(throwReadFailure),
+    approvals: (wanted) => readApprovals(query, wanted),
     ...namespaceLists(query),
     ...queueLists(query),
     pins: (...of) => listPins(query, ...of),
