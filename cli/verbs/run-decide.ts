@@ -1,4 +1,7 @@
-/** `drover run decide` and `drover approval decide`: an approver's decision about a step that waits for approval. */
+/**
+ * `drover run decide` and `drover approval decide`: an approver's decision about a step that waits
+ * for approval.
+ */
 import {
   DecideResponseSchema,
   DecisionKind,

@@ -164,7 +164,7 @@ function escalationRow(escalation: Escalation): Row {
   );
 }
 
-/** Runs are counted, and a run may wait for several approvals: of the others, only runs are told. */
+/** Runs are counted, and a run may wait for several approvals: of the others, only the runs. */
 function approvalRows(
   { activity }: Pick<GetOverviewResponse, "activity">,
   named: readonly Approval[],

@@ -1,5 +1,5 @@
-// drover approval list, show and decide, and what status and doctor say of approvals, against a real
-// server.
+// drover approval list, show and decide, and what status and doctor say of approvals, against a
+// real server.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { callDrover } from "../../support/drover-call.ts";
