@@ -1,9 +1,15 @@
 // The recent activity of a namespace in words: open runs, and how runs ended.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
-import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunState, RunStateSchema, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import { errorWords, isFinal } from "./run-words.ts";
 import { clean, clip, durationWords, phrase, timeWords } from "./words.ts";
+
+/** Number of runs that wait for approval, as far as they were counted. */
+export function waitingForApproval(of: Pick<Activity, "substates"> | undefined): number {
+  const found = of?.substates.find(({ substate }) => substate === RunSubstate.WAITING_FOR_APPROVAL);
+  return found?.runs ?? 0;
+}
 
 /** `44 running, 4 escalated` */
 export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "moreRuns">): string {

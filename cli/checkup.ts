@@ -10,6 +10,7 @@ import type {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
+import { waitingForApproval } from "./activity-words.ts";
 import { cordonWords, uncordonCommand } from "./cordon-words.ts";
 import { supervisorCommand, unwatchedWords } from "./region-words.ts";
 import { clean, counted, durationWords, pauseWords } from "./words.ts";
@@ -76,6 +77,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     ...circuits(facts),
     escalations(facts),
     notification(facts),
+    approvals(facts),
     ...facts.unknownVariables.map((saw) => warn("environment", saw, "drover config show")),
   ];
 }
@@ -268,6 +270,21 @@ function escalations({ overview: { openEscalations: open }, again }: Facts): Fin
     "escalations",
     `${open} ${open === 1 ? "is" : "are"} open`,
     `drover escalation list${again}`,
+  );
+}
+
+/** Whether approvals that wait are sent to people. */
+function approvals({ overview, hooks }: Facts): Finding {
+  const waiting = waitingForApproval(overview.activity);
+  if (waiting === 0) return ok("approvals", "no run waits for approval");
+  const saw = `${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"} for approval`;
+  const hooked = hooks.filter(({ events }) => events.includes("approval-requested"));
+  if (hooked.length > 0)
+    return ok("approvals", `${saw}; notified: ${hooked.map(({ name }) => clean(name)).join(", ")}`);
+  return warn(
+    "approvals",
+    `${saw}, and no hook has the event approval-requested, so approvals are not sent to anyone`,
+    "drover hook put NAME URL --event approval-requested --new-secret",
   );
 }
 

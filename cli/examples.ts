@@ -85,6 +85,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     'drover escalation resolve key:order-17/1 --answer retry --by ada --why "the bank is back"',
     `drover escalation resolve key:order-17/1 --answer succeed --payload '{"booking":"X1"}' --by ada --why "booked by phone"`,
   ],
+  "approval list": ["drover approval list", "drover approval list --for ada --role treasury"],
+  "approval show": ["drover approval show key:order-17 release"],
+  "approval decide": [
+    `drover approval decide key:order-17 release --approve --as ada --form '{"limit":500}'`,
+    'drover approval decide key:order-17 release --reject --as ada --reason "too expensive"',
+  ],
   "namespace create": ["drover namespace create payments --region eu"],
   "namespace list": ["drover namespace list"],
   "namespace show": ["drover namespace show --namespace payments"],

@@ -59,7 +59,8 @@ const nextByReason: Readonly<Record<string, string>> = {
   NAMESPACE_LIMIT: "drover namespace show prints its limits; try again in a few seconds",
   RUN_STATE: "drover run show RUN prints the state of the run",
   STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
-  DECISION_REFUSED: "drover run show RUN prints the decisions, and what the step waits for",
+  DECISION_REFUSED:
+    "drover approval show RUN STEP prints the approvers, and the command with the form",
   SIGNAL_UNKNOWN: "drover run why RUN prints the signal that it waits for",
   SIGNAL_LIMIT: "drover run show RUN lists its signals",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",

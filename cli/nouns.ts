@@ -94,6 +94,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/escalation.ts")).addEscalationVerbs,
   },
   {
+    name: "approval",
+    description: "approvals: list, show, decide",
+    load: async () => (await import("./verbs/approval.ts")).addApprovalVerbs,
+  },
+  {
     name: "namespace",
     description: "namespaces: create, retention, limits, pause",
     load: async () => (await import("./verbs/namespace.ts")).addNamespaceVerbs,

@@ -829,11 +829,13 @@ create table drover.outbox (
   n integer not null,
   hook text not null,
   url text,
-  cause text not null
+  cause text not null,
+  deadline_at timestamptz
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
-comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
+comment on column drover.outbox.n is 'The number of the escalation, or of the approval step; 0: about the run.';
+comment on column drover.outbox.deadline_at is 'Until when the approval waits; null: not about an approval.';
 
 -- Retained for 7 days after it has ended.
 create table drover.delivery (
@@ -852,7 +854,8 @@ create table drover.delivery (
   error text,
   created_at timestamptz not null default now(),
   ended_at timestamptz,
-  next_try_at timestamptz
+  next_try_at timestamptz,
+  deadline_at timestamptz
 );
 comment on table drover.delivery is 'One webhook: what it is about, how many events of one cause it covers, and how its tries went.';
 comment on column drover.delivery.run_id is 'The run of the first event.';

@@ -274,6 +274,7 @@ create table drover.delivery (
   created_at timestamp with time zone default now() not null,
   ended_at timestamp with time zone,
   next_try_at timestamp with time zone,
+  deadline_at timestamp with time zone,
   constraint delivery_pkey primary key (id)
 );
 
@@ -478,6 +479,7 @@ create table drover.outbox (
   hook text not null,
   url text,
   cause text not null,
+  deadline_at timestamp with time zone,
   constraint outbox_pkey primary key (id)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
@@ -1368,7 +1370,8 @@ comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cro
 comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
 comment on function drover.oldest_ready(of_lane integer, of_paused boolean[]) is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
-comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
+comment on column drover.outbox.n is 'The number of the escalation, or of the approval step; 0: about the run.';
+comment on column drover.outbox.deadline_at is 'Until when the approval waits; null: not about an approval.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
 comment on function drover.page_of(step_key integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';

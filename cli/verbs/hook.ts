@@ -28,7 +28,13 @@ interface DeliveryOptions {
   readonly limit: number;
 }
 
-const events = ["escalation-opened", "escalation-reminder", "escalation-closed", "run-ended"];
+const events = [
+  "escalation-opened",
+  "escalation-reminder",
+  "escalation-closed",
+  "run-ended",
+  "approval-requested",
+];
 const states = ["pending", "delivered", "given-up"];
 const secretBytes = 32;
 const digestShown = 12;

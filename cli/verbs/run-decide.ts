@@ -1,4 +1,7 @@
-/** `drover run decide`: an approver's decision about a step that waits for approval. */
+/**
+ * `drover run decide` and `drover approval decide`: an approver's decision about a step that waits
+ * for approval.
+ */
 import {
   DecideResponseSchema,
   DecisionKind,
@@ -17,12 +20,13 @@ interface DecideOptions {
   readonly as: string;
   readonly role?: readonly string[];
   readonly comment?: string;
+  readonly reason?: string;
   readonly form?: string;
 }
 
-export function addRunDecide(run: Command, ended: Ended): void {
-  run
-    .command("decide")
+/** `comment`: the option for the approver's words. */
+export function addDecide(to: Command, ended: Ended, comment: "--comment" | "--reason"): void {
+  to.command("decide")
     .description("approve or reject a step that waits for approval")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
@@ -30,7 +34,7 @@ export function addRunDecide(run: Command, ended: Ended): void {
     .option("--reject", "reject the step")
     .requiredOption("--as <name>", "the approver's name; the server does not verify it")
     .option("--role <role>", "a role of the approver; may be given again", addText)
-    .option("--comment <text>", "a comment; stored with the run")
+    .option(`${comment} <text>`, "a comment; stored with the run")
     .option("--form <json>", "the form of the step: JSON, or @FILE, or @- for a pipe")
     .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -44,7 +48,7 @@ export function addRunDecide(run: Command, ended: Ended): void {
         decision,
         approver: options.as,
         roles: [...(options.role ?? [])],
-        comment: options.comment ?? "",
+        comment: options.comment ?? options.reason ?? "",
         ...(form && { form }),
       });
       output.data(DecideResponseSchema, answer);

@@ -94,7 +94,8 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     case ActionKind.DECIDE: {
       const approvers = action.approvers.map(clean).join(", ") || "any person";
       const ways = choices.map((way) => `--${way}`).join(", or ");
-      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways}${again} (approvers: ${approvers})`;
+      const step = `${runId} ${clean(action.stepId)}`;
+      return `drover approval decide ${step} --as NAME ${ways}${again} (approvers: ${approvers}); drover approval show ${step}${again} prints its form`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;

@@ -4,7 +4,7 @@ import type { Ended } from "../failure.ts";
 import { addRunGraph } from "./graph.ts";
 import { addRunBulk } from "./run-bulk.ts";
 import { addRunCancel } from "./run-cancel.ts";
-import { addRunDecide } from "./run-decide.ts";
+import { addDecide } from "./run-decide.ts";
 import { addRunItems } from "./run-items.ts";
 import { addRunList } from "./run-list.ts";
 import { addRunPause } from "./run-pause.ts";
@@ -26,7 +26,7 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunGraph(run, ended);
   addRunWatch(run, ended);
   addRunSignal(run, ended);
-  addRunDecide(run, ended);
+  addDecide(run, ended, "--comment");
   addRunPause(run, ended);
   addRunCancel(run, ended);
   addRunRetry(run, ended);

@@ -70,7 +70,9 @@ function activityLines(of: Activity, dim: (text: string) => string): readonly st
 }
 
 function rowsOf(state: WatchOverviewResponse | null, again: string): readonly Row[] {
-  return state?.overview ? concerns(state.overview, again) : [];
+  if (!state?.overview) return [];
+  const { overview, activity } = state;
+  return concerns({ ...overview, ...(activity && { activity }) }, again);
 }
 
 function changesOf(

@@ -2,6 +2,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { Approval } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   type Activity,
   type GetClusterInfoResponse,
@@ -19,7 +20,9 @@ import {
   latelyWords,
   openRunsWords,
   unsuccessfulWords,
+  waitingForApproval,
 } from "../activity-words.ts";
+import { approverWords } from "../approval-words.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { cordonWords, uncordonCommand } from "../cordon-words.ts";
@@ -46,8 +49,11 @@ export function addStatus(program: Command, ended: Ended): void {
       const overview = await operator.getOverview({ namespace });
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
-        const asked = overview.openEscalations > 0 ? await firstAsked(connection) : [];
-        const rows = concerns(overview, output.again, asked);
+        const rows = concerns(overview, output.again, {
+          escalations: overview.openEscalations > 0 ? await firstAsked(connection) : [],
+          approvals:
+            waitingForApproval(overview.activity) > 0 ? await firstApprovals(connection) : [],
+        });
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
         const failing = overview.activity ? failingRows(overview.activity) : [];
@@ -78,6 +84,8 @@ export const concernHeaders = ["NEEDS ATTENTION", "SINCE", "NEXT"] as const;
 
 /** Escalations that are shown one by one; further ones are only counted. */
 const escalationsNamed = 5;
+/** Approvals that are shown one by one. */
+const approvalsNamed = 3;
 const messageShownMax = 100;
 
 export type Row = readonly [what: string, since: string, next: string];
@@ -88,22 +96,39 @@ async function firstAsked({ operator, namespace }: Connection): Promise<readonly
   return answer.escalations;
 }
 
-/** `asked`: the newest escalations, which are shown one by one. */
+/** The open approvals of the oldest runs, which are shown one by one. */
+async function firstApprovals({ operator, namespace }: Connection): Promise<readonly Approval[]> {
+  const answer = await operator.listApprovals({ namespace, pageSize: approvalsNamed });
+  return answer.approvals.slice(0, approvalsNamed);
+}
+
+/** What is shown one by one: the newest escalations, and the approvals of the oldest runs. */
+interface Named {
+  readonly escalations: readonly Escalation[];
+  readonly approvals: readonly Approval[];
+}
+
+const NONE_NAMED: Named = { escalations: [], approvals: [] };
+
 export function concerns(
   overview: GetOverviewResponse,
   again: string,
-  asked: readonly Escalation[] = [],
+  named: Named = NONE_NAMED,
 ): readonly Row[] {
-  return concernsOf(overview, asked).map(([what, since, next]) => [what, since, `${next}${again}`]);
+  return concernsOf(overview, named).map(([what, since, next]) => [what, since, `${next}${again}`]);
 }
 
-function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
+function concernsOf(
+  overview: GetOverviewResponse,
+  { escalations: asked, approvals }: Named,
+): readonly Row[] {
   const { openEscalations: open, lateRegions, namespacePause } = overview;
   const further = open - asked.length;
   const furtherWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
   return [
     ...asked.map(escalationRow),
     ...(further > 0 ? [row(`${furtherWords} open`, undefined, "drover escalation list")] : []),
+    ...approvalRows(overview, approvals),
     ...lateRegions.flatMap(regionRows),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
@@ -137,6 +162,29 @@ function escalationRow(escalation: Escalation): Row {
     openedTime,
     `drover escalation show ${escalationName(escalation)}`,
   );
+}
+
+/** Runs are counted, and a run may wait for several approvals: of the others, only the runs. */
+function approvalRows(
+  { activity }: Pick<GetOverviewResponse, "activity">,
+  named: readonly Approval[],
+): readonly Row[] {
+  const runs = waitingForApproval(activity);
+  const further = runs - new Set(named.map(({ runId }) => runId)).size;
+  const words = counted(further, named.length > 0 ? "more run" : "run");
+  const waits = further === 1 ? "waits" : "wait";
+  return [
+    ...named.map((one) =>
+      row(
+        `${clean(one.stepId)} of ${clean(one.workflow)} waits for approval by ${approverWords(one)}`,
+        one.sinceTime,
+        `drover approval show ${clean(one.runId)} ${clean(one.stepId)}`,
+      ),
+    ),
+    ...(further > 0
+      ? [row(`${words} ${waits} for approval`, undefined, "drover approval list")]
+      : []),
+  ];
 }
 
 function cordonRow(cordon: Cordon): Row {

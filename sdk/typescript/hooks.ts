@@ -10,7 +10,8 @@ export type HookEvent =
   | "escalation-opened"
   | "escalation-reminder"
   | "escalation-closed"
-  | "run-ended";
+  | "run-ended"
+  | "approval-requested";
 
 export interface HookSpec extends CallControl {
   /** http or https, without user or fragment. */
@@ -52,7 +53,7 @@ export interface Delivery {
   /** Number of events of one cause that it reports; run and escalation are the first of them. */
   readonly count: number;
   readonly runId: string;
-  /** Empty: the webhook is about the run. */
+  /** Empty: the webhook is about the run or an approval. */
   readonly escalationId: string;
   readonly state: string;
   readonly tries: number;

@@ -1,6 +1,7 @@
 // What a batch has changed, published after its commit: lanes with ready tasks, runs that have
 // changed, the next due time.
 import type { EpochMs } from "../core/model/attempt.ts";
+import { requestsApproval } from "../core/model/effect.ts";
 import { isEnded, movingSide } from "../core/model/model.ts";
 import type { SilentSession } from "../store/operators.ts";
 import type { PassRecord } from "../store/pass-record.ts";
@@ -108,11 +109,12 @@ function isForHooks({ after, effects }: PassRecord): boolean {
   return (
     isEnded(after.run.state) ||
     effects.some(
-      ({ kind }) =>
-        kind === "escalated" ||
-        kind === "escalation-reminded" ||
-        kind === "escalation-answered" ||
-        kind === "escalation-closed",
+      (effect) =>
+        effect.kind === "escalated" ||
+        effect.kind === "escalation-reminded" ||
+        effect.kind === "escalation-answered" ||
+        effect.kind === "escalation-closed" ||
+        requestsApproval(effect),
     )
   );
 }

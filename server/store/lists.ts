@@ -2,7 +2,8 @@
 // without locks.
 
 import type { EpochMs } from "../core/model/attempt.ts";
-import type { RunState } from "../core/model/model.ts";
+import type { Decision } from "../core/model/history.ts";
+import type { RunState, Step } from "../core/model/model.ts";
 import type { WaitKind } from "../core/model/waits.ts";
 import type { CircuitPage, CircuitRecord, Cordon } from "./circuits.ts";
 import type { NamespaceSettings } from "./namespaces.ts";
@@ -120,6 +121,20 @@ export interface RegionRecord {
   readonly watched: number;
 }
 
+/** Steps of a run that may wait for approval. */
+export interface ApprovalsWanted {
+  readonly runId: RunId;
+  /** Numbers of the steps. */
+  readonly steps: readonly number[];
+}
+
+/** These steps as they are now; those that have done nothing are left out. */
+export interface ApprovalsFound {
+  readonly steps: ReadonlyMap<number, Step>;
+  /** In the order in which they came. */
+  readonly decisions: readonly Decision[];
+}
+
 export interface Lists {
   /** By name, those behind `after`. `names`: only these; null: all. */
   namespaces(
@@ -152,6 +167,8 @@ export interface Lists {
   ): Promise<readonly RunDefinition[]>;
   /** Escalations of the namespace by run and number, newest runs first. */
   escalations(namespaceId: number, page: EscalationPage): Promise<readonly EscalationOfRun[]>;
+  /** Approval steps of runs, with their decisions. Runs that do not exist are left out. */
+  approvals(wanted: readonly ApprovalsWanted[]): Promise<ReadonlyMap<RunId, ApprovalsFound>>;
   workflows(
     namespaceId: number,
     after: string | null,

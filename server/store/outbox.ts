@@ -20,6 +20,7 @@ export const OUTBOX_KINDS = Object.freeze([
   "escalation-reminder",
   "escalation-closed",
   "run-ended",
+  "approval-requested",
 ] as const);
 export type OutboxKind = (typeof OUTBOX_KINDS)[number];
 
@@ -69,7 +70,7 @@ export interface DeliveryRecord {
   /** How many events of one cause it reports. `runId` and `n` are those of the first. */
   readonly count: number;
   readonly runId: RunId;
-  /** The number of the escalation; 0: it is about the run. */
+  /** The number of the escalation, or of the approval step; of `run-ended` 0. */
   readonly n: number;
   readonly state: DeliveryState;
   readonly tries: number;
@@ -106,6 +107,12 @@ export interface OutboxEscalation {
   readonly closedBy: string | null;
 }
 
+/** What a delivery reports of an approval. */
+export interface OutboxApproval {
+  readonly step: number;
+  readonly deadlineAt: EpochMs;
+}
+
 /** A delivery that is to be tried now, with its whole content. */
 export interface DueDelivery extends DeliveryRecord {
   /** The database's time of the read. */
@@ -114,6 +121,7 @@ export interface DueDelivery extends DeliveryRecord {
   readonly target: { readonly url: string; readonly secret: string } | null;
   readonly run: OutboxRun;
   readonly escalation: OutboxEscalation | null;
+  readonly approval: OutboxApproval | null;
 }
 
 /** The result of a try. */

@@ -52,6 +52,12 @@ interface MessageInsert {
  */
 export const MESSAGE_GRACE_MS = 500;
 
+/** An approval step that waits for decisions after the pass. */
+interface ApprovalRequest {
+  readonly step: number;
+  readonly deadlineAt: EpochMs;
+}
+
 export interface RowsOfEffects extends EscalationChanges {
   readonly head: RunHead;
   readonly interventions: readonly Intervention[];
@@ -59,6 +65,7 @@ export interface RowsOfEffects extends EscalationChanges {
   /** Signals that were stored by an earlier pass. */
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
+  readonly approvalsRequested: readonly ApprovalRequest[];
   readonly overrides: readonly OverrideInsert[];
   readonly reusedSteps: readonly ReusedInsert[];
   readonly messages: readonly MessageInsert[];
@@ -80,6 +87,7 @@ export function rowsOfEffects(record: Appending): RowsOfEffects {
       effect.kind === "intervened" ? [effect.intervention] : [],
     ),
     decisions: effects.filter((effect) => effect.kind === "decision-stored"),
+    approvalsRequested: approvalsRequested(effects),
     overrides: [...overridesOf(record), ...overridesKept(effects)],
     reusedSteps: effects.flatMap((effect) =>
       effect.kind === "reused" ? [{ step: effect.step, madeByRun: effect.of }] : [],
@@ -103,6 +111,25 @@ function signalChanges(
     }),
     signalsTaken: taken.filter(({ seq }) => !made.some((effect) => effect.seq === seq)),
   };
+}
+
+/** An approval that ends in the pass that begins it is not requested. */
+function approvalsRequested(effects: readonly Effect[]): readonly ApprovalRequest[] {
+  const open = new Map<number, ApprovalRequest>();
+  for (const effect of effects)
+    switch (effect.kind) {
+      case "began-waiting":
+        if (effect.on === "approval")
+          open.set(effect.step, { step: effect.step, deadlineAt: effect.wakeAt });
+        break;
+      case "succeeded":
+      case "failed":
+      case "cancelled":
+      case "skipped":
+      case "escalated":
+        open.delete(effect.step);
+    }
+  return [...open.values()];
 }
 
 /** The messages of a pass, in the order in which it wrote them. */

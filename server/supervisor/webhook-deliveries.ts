@@ -10,10 +10,11 @@
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
 import { endSentence } from "../core/explain/end-sentence.ts";
+import { openApproval } from "../core/explain/open-approvals.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { nameAt, type Plan } from "../core/plan/plan.ts";
 import { createLoop } from "../loop.ts";
-import type { DueDelivery, Outbox, Tried } from "../store/outbox.ts";
+import type { DueDelivery, Outbox, OutboxApproval, Tried } from "../store/outbox.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Owned } from "./ownership.ts";
 
@@ -175,13 +176,13 @@ export function nextTryMs(triesBefore: number, draw: number): number {
  * The body of a webhook: one JSON object with facts that do not change, so that each try of a
  * delivery has the same body.
  *
- *   { id, kind, namespace, count, run: {...}, escalation?: {...}, end?: {...} }
+ *   { id, kind, namespace, count, run: {...}, escalation?: {...}, approval?: {...}, end?: {...} }
  *
- * `count`: how many events of one cause the webhook represents; run and escalation are those of the
- * first.
+ * `count`: how many events of one cause the webhook represents; run, escalation and approval are
+ * those of the first.
  */
 export function bodyOf(delivery: DueDelivery, plan: Plan): string {
-  const { id, kind, count, runId, n, run, escalation } = delivery;
+  const { id, kind, count, runId, n, run, escalation, approval } = delivery;
   const { namespace, workflow, version, key, labels, createdAt, end } = run;
   return JSON.stringify({
     id,
@@ -200,6 +201,7 @@ export function bodyOf(delivery: DueDelivery, plan: Plan): string {
         ...(kind === "escalation-closed" && { closed_by: escalation.closedBy }),
       },
     }),
+    ...(approval && { approval: approvalOf(approval, plan) }),
     ...(kind === "run-ended" &&
       end && {
         end: {
@@ -210,6 +212,24 @@ export function bodyOf(delivery: DueDelivery, plan: Plan): string {
         },
       }),
   });
+}
+
+function approvalOf({ step, deadlineAt }: OutboxApproval, plan: Plan) {
+  const planned = plan.steps[step];
+  if (planned?.work.kind !== "approval") throw new Error(`step ${step} is no approval`);
+  const { work } = planned;
+  const { stepId, since } = openApproval(planned, work, deadlineAt, []);
+  const form: unknown = work.form?.kind === "json" ? JSON.parse(work.form.json) : null;
+  return {
+    step: stepId,
+    approvers: work.approvers,
+    need: work.need,
+    not_requester: work.notRequester,
+    requested: timeOf(since),
+    deadline: timeOf(deadlineAt),
+    on_expiry: work.onExpiry,
+    form,
+  };
 }
 
 function timeOf(at: EpochMs): string {

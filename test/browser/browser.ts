@@ -117,7 +117,7 @@ async function newWindow(running: Browser, address: string, theme: Theme) {
   page.on("pageerror", (error) => wrong.push(error.message));
   page.on("console", (message) => {
     // A server that is gone, refuses or has too much to do is what some tests are about.
-    const meant = /ERR_CONNECTION|ERR_SOCKET|ERR_EMPTY|ERR_INCOMPLETE|40[134]|429/;
+    const meant = /ERR_CONNECTION|ERR_SOCKET|ERR_EMPTY|ERR_INCOMPLETE|40[0134]|429/;
     if (message.type() === "error" && !meant.test(message.text())) wrong.push(message.text());
   });
   return { page, wrong };

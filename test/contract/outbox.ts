@@ -95,6 +95,45 @@ export function describeOutbox(opened: Opened): void {
     expect(await due(namespaceId)).toMatchObject([{ kind: "escalation-reminder", n: 1 }]);
   });
 
+  test("a hook receives an approval that a step waits for, if it subscribes", async () => {
+    const namespaceId = await hook(["approval-requested"]);
+    await hook(["escalation-opened"], "other", namespaceId);
+    const run = await begin(namespaceId);
+    const deadlineAt = Date.now() + 3_600_000;
+    const requests = (step: number): Effect => {
+      return { kind: "began-waiting", step, on: "approval", at: 0, wakeAt: deadlineAt };
+    };
+    const ended: Effect = { kind: "cancelled", step: 1 };
+    await ask(run, requests(0), requests(1), ended);
+    const deliveries = await due(namespaceId);
+    expect(deliveries).toMatchObject([
+      {
+        hook: "ops",
+        kind: "approval-requested",
+        count: 1,
+        runId: run.ref.runId,
+        escalation: null,
+        approval: { step: 0, deadlineAt },
+      },
+    ]);
+  });
+
+  test("approvals of one step of a workflow are one delivery a minute, with their count", async () => {
+    const namespaceId = await hook(["approval-requested"]);
+    const request = async (step: number) => {
+      const waits = { kind: "began-waiting", on: "approval", at: 0, wakeAt: DEADLINE } as const;
+      await ask(await begin(namespaceId), { ...waits, step });
+    };
+    for (const step of [0, 0, 1, 0]) await request(step);
+    const first = await due(namespaceId);
+    expect(first.map(({ approval, count }) => [approval?.step, count]).sort()).toEqual([
+      [0, 3],
+      [1, 1],
+    ]);
+    await request(0);
+    expect((await due(namespaceId)).length).toBe(2);
+  });
+
   test("escalations of one cause are one delivery with their count", async () => {
     const namespaceId = await hook(["escalation-opened"]);
     for (const more of [{}, {}, { code: "quota" }, {}])

@@ -35,6 +35,7 @@ function delivery(more: Partial<DueDelivery> = {}): DueDelivery {
     now: NOW,
     target: { url: "http://there", secret: "s" },
     escalation: null,
+    approval: null,
     run: {
       namespace: "default",
       namespaceId: 1,

@@ -18,6 +18,9 @@ export const pages: Readonly<Partial<Record<PageId, ComponentType>>> = {
   supervisors: lazy(async () => ({
     default: (await import("./pages/supervisors/supervisors-page.tsx")).SupervisorsPage,
   })),
+  approvals: lazy(async () => ({
+    default: (await import("./pages/approvals/approvals-page.tsx")).ApprovalsPage,
+  })),
   escalations: lazy(async () => ({
     default: (await import("./pages/escalations/escalations-page.tsx")).EscalationsPage,
   })),

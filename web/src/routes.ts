@@ -9,6 +9,7 @@ export type PageId =
   | "workflows"
   | "queues"
   | "supervisors"
+  | "approvals"
   | "escalations"
   | "schedules"
   | "audit";
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   { id: "workflows", path: "/workflows/*?", title: "Workflows", letter: "w" },
   { id: "queues", path: "/queues/*?", title: "Queues and agents", letter: "q" },
   { id: "supervisors", path: "/supervisors/*?", title: "Supervisors", letter: "s" },
+  { id: "approvals", path: "/approvals", title: "Approvals", letter: "p" },
   { id: "escalations", path: "/escalations/*?", title: "Escalations", letter: "e" },
   { id: "schedules", path: "/schedules/*?", title: "Schedules", letter: "c" },
   { id: "audit", path: "/audit/*?", title: "Audit", letter: "a" },

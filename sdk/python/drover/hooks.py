@@ -11,7 +11,13 @@ from drover import rpc
 from drover.calls import Caller
 from drover.v1 import operator_service_pb2 as wire
 
-HookEvent = Literal["escalation-opened", "escalation-reminder", "escalation-closed", "run-ended"]
+HookEvent = Literal[
+    "escalation-opened",
+    "escalation-reminder",
+    "escalation-closed",
+    "run-ended",
+    "approval-requested",
+]
 """Events that a hook may receive; `run-ended` is for every run."""
 
 

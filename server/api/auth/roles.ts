@@ -70,6 +70,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   resolveEscalation: operators,
   claimEscalation: operators,
   releaseEscalation: operators,
+  listApprovals: viewers,
   putHook: operators,
   listHooks: viewers,
   deleteHook: operators,

@@ -129,7 +129,7 @@ function deliveryMessage(record: DeliveryRecord) {
     kind,
     count,
     runId,
-    escalationId: n === 0 ? "" : String(n),
+    escalationId: n === 0 || kind === "approval-requested" ? "" : String(n),
     state,
     tries,
     error: error ?? "",

@@ -17,6 +17,7 @@ import type { RequestCheck } from "../calls/request-check.ts";
 import { createRunLookup } from "../run/run-lookup.ts";
 import { createTriggerCalls } from "../trigger/trigger-calls.ts";
 import { createAgentCalls } from "./agent-list.ts";
+import { listApprovals } from "./approval-list.ts";
 import { createCircuitLists, createCircuitSettings } from "./circuit-calls.ts";
 import { type AnswerDeps, createAnswerCalls, listEscalations } from "./escalation-calls.ts";
 import { createHandOverCalls } from "./hand-over-list.ts";
@@ -53,6 +54,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
   return Object.freeze({
     ...createAnswerCalls(deps),
     listEscalations: (request) => listEscalations(deps, request),
+    listApprovals: (request) => listApprovals(deps, runs, request),
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),

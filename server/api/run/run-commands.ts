@@ -40,7 +40,7 @@ interface Command {
 }
 
 /** People have no identities here: the caller that starts a run may name its requester. */
-const REQUESTER_LABEL = "requester";
+export const REQUESTER_LABEL = "requester";
 const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
 
@@ -171,7 +171,10 @@ export function accepted(
         `The attempt has already ended by another report (${answer.outcome}): drop the task.`,
       );
     case "refused":
-      return fail(words.refused, answer.why, { state: answer.run });
+      return fail(words.refused, answer.why, {
+        state: answer.run,
+        ...(answer.about && { field: answer.about }),
+      });
     case "no-such-signal":
       return fail("SIGNAL_UNKNOWN", unknownSignal(runId, answer), {
         takes: answer.takes.join(","),

@@ -29,7 +29,7 @@ const SIGNAL_EXPIRY: Readonly<Record<CoreSignalExpiry, SignalExpiry>> = Object.f
   skip: SignalExpiry.SKIP,
 });
 
-const APPROVAL_EXPIRY: Readonly<Record<CoreApprovalExpiry, ApprovalExpiry>> = Object.freeze({
+export const APPROVAL_EXPIRY: Readonly<Record<CoreApprovalExpiry, ApprovalExpiry>> = Object.freeze({
   escalate: ApprovalExpiry.ESCALATE,
   reject: ApprovalExpiry.REJECT,
   approve: ApprovalExpiry.APPROVE,

@@ -1,6 +1,7 @@
 // Handles signals by name, and the decisions of approvers. A signal that comes early is stored, and
 // is taken by the first step that waits for its name. A signal that no step of the run takes is
 // refused: one with a mistyped name would be stored for ever while its run waits.
+import { requiredFields } from "../definition/required-fields.ts";
 import type { Answer, RunEvent } from "../model/event.ts";
 import { isEnded } from "../model/model.ts";
 import type { Payload } from "../model/payload.ts";
@@ -51,21 +52,23 @@ export function onDecide(pass: Pass, event: Extract<RunEvent, { kind: "decide" }
   const before = pass.view.decisions.find(
     ({ step, approver }) => step === event.step && approver === event.approver,
   );
-  const refused = (why: string): Answer => ({
+  const refused = (refusal: Refusal): Answer => ({
     kind: "refused",
     run: pass.view.run.state.kind,
-    why,
+    ...refusal,
   });
   if (before)
     return before.approved === event.approved
       ? { kind: "repeated" }
-      : refused(
-          `${event.approver} has ${before.approved ? "approved" : "rejected"} "${id}" before`,
-        );
+      : refused({
+          about: "approver",
+          why: `"${event.approver}" has already ${before.approved ? "approved" : "rejected"} "${id}", and a decision does not change.`,
+        });
   const { forward } = stepOf(pass, event.step);
-  if (forward.kind !== "WAITING") return refused(`"${id}" waits for no approval: ${forward.kind}`);
-  const why = whyNot(pass, work, event);
-  if (why !== null) return refused(why);
+  if (forward.kind !== "WAITING")
+    return refused({ why: `"${id}" does not wait for approval: it is ${forward.kind}.` });
+  const refusal = refusalOf(pass, work, event);
+  if (refusal !== null) return refused(refusal);
   const { step, approver, approved, comment, form } = event;
   const at = pass.time.now;
   emit(pass, { kind: "decision-stored", step, approver, approved, comment, form, at });
@@ -86,23 +89,38 @@ export function onDecide(pass: Pass, event: Extract<RunEvent, { kind: "decide" }
   return DONE;
 }
 
-function whyNot(
+type Refusal = Pick<Extract<Answer, { kind: "refused" }>, "why" | "about">;
+
+function refusalOf(
   pass: Pass,
   work: Extract<PlanWork, { kind: "approval" }>,
   event: Extract<RunEvent, { kind: "decide" }>,
-): string | null {
-  const { approver, roles, requester } = event;
-  const may =
-    work.approvers.length === 0 ||
-    [approver, ...roles].some((name) => work.approvers.includes(name));
-  if (!may) return `${approver} is none of its approvers: ${work.approvers.join(", ")}`;
-  if (work.notRequester && requester === approver)
-    return `${approver} has started the run, and its requester may not approve it`;
+): Refusal | null {
+  const { approver, roles, requester, form } = event;
+  const about = "approver";
+  if (!isApprover(work, [approver, ...roles])) {
+    const who = `"${approver}"${roles.length === 0 ? "" : ` (roles: ${roles.join(", ")})`}`;
+    const why = `${who} is not an approver of this step. Approvers: ${work.approvers.join(", ")}.`;
+    return { about, why };
+  }
+  if (work.notRequester && requester === approver) {
+    const why = `"${approver}" has started the run, and its requester may not approve it.`;
+    return { about, why };
+  }
   if (!event.approved) return null;
-  const problem = pass.evaluator.formProblem(event.step, event.form);
+  const problem = pass.evaluator.formProblem(event.step, form);
   if (problem === null) return null;
-  const which = event.form === null ? "needs its form (--form JSON)" : "was given a wrong form";
-  return `this approval ${which}: ${problem}`;
+  const needs = `This approval needs a form: ${requiredFields(work.form) ?? problem}.`;
+  const isWrong = `The form of this approval is wrong: ${problem}.`;
+  return { about: "form", why: form === null ? needs : isWrong };
+}
+
+/** Whether one of these, the name or a role of a person, may decide. */
+export function isApprover(
+  { approvers }: { readonly approvers: readonly string[] },
+  names: readonly string[],
+): boolean {
+  return approvers.length === 0 || names.some((name) => approvers.includes(name));
 }
 
 /** Ends the approval. Its output has the approvers, and the form of the last one. */

@@ -18,6 +18,7 @@ import type {
   Tried,
   WaitsFor,
 } from "./explanation.ts";
+import { openApproval } from "./open-approvals.ts";
 
 /** A side of a step, with what is known of its run. */
 export interface StepSide {
@@ -221,12 +222,12 @@ function waitingFor(stepSide: StepSide, { on, wakeAt }: Waiting): Found {
       };
     }
     case "approval": {
-      const { approvers, need, withinMs } = work;
-      const approvals = seen.decisions.filter((one) => one.step === no && one.approved).length;
+      const { approvers, need } = work;
+      const { approvedBy, since } = openApproval(planned, work, wakeAt, seen.decisions);
       const next = { escalate: "escalate", reject: "fail", approve: "succeed" } as const;
       return {
-        waitsFor: { kind: "approval", approvers, approvals, need },
-        since: wakeAt - withinMs,
+        waitsFor: { kind: "approval", approvers, approvals: approvedBy.length, need },
+        since,
         next: { what: next[work.onExpiry], at: wakeAt },
         actions: [{ kind: "decide", step: no, approvers }],
       };

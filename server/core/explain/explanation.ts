@@ -1,7 +1,7 @@
 // "Why is it not moving?": the parts of an explanation of a run, and the facts that it is made
 // from.
 import type { AttemptKind, EpochMs, Outcome, TaskKind } from "../model/attempt.ts";
-import type { AnswerKind, EscalationReason } from "../model/history.ts";
+import type { AnswerKind, Decision, EscalationReason } from "../model/history.ts";
 import type { Items } from "../model/items.ts";
 import type { CancelCause, RunState, Step } from "../model/model.ts";
 
@@ -21,7 +21,7 @@ export interface SeenRun {
   readonly attempts: readonly SeenAttempt[];
   /** In the order of their numbers. */
   readonly escalations: readonly SeenEscalation[];
-  readonly decisions: readonly { readonly step: number; readonly approved: boolean }[];
+  readonly decisions: readonly Decision[];
   readonly liveness: Liveness;
 }
 

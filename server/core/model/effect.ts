@@ -338,5 +338,10 @@ const PAGES_ONLY: Readonly<Record<Effect["kind"], boolean>> = {
 
 /** Whether a pass with these effects has nothing to do beside the pages of its run. */
 export function changesPagesOnly(effects: readonly Effect[]): boolean {
-  return effects.every(({ kind }) => PAGES_ONLY[kind]);
+  return effects.every((effect) => PAGES_ONLY[effect.kind] && !requestsApproval(effect));
+}
+
+/** Hooks receive it, as a row beside the pages. */
+export function requestsApproval(effect: Effect): boolean {
+  return effect.kind === "began-waiting" && effect.on === "approval";
 }

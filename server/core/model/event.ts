@@ -149,7 +149,13 @@ export type Answer =
   | { readonly kind: "no-such-task" }
   /** The run has no escalation of this number, or no step of this kind. */
   | { readonly kind: "no-such-question" }
-  | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string }
+  | {
+      readonly kind: "refused";
+      readonly run: RunState["kind"];
+      readonly why: string;
+      /** What of a decision is refused; left out: something else. */
+      readonly about?: "approver" | "form";
+    }
   /** No step of the run takes a signal of this name, so it would never be used. */
   | { readonly kind: "no-such-signal"; readonly name: string; readonly takes: readonly string[] }
   /** The run has stored as many signals as it may. */

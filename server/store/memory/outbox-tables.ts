@@ -1,4 +1,5 @@
 // The tables of hooks, of the outbox, and of deliveries.
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
 import type { RunId } from "../store.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
@@ -20,6 +21,8 @@ export interface OutboxRow {
   readonly hook: string;
   readonly url: string | null;
   readonly cause: string;
+  /** null: it is not about an approval. */
+  readonly deadlineAt: EpochMs | null;
 }
 
 export interface DeliveryRow extends DeliveryRecord {
@@ -28,6 +31,7 @@ export interface DeliveryRow extends DeliveryRecord {
   readonly partition: number;
   readonly namespaceId: number;
   readonly cause: string;
+  readonly deadlineAt: EpochMs | null;
 }
 
 export interface OutboxTables {

@@ -6,6 +6,7 @@ import {
   type DueDelivery,
   type NewHook,
   type Outbox,
+  type OutboxApproval,
   type OutboxEscalation,
   type OutboxKind,
   type OutboxRun,
@@ -77,23 +78,39 @@ function putHook({ tables, now }: OutboxWorld, { secret, ...hook }: NewHook) {
   return { created: known === undefined };
 }
 
+export function publishEscalation(
+  tables: Tables,
+  kind: Exclude<OutboxKind, "run-ended" | "approval-requested">,
+  runId: RunId,
+  n: number,
+): void {
+  const { step, reason, code } = tables.escalation.expect(`${runId}/${n}`);
+  publish(tables, { kind, runId, n, deadlineAt: null }, [step, reason, code]);
+}
+
+export function publishApproval(
+  tables: Tables,
+  runId: RunId,
+  { step, deadlineAt }: OutboxApproval,
+): void {
+  publish(tables, { kind: "approval-requested", runId, n: step, deadlineAt }, [step]);
+}
+
 /**
  * Writes a row for each hook that subscribes to the event. Rows of one hook and cause are in one
  * partition.
  */
-export function publishEscalation(
+function publish(
   tables: Tables,
-  kind: Exclude<OutboxKind, "run-ended">,
-  runId: RunId,
-  n: number,
+  event: Pick<OutboxRow, "kind" | "runId" | "n" | "deadlineAt">,
+  about: readonly (string | number)[],
 ): void {
-  const { namespaceId, workflow, partition } = tables.run.expect(runId);
-  const { step, reason, code } = tables.escalation.expect(`${runId}/${n}`);
-  const cause = [workflow, step, reason, code].join("/");
+  const { namespaceId, workflow, partition } = tables.run.expect(event.runId);
+  const cause = [workflow, ...about].join("/");
   for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
-    if (!events.includes(kind)) continue;
+    if (!events.includes(event.kind)) continue;
     const at = partition - (partition % 256) + (hashOf(`${hook}/${cause}`) & 255);
-    const row = { partition: at, namespaceId, kind, runId, n, hook, url: null, cause };
+    const row = { ...event, partition: at, namespaceId, hook, url: null, cause };
     tables.outbox.insert({ ...row, id: tables.outbox.next() });
   }
 }
@@ -108,7 +125,8 @@ export function publishEnd(
     if (!named && !events.includes("run-ended")) continue;
     const url = named ? notify.url : null;
     const row = { partition, namespaceId, kind: "run-ended" as const, runId, n: 0, hook, url };
-    tables.outbox.insert({ ...row, cause: runId, id: tables.outbox.next() });
+    const id = tables.outbox.next();
+    tables.outbox.insert({ ...row, cause: runId, deadlineAt: null, id });
   }
 }
 
@@ -177,7 +195,16 @@ function dueOf({ tables, now, namespaceName }: OutboxWorld, row: DeliveryRow): D
     now: now(),
     target: hook ? { url: hook.url, secret: hook.secret } : null,
     run: outboxRun(tables, row.runId, namespaceName(row.namespaceId)),
-    escalation: row.n === 0 ? null : outboxEscalation(tables, row),
+    ...aboutOf(tables, row),
+  };
+}
+
+function aboutOf(tables: Tables, row: DeliveryRow): Pick<DueDelivery, "escalation" | "approval"> {
+  const { kind, n, deadlineAt } = row;
+  if (deadlineAt !== null) return { escalation: null, approval: { step: n, deadlineAt } };
+  return {
+    escalation: kind === "run-ended" ? null : outboxEscalation(tables, row),
+    approval: null,
   };
 }
 
@@ -199,6 +226,7 @@ export function recordOf({
   partition: __,
   namespaceId: ___,
   cause: ____,
+  deadlineAt: _____,
   ...record
 }: DeliveryRow): DeliveryRecord {
   return record;

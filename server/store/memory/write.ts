@@ -16,7 +16,7 @@ import {
   STAYS_OPEN,
 } from "../rows-of-effects.ts";
 import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
-import { publishEnd, publishEscalation } from "./outbox.ts";
+import { publishApproval, publishEnd, publishEscalation } from "./outbox.ts";
 import { putApplied, putPage, type Writing } from "./pages.ts";
 import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
@@ -145,6 +145,7 @@ function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
   }
   for (const { step, approver, approved, comment, form, at } of changes.decisions)
     tables.decision.put({ runId, step, approver, approved, comment, form, at });
+  for (const request of changes.approvalsRequested) publishApproval(tables, runId, request);
   for (const { step, strategy, input } of changes.overrides)
     tables.override.put({ runId, step, strategy, input });
   for (const { step, madeByRun } of changes.reusedSteps)

@@ -15,6 +15,7 @@ import {
 } from "../lists.ts";
 import type { RunDefinition, RunRecord } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
+import { readApprovals } from "./approvals.ts";
 import { circuitLists } from "./circuits.ts";
 import { throwReadFailure } from "./failure.ts";
 import { namespaceLists } from "./namespaces.ts";
@@ -41,6 +42,7 @@ export function createLists(pool: pg.Pool, schema: string, query: Query): Lists 
     escalations: (...of) => found.escalations(...of).catch(throwReadFailure),
     workflows: (...of) => found.workflows(...of).catch(throwReadFailure),
     versions: (...of) => found.versions(...of).catch(throwReadFailure),
+    approvals: (wanted) => readApprovals(query, wanted),
     ...namespaceLists(query),
     ...queueLists(query),
     pins: (...of) => listPins(query, ...of),

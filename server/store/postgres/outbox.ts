@@ -163,6 +163,7 @@ interface DueRow extends DeliveryRow {
   message: string | null;
   opened_at: EpochMs | null;
   closed_by: string | null;
+  deadline_at: EpochMs | null;
 }
 
 function dueOf(row: DueRow): DueDelivery {
@@ -185,6 +186,7 @@ function dueOf(row: DueRow): DueDelivery {
       end: endOfRecord(decodePageHead(row.head)),
     },
     escalation: escalationOf(row),
+    approval: row.deadline_at === null ? null : { step: row.n, deadlineAt: row.deadline_at },
   };
 }
 

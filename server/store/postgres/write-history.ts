@@ -65,6 +65,7 @@ export async function writePeople(
   const { send } = transaction;
   await writeEscalations(transaction, changes);
   writeSignals(transaction, changes);
+  publishApprovals(send, changes);
   writeRows(
     send,
     "write_decisions",
@@ -195,6 +196,19 @@ function publishPeople(
       ...closed.map((key) => ({ ...key, kind: "escalation-closed" as const })),
     ],
     { kind: ({ kind }) => outboxKinds.code(kind), run_id: (key) => key.run_id, n: (key) => key.n },
+  );
+}
+
+function publishApprovals(send: Send, changes: readonly RowsOfEffects[]): void {
+  writeRows(
+    send,
+    "insert_approval_outbox",
+    ofEach(changes, (change) => change.approvalsRequested),
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      deadline_at: ({ row }) => row.deadlineAt,
+    },
   );
 }
 

@@ -82,6 +82,7 @@ beforeEach(() => {
 /** What a verb needs beside its arguments. */
 const options: Readonly<Record<string, readonly string[]>> = {
   "run decide": ["--approve", "--as", "ada"],
+  "approval decide": ["--approve", "--as", "ada"],
   "run rerun": ["--from", "a"],
   "run bulk": ["--state", "failed", "--yes"],
   "run start-many": ["--key", "import"],

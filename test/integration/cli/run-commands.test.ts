@@ -105,7 +105,7 @@ describe("decide", () => {
       stdout: "",
       stderr:
         "drover: eve may not decide\n" +
-        "  next: drover run show RUN prints the decisions, and what the step waits for\n",
+        "  next: drover approval show RUN STEP prints the approvers, and the command with the form\n",
     });
   });
 });

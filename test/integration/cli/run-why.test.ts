@@ -82,11 +82,11 @@ test.each([
   [{ kind: ActionKind.SIGNAL, signalName: "paid" }, "drover run signal r1 paid"],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"], approvers: ["ann"] },
-    "drover run decide r1 ok --as NAME --approve, or --reject (approvers: ann)",
+    "drover approval decide r1 ok --as NAME --approve, or --reject (approvers: ann); drover approval show r1 ok prints its form",
   ],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
-    "drover run decide r1 ok --as NAME --approve, or --reject (approvers: any person)",
+    "drover approval decide r1 ok --as NAME --approve, or --reject (approvers: any person); drover approval show r1 ok prints its form",
   ],
   [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
   [{ kind: ActionKind.RESUME }, "drover run resume r1"],

@@ -10,6 +10,7 @@ import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { Reported } from "../../../server/core/model/event.ts";
 import { createPost } from "../../../server/integrations/webhooks/post.ts";
 import type { NewHook, OutboxKind } from "../../../server/store/outbox.ts";
+import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { endOf, quietLog, type TestPlane, testAgent } from "../../support/control-plane.ts";
@@ -101,7 +102,76 @@ async function arrived(count: number): Promise<void> {
   await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(count);
 }
 
+const APPROVAL: Definition = {
+  workflow: "release-funds",
+  steps: [
+    {
+      id: "approve",
+      needs: [],
+      kind: "approval",
+      approvers: ["treasury", "ada"],
+      form: { kind: "json", json: '{"type":"object","required":["reason"]}' },
+      withinMs: 3_600_000,
+      onExpiry: "reject",
+    },
+  ],
+};
+
 describe("a webhook", () => {
+  test("reports an approval that a run waits for, with all that the approver has to know", async () => {
+    await receive();
+    const plane = await openPlane();
+    await hook(plane, ["approval-requested"]);
+    const { runId } = await schedule(plane, APPROVAL);
+    await arrived(1);
+    const [body] = bodies();
+    expect(body).toMatchObject({
+      kind: "approval-requested",
+      count: 1,
+      run: { id: runId, workflow: "release-funds" },
+      approval: {
+        step: "approve",
+        approvers: ["treasury", "ada"],
+        need: 1,
+        not_requester: false,
+        on_expiry: "reject",
+        form: { type: "object", required: ["reason"] },
+      },
+    });
+    const { requested, deadline } = body.approval;
+    expect(Date.parse(deadline) - Date.parse(requested)).toBe(3_600_000);
+    expect(body).not.toHaveProperty("escalation");
+    const listed = await plane.store.lists.deliveries(plane.namespace.id, {
+      states: [],
+      hook: null,
+      limit: 10,
+      after: null,
+    });
+    expect(listed).toMatchObject([{ kind: "approval-requested", runId }]);
+  });
+
+  test("reports the approvals of a step together: a thousand are few webhooks", async () => {
+    await receive();
+    const plane = await openPlane();
+    await hook(plane, ["approval-requested"]);
+    await Promise.all(Array.from({ length: 1_000 }, () => schedule(plane, APPROVAL)));
+    // The first may have come alone; all others of this minute are in the next one.
+    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await plane.deliveries?.sendOnce();
+    expect(receiver.received.length).toBe(1);
+  });
+
+  test("is not made for an approval if no hook asks for approvals", async () => {
+    await receive();
+    const plane = await openPlane();
+    await hook(plane, ["escalation-opened", "run-ended"]);
+    const { runId } = await schedule(plane, APPROVAL);
+    const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
+    await plane.scheduler.command(ref, { kind: "cancel", undo: false, note: "" });
+    await arrived(1);
+    expect(bodies().map(({ kind }) => kind)).toEqual(["run-ended"]);
+  });
+
   test("reports the end of a run, signed with the secret of its hook", async () => {
     await receive();
     const plane = await openPlane();

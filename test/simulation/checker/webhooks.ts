@@ -102,6 +102,10 @@ function aboutRun(
   at: number,
 ): string | null {
   if (!isObject(payload.run) || payload.run.id !== run.runId) return "is about another run";
+  if (kind === "approval-requested") {
+    if (isObject(payload.approval) && typeof payload.approval.step === "string") return null;
+    return `names no step of run ${run.runId} that waits for approval`;
+  }
   if (kind !== "run-ended") {
     if (run.escalations.some((row) => row.n === n)) return null;
     return `is about escalation ${n} of run ${run.runId}, which is not stored`;

@@ -62,9 +62,12 @@ describe("an approver", () => {
     const world = asked({ approvers: ["ada", "finance"] });
     expect(world.decide("a", "eve", true)).toMatchObject({
       kind: "refused",
-      why: "eve is none of its approvers: ada, finance",
+      about: "approver",
+      why: '"eve" is not an approver of this step. Approvers: ada, finance.',
     });
-    expect(world.decide("a", "bob", true, { roles: ["sales"] })).toMatchObject({ kind: "refused" });
+    expect(world.decide("a", "bob", true, { roles: ["sales"] })).toMatchObject({
+      why: '"bob" (roles: sales) is not an approver of this step. Approvers: ada, finance.',
+    });
     expect(world.decide("a", "bob", true, { roles: ["sales", "finance"] })).toEqual({
       kind: "done",
     });
@@ -93,10 +96,36 @@ describe("an approver", () => {
     const world = asked({}, evaluator);
     expect(world.decide("a", "ada", true)).toMatchObject({
       kind: "refused",
-      why: "this approval needs its form (--form JSON): limit is missing",
+      about: "form",
+      why: "This approval needs a form: limit is missing.",
     });
     expect(kindOf(world, "a")).toBe("WAITING");
     expect(world.decide("a", "bob", false)).toEqual({ kind: "done" });
+  });
+
+  test("who left the form out reads which fields it requires", () => {
+    const form = {
+      required: ["reason", "amount", "account"],
+      properties: {
+        reason: { type: "string" },
+        amount: { type: "integer" },
+        account: { enum: ["main", "reserve"] },
+      },
+    };
+    const evaluator = { ...NO_EXPRESSIONS, formProblem: () => "the value must be object" };
+    const whyNot = (schema: unknown) => {
+      const json = JSON.stringify(schema);
+      return asked({ form: { kind: "json", json } }, evaluator).decide("a", "ada", true);
+    };
+    expect(whyNot(form)).toMatchObject({
+      why: "This approval needs a form: reason (text), amount (number) and account (one of main, reserve) are required.",
+    });
+    expect(whyNot({ ...form, required: ["reason"] })).toMatchObject({
+      why: "This approval needs a form: reason (text) is required.",
+    });
+    expect(whyNot({ type: "object" })).toMatchObject({
+      why: "This approval needs a form: the value must be object.",
+    });
   });
 
   test("an approver who repeats a decision counts once; one who changes it is refused", () => {
@@ -105,7 +134,7 @@ describe("an approver", () => {
     expect(world.decide("a", "ada", true)).toEqual({ kind: "repeated" });
     expect(world.decide("a", "ada", false)).toMatchObject({
       kind: "refused",
-      why: 'ada has approved "a" before',
+      why: '"ada" has already approved "a", and a decision does not change.',
     });
     expect(kindOf(world, "a")).toBe("WAITING");
   });
@@ -208,6 +237,6 @@ test("a decision before the approval is reached is refused", () => {
   );
   expect(world.decide("a", "ada", true)).toMatchObject({
     kind: "refused",
-    why: '"a" waits for no approval: BLOCKED',
+    why: '"a" does not wait for approval: it is BLOCKED.',
   });
 });

@@ -17,6 +17,8 @@ export interface Problem {
   readonly next: string;
   /** The invalid fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
+  /** The part of a decision that is refused: `approver` or `form`; empty: none. */
+  readonly refusedField: string;
 }
 
 const nextByReason: Readonly<Record<string, string>> = {
@@ -41,7 +43,8 @@ export function problemOf(error: unknown): Problem {
     .findDetails(BadRequestSchema)
     .flatMap((detail) => detail.fieldViolations)
     .map(({ field, description }) => ({ path: field, message: description }));
-  const answer = { reason, fields, message: failure.rawMessage };
+  const refusedField = reason === "DECISION_REFUSED" ? (info?.metadata.field ?? "") : "";
+  const answer = { reason, fields, refusedField, message: failure.rawMessage };
   switch (failure.code) {
     case Code.Unauthenticated:
     case Code.PermissionDenied:
@@ -75,6 +78,7 @@ const unreachable: Problem = {
   message: "The server does not answer.",
   next: "The dashboard retries automatically; check whether the server runs.",
   fields: [],
+  refusedField: "",
 };
 
 /** The error of fetch if the server cannot be reached, and of a stream that was cut. */

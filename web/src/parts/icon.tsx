@@ -8,6 +8,7 @@ const paths = {
   queues: "M3 6h14M3 10h14M3 14h14M6 4v4M12 8v4M8 12v4",
   supervisors:
     "M2.5 10S5.500 5 10 5s7.500 5 7.500 5-3 5-7.500 5-7.500-5-7.500-5zM10 8a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
+  approvals: "M4 4h12v12H4zM7 10l2.200 2.200L13.200 8",
   escalations: "M10 3.500 17.500 16h-15zM10 8v4M10 14v.2",
   schedules: "M4 5h12v11H4zM4 8.500h12M7 3v3M13 3v3",
   audit: "M5 3h7l3 3v11H5zM8 9h4M8 12h4",

@@ -1,5 +1,5 @@
 -- Webhooks: hooks, the outbox and its deliveries. Rows of the outbox are written in the transaction of the
--- event: by insert_escalation_outbox and end_runs.
+-- event: by insert_escalation_outbox, insert_approval_outbox and end_runs.
 
 -- name: put_hook
 -- Purpose: Creates or changes a hook. Without a secret (:secret) a hook keeps the one that it has.
@@ -75,9 +75,11 @@ published as (
   returning o.*
 ),
 made as (
-  insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, url, cause, count, next_try_at)
+  insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, url, cause, count, next_try_at,
+    deadline_at)
   select min(t.partition), t.namespace_id, t.kind, (array_agg(t.run_id order by t.id))[1],
-    (array_agg(t.n order by t.id))[1], t.hook, t.url, t.cause, count(*), now()
+    (array_agg(t.n order by t.id))[1], t.hook, t.url, t.cause, count(*), now(),
+    (array_agg(t.deadline_at order by t.id))[1]
   from published as t
   group by t.namespace_id, t.kind, t.hook, t.url, t.cause
 )
@@ -93,7 +95,8 @@ limit 1;
 -- Params: :partitions smallint[], :of_hook_max integer, :of_partition_max integer.
 -- Plan: delivery_due; hook, run, run_page, escalation by key.
 -- Result: hook_url and secret are null if the hook was deleted, the columns of the escalation if the
---   delivery is about the run. head is the first line of page 0 of the run.
+--   delivery is not about one, deadline_at if it is not about an approval. head is the first line of page 0
+--   of the run.
 with due as (
   select d.*, row_number() over (partition by d.namespace_id, d.hook order by d.next_try_at, d.id) as place
   from unnest(:partitions::smallint[]) as p (partition)
@@ -106,7 +109,7 @@ with due as (
   ) as d
 )
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
-  d.ended_at, d.next_try_at, now() as now, h.url as hook_url, h.secret, s.name as namespace,
+  d.ended_at, d.next_try_at, d.deadline_at, now() as now, h.url as hook_url, h.secret, s.name as namespace,
   d.namespace_id, r.definition_id, r.workflow, r.version, r.key, r.labels,
   r.created_at as run_created_at, p.head, e.step_no, e.reason, e.code, e.message, e.opened_at, e.closed_by
 from due as d
@@ -120,7 +123,9 @@ cross join lateral (
 join drover.namespace as s on s.id = d.namespace_id
 left join drover.hook as h on h.namespace_id = d.namespace_id and h.name = d.hook
 left join lateral (
-  select * from drover.escalation where escalation.run_id = d.run_id and escalation.n = d.n limit 1
+  select * from drover.escalation
+  where escalation.run_id = d.run_id and escalation.n = d.n and d.deadline_at is null
+  limit 1
 ) as e on true
 where d.place <= :of_hook_max::integer
 order by d.next_try_at, d.id;

@@ -85,6 +85,21 @@ join drover.run as r on r.id = e.run_id
 cross join lateral (select concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause) as c
 order by e.run_id, e.n;
 
+-- name: insert_approval_outbox
+-- Purpose: Inserts a row of the outbox for each hook that asks for approvals. Its partition is that of the
+--   hook and the cause, as with escalations.
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[], :deadline_at bigint[] (ms since 1970).
+-- Plan: run, hook by key.
+insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause, deadline_at)
+select :outbox_kind.approval-requested, r.id, u.step_no, r.namespace_id,
+  (r.partition - r.partition % 256 + (hashtext(concat_ws('/', h.name, c.cause)) & 255))::smallint,
+  h.name, c.cause, to_timestamp(u.deadline_at / 1e3::float8)
+from unnest(:run_id::uuid[], :step_no::integer[], :deadline_at::bigint[]) as u (run_id, step_no, deadline_at)
+cross join lateral (select * from drover.run where run.id = u.run_id limit 1) as r
+join drover.hook as h on h.namespace_id = r.namespace_id and :outbox_kind.approval-requested = any (h.events)
+cross join lateral (select concat_ws('/', r.workflow, u.step_no) as cause) as c
+order by r.id, u.step_no;
+
 -- name: claim_escalation
 -- Purpose: Notes that a person looks after an open escalation.
 -- Params: :run_id uuid, :n integer, :by text, :anyway boolean (also if another person has it).

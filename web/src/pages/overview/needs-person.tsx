@@ -1,7 +1,7 @@
 // What needs attention: one line for each thing, the most serious first, with a link to where it is
 // resolved.
 import { CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
-import type { GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Activity, GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Badge, type Tone } from "../../parts/badge.tsx";
@@ -9,6 +9,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { counted } from "../../words/counts.ts";
+import { useOpenApprovals } from "./open-approvals.tsx";
 import { useOpenQuestions } from "./open-questions.tsx";
 import { useSuspectSteps } from "./stuck-runs.tsx";
 
@@ -21,10 +22,17 @@ export interface Need {
   readonly act: string;
 }
 
-export function NeedsPerson({ of }: { readonly of: GetOverviewResponse }) {
+export function NeedsPerson({
+  of,
+  activity,
+}: {
+  readonly of: GetOverviewResponse;
+  readonly activity: Activity | undefined;
+}) {
   const questions = useOpenQuestions(of.openEscalations);
   const suspects = useSuspectSteps();
-  const needs = [...questions, ...needsOf(of), ...suspects];
+  const approvals = useOpenApprovals(activity);
+  const needs = [...questions, ...approvals, ...needsOf(of), ...suspects];
   return (
     <Panel
       title="Needs attention"

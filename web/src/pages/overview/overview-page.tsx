@@ -26,7 +26,9 @@ export function OverviewPage() {
         <LoadingState what="the overview" />
       ) : (
         <>
-          {seen.overview === undefined ? null : <NeedsPerson of={seen.overview} />}
+          {seen.overview === undefined ? null : (
+            <NeedsPerson of={seen.overview} activity={seen.activity} />
+          )}
           {seen.activity === undefined ? null : (
             <>
               <FailingNow of={seen.activity} />

@@ -1,18 +1,20 @@
-// The fields of an approval: the step, yes or no, the approver, a comment, and the form that the
-// step requires.
+// The fields of a decision: the step, yes or no, the approver with their roles, a comment, and the
+// form that the step requires.
+import type { Approval } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { type Run, type Step, StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { DecisionKind } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { useState } from "react";
-import { scheduler } from "../../calls/clients.ts";
+import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
-import { Field } from "../../parts/field.tsx";
+import { Field, FieldProblem } from "../../parts/field.tsx";
+import { rolesOf } from "../../words/approval-words.ts";
 import { type FormField, formFields, formJson } from "../../words/form-schema.ts";
 import { keepStatedName, refOf, statedName } from "./run-ref.ts";
 
 const FORM_JSON = "form-json";
 const nameOf = (field: string) => `form.${field}`;
 
+/** For the steps of a run, of which the person chooses one. */
 export function DecideFields({
   run,
   steps,
@@ -24,12 +26,11 @@ export function DecideFields({
     ({ kind, state }) => kind === StepKind.APPROVAL && state === StepState.WAITING,
   );
   const [step, setStep] = useState(waiting[0]?.id ?? "");
-  const [approves, setApproves] = useState(true);
-  const asked = useCall(`definition ${run.runId}`, async (signal) => {
-    const request = { ...refOf(run), includeDefinition: true };
-    return (await scheduler.getRun(request, { signal })).definition;
+  const asked = useCall(`approvals ${run.runId}`, async (signal) => {
+    return (await operator.listApprovals(refOf(run), { signal })).approvals;
   });
-  const schema = asked.kind === "loaded" ? schemaOf(asked.value, step) : null;
+  const approval =
+    asked.kind === "loaded" ? asked.value.find(({ stepId }) => stepId === step) : undefined;
   return (
     <>
       <Field name="Step">
@@ -39,28 +40,45 @@ export function DecideFields({
           ))}
         </select>
       </Field>
+      <DecisionFields key={step} approval={approval} roles="" name={statedName()} />
+    </>
+  );
+}
+
+/** For one approval; `name` and `roles` are filled in. */
+export function DecisionFields({
+  approval,
+  name,
+  roles,
+}: {
+  readonly approval: Approval | undefined;
+  readonly name: string;
+  readonly roles: string;
+}) {
+  const [approves, setApproves] = useState(true);
+  const schema = approval?.form?.body.case === "json" ? approval.form.body.value : null;
+  return (
+    <>
       <Field name="Decision">
         <select name="decision" onChange={({ target }) => setApproves(target.value === "approve")}>
           <option value="approve">Approve</option>
           <option value="reject">Reject</option>
         </select>
       </Field>
-      {approves && schema !== null ? <FormFields key={step} schema={schema} /> : null}
+      {approves && schema !== null ? <FormFields schema={schema} /> : null}
+      <FieldProblem of="form" />
       <Field name="Your name" help="Stored with the decision; the server does not verify it.">
-        <input name="by" required maxLength={256} defaultValue={statedName()} />
+        <input name="by" required maxLength={256} defaultValue={name} />
+      </Field>
+      <FieldProblem of="approver" />
+      <Field name="Your roles" help="Separated by commas; needed where a role may decide.">
+        <input name="roles" maxLength={1_024} defaultValue={roles} />
       </Field>
       <Field name="Comment">
         <input name="comment" maxLength={1_024} />
       </Field>
     </>
   );
-}
-
-/** null: the step has no form. */
-function schemaOf(definition: WorkflowDefinition | undefined, step: string): string | null {
-  const found = definition?.steps.find(({ id }) => id === step);
-  const form = found?.kind.case === "approval" ? found.kind.value.form : undefined;
-  return form?.body.case === "json" ? form.body.value : null;
 }
 
 function FormFields({ schema }: { readonly schema: string }) {
@@ -118,7 +136,12 @@ function FormInput({ field }: { readonly field: FormField }) {
   }
 }
 
-export async function decide(run: Run, form: FormData): Promise<void> {
+/** `step`: in the form of a run, the step that the person has chosen. */
+export async function decide(
+  run: Pick<Run, "namespace" | "runId">,
+  form: FormData,
+  step = String(form.get("step") ?? ""),
+): Promise<void> {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const approver = text("by");
   keepStatedName(approver);
@@ -127,8 +150,9 @@ export async function decide(run: Run, form: FormData): Promise<void> {
   const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
   await scheduler.decide({
     ...refOf(run),
-    stepId: text("step"),
+    stepId: step,
     approver,
+    roles: rolesOf(text("roles")),
     comment: text("comment"),
     decision: form.get("decision") === "reject" ? DecisionKind.REJECT : DecisionKind.APPROVE,
     ...(json === "" ? {} : { form: { body: { case: "json" as const, value: json } } }),

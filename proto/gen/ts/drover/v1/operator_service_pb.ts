@@ -37,13 +37,17 @@ import type { CreateTokenRequestSchema, CreateTokenResponseSchema, ListTokensReq
 import { file_drover_v1_token } from "./token_pb.ts";
 import type { DeleteTriggerRequestSchema, DeleteTriggerResponseSchema, GetTriggerRequestSchema, GetTriggerResponseSchema, ListRefusalsRequestSchema, ListRefusalsResponseSchema, ListTriggersRequestSchema, ListTriggersResponseSchema, PutTriggerRequestSchema, PutTriggerResponseSchema, TryTriggerRequestSchema, TryTriggerResponseSchema } from "./trigger_pb.ts";
 import { file_drover_v1_trigger } from "./trigger_pb.ts";
+import type { ApprovalExpiry } from "./workflow_pb.ts";
+import { file_drover_v1_workflow } from "./workflow_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file drover/v1/operator_service.proto.
  */
 export const file_drover_v1_operator_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKoAQoUR2V0RXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCK4AQoVR2V0RXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbhIbCgNydW4YAiABKAsyDi5kcm92ZXIudjEuUnVuEh0KBHN0ZXAYAyABKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgEIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0EhIKCmVmZmVjdF9rZXkYBSABKAki/QIKGFJlc29sdmVFc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kElkKBmFuc3dlchgEIAEoCUJJukhGckRSBXJldHJ5Ug1yZXRyeS1jaGFuZ2VkUgdzdWNjZWVkUgRza2lwUgpjb21wZW5zYXRlUgRmYWlsUgthY2tub3dsZWRnZRIsCgJieRgFIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSIQoDd2h5GAYgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJBIjCgdwYXlsb2FkGAcgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQidQoZUmVzb2x2ZUVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SGwoDcnVuGAIgASgLMg4uZHJvdmVyLnYxLlJ1bhIQCghyZXBlYXRlZBgDIAEoCCKkAgoOUHV0SG9va1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhcKA3VybBgDIAEoCUIKukgHcgUQARiAEBJiCgZldmVudHMYBCADKAlCUrpIT5IBTBgBIkhyRlIRZXNjYWxhdGlvbi1vcGVuZWRSE2VzY2FsYXRpb24tcmVtaW5kZXJSEWVzY2FsYXRpb24tY2xvc2VkUglydW4tZW5kZWQSNAoGc2VjcmV0GAUgASgJQiS6SCFyHzIdXihbXlx4MDAtXHgxZlx4N2ZdezE2LDI1Nn0pPyQiIgoPUHV0SG9va1Jlc3BvbnNlEg8KB2NyZWF0ZWQYASABKAgiRQoQTGlzdEhvb2tzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIzChFMaXN0SG9va3NSZXNwb25zZRIeCgVob29rcxgBIAMoCzIPLmRyb3Zlci52MS5Ib29rInQKEURlbGV0ZUhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIlChJEZWxldGVIb29rUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoCCLxAQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBGhvb2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI6CgZzdGF0ZXMYAyADKAlCKrpIJ5IBJBgBIiByHlIHcGVuZGluZ1IJZGVsaXZlcmVkUghnaXZlbi11cBIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgAgiWgoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRInCgpkZWxpdmVyaWVzGAEgAygLMhMuZHJvdmVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLoAQoWQ2xhaW1Fc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiwKAmJ5GAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIOCgZhbnl3YXkYBSABKAgiRAoXQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uIuoBChhSZWxlYXNlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgJieRgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSDgoGYW55d2F5GAUgASgIIkYKGVJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uMvweCg9PcGVyYXRvclNlcnZpY2USWAoPTGlzdEVzY2FsYXRpb25zEiEuZHJvdmVyLnYxLkxpc3RFc2NhbGF0aW9uc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdEVzY2FsYXRpb25zUmVzcG9uc2USUgoNR2V0RXNjYWxhdGlvbhIfLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVxdWVzdBogLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVzb2x2ZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVzb2x2ZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USWAoPQ2xhaW1Fc2NhbGF0aW9uEiEuZHJvdmVyLnYxLkNsYWltRXNjYWxhdGlvblJlcXVlc3QaIi5kcm92ZXIudjEuQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVsZWFzZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVsZWFzZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USQAoHUHV0SG9vaxIZLmRyb3Zlci52MS5QdXRIb29rUmVxdWVzdBoaLmRyb3Zlci52MS5QdXRIb29rUmVzcG9uc2USRgoJTGlzdEhvb2tzEhsuZHJvdmVyLnYxLkxpc3RIb29rc1JlcXVlc3QaHC5kcm92ZXIudjEuTGlzdEhvb2tzUmVzcG9uc2USSQoKRGVsZXRlSG9vaxIcLmRyb3Zlci52MS5EZWxldGVIb29rUmVxdWVzdBodLmRyb3Zlci52MS5EZWxldGVIb29rUmVzcG9uc2USVQoOTGlzdERlbGl2ZXJpZXMSIC5kcm92ZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USSQoKUHV0VHJpZ2dlchIcLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVzcG9uc2USSQoKR2V0VHJpZ2dlchIcLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFRyaWdnZXJzEh4uZHJvdmVyLnYxLkxpc3RUcmlnZ2Vyc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFRyaWdnZXJzUmVzcG9uc2USUgoNRGVsZXRlVHJpZ2dlchIfLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVxdWVzdBogLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFJlZnVzYWxzEh4uZHJvdmVyLnYxLkxpc3RSZWZ1c2Fsc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFJlZnVzYWxzUmVzcG9uc2USSQoKVHJ5VHJpZ2dlchIcLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVzcG9uc2USSQoKTGlzdFF1ZXVlcxIcLmRyb3Zlci52MS5MaXN0UXVldWVzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0UXVldWVzUmVzcG9uc2USQwoIR2V0UXVldWUSGi5kcm92ZXIudjEuR2V0UXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldFF1ZXVlUmVzcG9uc2USSQoKUGF1c2VRdWV1ZRIcLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVzcG9uc2USTAoLUmVzdW1lUXVldWUSHS5kcm92ZXIudjEuUmVzdW1lUXVldWVSZXF1ZXN0Gh4uZHJvdmVyLnYxLlJlc3VtZVF1ZXVlUmVzcG9uc2USVQoOU2V0UXVldWVMaW1pdHMSIC5kcm92ZXIudjEuU2V0UXVldWVMaW1pdHNSZXF1ZXN0GiEuZHJvdmVyLnYxLlNldFF1ZXVlTGltaXRzUmVzcG9uc2USQwoIUGluUXVldWUSGi5kcm92ZXIudjEuUGluUXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLlBpblF1ZXVlUmVzcG9uc2USSQoKVW5waW5RdWV1ZRIcLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVzcG9uc2USVQoOUGF1c2VOYW1lc3BhY2USIC5kcm92ZXIudjEuUGF1c2VOYW1lc3BhY2VSZXF1ZXN0GiEuZHJvdmVyLnYxLlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USWAoPUmVzdW1lTmFtZXNwYWNlEiEuZHJvdmVyLnYxLlJlc3VtZU5hbWVzcGFjZVJlcXVlc3QaIi5kcm92ZXIudjEuUmVzdW1lTmFtZXNwYWNlUmVzcG9uc2USUgoNUGF1c2VXb3JrZmxvdxIfLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVxdWVzdBogLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVzcG9uc2USVQoOUmVzdW1lV29ya2Zsb3cSIC5kcm92ZXIudjEuUmVzdW1lV29ya2Zsb3dSZXF1ZXN0GiEuZHJvdmVyLnYxLlJlc3VtZVdvcmtmbG93UmVzcG9uc2USSQoKU2V0Q2lyY3VpdBIcLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVxdWVzdBodLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVzcG9uc2USTwoMTGlzdENpcmN1aXRzEh4uZHJvdmVyLnYxLkxpc3RDaXJjdWl0c1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdENpcmN1aXRzUmVzcG9uc2USTAoLQ29yZG9uQWdlbnQSHS5kcm92ZXIudjEuQ29yZG9uQWdlbnRSZXF1ZXN0Gh4uZHJvdmVyLnYxLkNvcmRvbkFnZW50UmVzcG9uc2USUgoNVW5jb3Jkb25BZ2VudBIfLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVxdWVzdBogLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVzcG9uc2USTAoLTGlzdENvcmRvbnMSHS5kcm92ZXIudjEuTGlzdENvcmRvbnNSZXF1ZXN0Gh4uZHJvdmVyLnYxLkxpc3RDb3Jkb25zUmVzcG9uc2USSQoKTGlzdEFnZW50cxIcLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVzcG9uc2USQwoIR2V0QWdlbnQSGi5kcm92ZXIudjEuR2V0QWdlbnRSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldEFnZW50UmVzcG9uc2USVQoOTGlzdFBhcnRpdGlvbnMSIC5kcm92ZXIudjEuTGlzdFBhcnRpdGlvbnNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3RQYXJ0aXRpb25zUmVzcG9uc2USUgoNTGlzdEhhbmRPdmVycxIfLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVzcG9uc2USWAoPTGlzdFN1cGVydmlzb3JzEiEuZHJvdmVyLnYxLkxpc3RTdXBlcnZpc29yc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdFN1cGVydmlzb3JzUmVzcG9uc2USXgoRTGlzdEludGVydmVudGlvbnMSIy5kcm92ZXIudjEuTGlzdEludGVydmVudGlvbnNSZXF1ZXN0GiQuZHJvdmVyLnYxLkxpc3RJbnRlcnZlbnRpb25zUmVzcG9uc2USTAoLR2V0T3ZlcnZpZXcSHS5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0Gh4uZHJvdmVyLnYxLkdldE92ZXJ2aWV3UmVzcG9uc2USVAoNV2F0Y2hPdmVydmlldxIfLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVxdWVzdBogLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVzcG9uc2UwARJVCg5HZXRDbHVzdGVySW5mbxIgLmRyb3Zlci52MS5HZXRDbHVzdGVySW5mb1JlcXVlc3QaIS5kcm92ZXIudjEuR2V0Q2x1c3RlckluZm9SZXNwb25zZRJYCg9DcmVhdGVOYW1lc3BhY2USIS5kcm92ZXIudjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBoiLmRyb3Zlci52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJPCgxHZXROYW1lc3BhY2USHi5kcm92ZXIudjEuR2V0TmFtZXNwYWNlUmVxdWVzdBofLmRyb3Zlci52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJqChVTZXROYW1lc3BhY2VSZXRlbnRpb24SJy5kcm92ZXIudjEuU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBooLmRyb3Zlci52MS5TZXROYW1lc3BhY2VSZXRlbnRpb25SZXNwb25zZRJhChJTZXROYW1lc3BhY2VMaW1pdHMSJC5kcm92ZXIudjEuU2V0TmFtZXNwYWNlTGltaXRzUmVxdWVzdBolLmRyb3Zlci52MS5TZXROYW1lc3BhY2VMaW1pdHNSZXNwb25zZRJVCg5MaXN0TmFtZXNwYWNlcxIgLmRyb3Zlci52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIS5kcm92ZXIudjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZRJMCgtDcmVhdGVUb2tlbhIdLmRyb3Zlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJJCgpMaXN0VG9rZW5zEhwuZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Gh0uZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJMCgtSZXZva2VUb2tlbhIdLmRyb3Zlci52MS5SZXZva2VUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuUmV2b2tlVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_circuit, file_drover_v1_hook, file_drover_v1_intervention, file_drover_v1_namespace, file_drover_v1_overview, file_drover_v1_partition, file_drover_v1_payload, file_drover_v1_queue, file_drover_v1_run, file_drover_v1_scheduler_service, file_drover_v1_token, file_drover_v1_trigger]);
+  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKSAgoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZhIyCghhcHByb3ZlchgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSNgoFcm9sZXMYBCADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIdCglwYWdlX3NpemUYBSABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgGIAEoCUIIukgFcgMYgAgiWAoVTGlzdEFwcHJvdmFsc1Jlc3BvbnNlEiYKCWFwcHJvdmFscxgBIAMoCzITLmRyb3Zlci52MS5BcHByb3ZhbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwMKCEFwcHJvdmFsEg4KBnJ1bl9pZBgBIAEoCRIPCgdydW5fa2V5GAIgASgJEhAKCHdvcmtmbG93GAMgASgJEg8KB3ZlcnNpb24YBCABKAUSLwoGbGFiZWxzGAUgAygLMh8uZHJvdmVyLnYxLkFwcHJvdmFsLkxhYmVsc0VudHJ5Eg8KB3N0ZXBfaWQYBiABKAkSEQoJYXBwcm92ZXJzGAcgAygJEhUKDW5vdF9yZXF1ZXN0ZXIYCCABKAgSDAoEbmVlZBgJIAEoDRITCgthcHByb3ZlZF9ieRgKIAMoCRIgCgRmb3JtGAsgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLgoKc2luY2VfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJb25fZXhwaXJ5GA4gASgOMhkuZHJvdmVyLnYxLkFwcHJvdmFsRXhwaXJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqAEKFEdldEVzY2FsYXRpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARI1Cg1lc2NhbGF0aW9uX2lkGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiuAEKFUdldEVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SGwoDcnVuGAIgASgLMg4uZHJvdmVyLnYxLlJ1bhIdCgRzdGVwGAMgASgLMg8uZHJvdmVyLnYxLlN0ZXASJAoIYXR0ZW1wdHMYBCADKAsyEi5kcm92ZXIudjEuQXR0ZW1wdBISCgplZmZlY3Rfa2V5GAUgASgJIv0CChhSZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJZCgZhbnN3ZXIYBCABKAlCSbpIRnJEUgVyZXRyeVINcmV0cnktY2hhbmdlZFIHc3VjY2VlZFIEc2tpcFIKY29tcGVuc2F0ZVIEZmFpbFILYWNrbm93bGVkZ2USLAoCYnkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiEKA3doeRgGIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIwoHcGF5bG9hZBgHIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkInUKGVJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhsKA3J1bhgCIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAyABKAgiuAIKDlB1dEhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIXCgN1cmwYAyABKAlCCrpIB3IFEAEYgBASdgoGZXZlbnRzGAQgAygJQma6SGOSAWAYASJcclpSEWVzY2FsYXRpb24tb3BlbmVkUhNlc2NhbGF0aW9uLXJlbWluZGVyUhFlc2NhbGF0aW9uLWNsb3NlZFIJcnVuLWVuZGVkUhJhcHByb3ZhbC1yZXF1ZXN0ZWQSNAoGc2VjcmV0GAUgASgJQiS6SCFyHzIdXihbXlx4MDAtXHgxZlx4N2ZdezE2LDI1Nn0pPyQiIgoPUHV0SG9va1Jlc3BvbnNlEg8KB2NyZWF0ZWQYASABKAgiRQoQTGlzdEhvb2tzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIzChFMaXN0SG9va3NSZXNwb25zZRIeCgVob29rcxgBIAMoCzIPLmRyb3Zlci52MS5Ib29rInQKEURlbGV0ZUhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIlChJEZWxldGVIb29rUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoCCLxAQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBGhvb2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI6CgZzdGF0ZXMYAyADKAlCKrpIJ5IBJBgBIiByHlIHcGVuZGluZ1IJZGVsaXZlcmVkUghnaXZlbi11cBIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgAgiWgoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRInCgpkZWxpdmVyaWVzGAEgAygLMhMuZHJvdmVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLoAQoWQ2xhaW1Fc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiwKAmJ5GAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIOCgZhbnl3YXkYBSABKAgiRAoXQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uIuoBChhSZWxlYXNlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgJieRgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSDgoGYW55d2F5GAUgASgIIkYKGVJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uMtAfCg9PcGVyYXRvclNlcnZpY2USWAoPTGlzdEVzY2FsYXRpb25zEiEuZHJvdmVyLnYxLkxpc3RFc2NhbGF0aW9uc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdEVzY2FsYXRpb25zUmVzcG9uc2USUgoNR2V0RXNjYWxhdGlvbhIfLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVxdWVzdBogLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVzb2x2ZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVzb2x2ZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USWAoPQ2xhaW1Fc2NhbGF0aW9uEiEuZHJvdmVyLnYxLkNsYWltRXNjYWxhdGlvblJlcXVlc3QaIi5kcm92ZXIudjEuQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVsZWFzZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVsZWFzZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USUgoNTGlzdEFwcHJvdmFscxIfLmRyb3Zlci52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USQAoHUHV0SG9vaxIZLmRyb3Zlci52MS5QdXRIb29rUmVxdWVzdBoaLmRyb3Zlci52MS5QdXRIb29rUmVzcG9uc2USRgoJTGlzdEhvb2tzEhsuZHJvdmVyLnYxLkxpc3RIb29rc1JlcXVlc3QaHC5kcm92ZXIudjEuTGlzdEhvb2tzUmVzcG9uc2USSQoKRGVsZXRlSG9vaxIcLmRyb3Zlci52MS5EZWxldGVIb29rUmVxdWVzdBodLmRyb3Zlci52MS5EZWxldGVIb29rUmVzcG9uc2USVQoOTGlzdERlbGl2ZXJpZXMSIC5kcm92ZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USSQoKUHV0VHJpZ2dlchIcLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVzcG9uc2USSQoKR2V0VHJpZ2dlchIcLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFRyaWdnZXJzEh4uZHJvdmVyLnYxLkxpc3RUcmlnZ2Vyc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFRyaWdnZXJzUmVzcG9uc2USUgoNRGVsZXRlVHJpZ2dlchIfLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVxdWVzdBogLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFJlZnVzYWxzEh4uZHJvdmVyLnYxLkxpc3RSZWZ1c2Fsc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFJlZnVzYWxzUmVzcG9uc2USSQoKVHJ5VHJpZ2dlchIcLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVzcG9uc2USSQoKTGlzdFF1ZXVlcxIcLmRyb3Zlci52MS5MaXN0UXVldWVzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0UXVldWVzUmVzcG9uc2USQwoIR2V0UXVldWUSGi5kcm92ZXIudjEuR2V0UXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldFF1ZXVlUmVzcG9uc2USSQoKUGF1c2VRdWV1ZRIcLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVzcG9uc2USTAoLUmVzdW1lUXVldWUSHS5kcm92ZXIudjEuUmVzdW1lUXVldWVSZXF1ZXN0Gh4uZHJvdmVyLnYxLlJlc3VtZVF1ZXVlUmVzcG9uc2USVQoOU2V0UXVldWVMaW1pdHMSIC5kcm92ZXIudjEuU2V0UXVldWVMaW1pdHNSZXF1ZXN0GiEuZHJvdmVyLnYxLlNldFF1ZXVlTGltaXRzUmVzcG9uc2USQwoIUGluUXVldWUSGi5kcm92ZXIudjEuUGluUXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLlBpblF1ZXVlUmVzcG9uc2USSQoKVW5waW5RdWV1ZRIcLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVzcG9uc2USVQoOUGF1c2VOYW1lc3BhY2USIC5kcm92ZXIudjEuUGF1c2VOYW1lc3BhY2VSZXF1ZXN0GiEuZHJvdmVyLnYxLlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USWAoPUmVzdW1lTmFtZXNwYWNlEiEuZHJvdmVyLnYxLlJlc3VtZU5hbWVzcGFjZVJlcXVlc3QaIi5kcm92ZXIudjEuUmVzdW1lTmFtZXNwYWNlUmVzcG9uc2USUgoNUGF1c2VXb3JrZmxvdxIfLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVxdWVzdBogLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVzcG9uc2USVQoOUmVzdW1lV29ya2Zsb3cSIC5kcm92ZXIudjEuUmVzdW1lV29ya2Zsb3dSZXF1ZXN0GiEuZHJvdmVyLnYxLlJlc3VtZVdvcmtmbG93UmVzcG9uc2USSQoKU2V0Q2lyY3VpdBIcLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVxdWVzdBodLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVzcG9uc2USTwoMTGlzdENpcmN1aXRzEh4uZHJvdmVyLnYxLkxpc3RDaXJjdWl0c1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdENpcmN1aXRzUmVzcG9uc2USTAoLQ29yZG9uQWdlbnQSHS5kcm92ZXIudjEuQ29yZG9uQWdlbnRSZXF1ZXN0Gh4uZHJvdmVyLnYxLkNvcmRvbkFnZW50UmVzcG9uc2USUgoNVW5jb3Jkb25BZ2VudBIfLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVxdWVzdBogLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVzcG9uc2USTAoLTGlzdENvcmRvbnMSHS5kcm92ZXIudjEuTGlzdENvcmRvbnNSZXF1ZXN0Gh4uZHJvdmVyLnYxLkxpc3RDb3Jkb25zUmVzcG9uc2USSQoKTGlzdEFnZW50cxIcLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVzcG9uc2USQwoIR2V0QWdlbnQSGi5kcm92ZXIudjEuR2V0QWdlbnRSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldEFnZW50UmVzcG9uc2USVQoOTGlzdFBhcnRpdGlvbnMSIC5kcm92ZXIudjEuTGlzdFBhcnRpdGlvbnNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3RQYXJ0aXRpb25zUmVzcG9uc2USUgoNTGlzdEhhbmRPdmVycxIfLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVzcG9uc2USWAoPTGlzdFN1cGVydmlzb3JzEiEuZHJvdmVyLnYxLkxpc3RTdXBlcnZpc29yc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdFN1cGVydmlzb3JzUmVzcG9uc2USXgoRTGlzdEludGVydmVudGlvbnMSIy5kcm92ZXIudjEuTGlzdEludGVydmVudGlvbnNSZXF1ZXN0GiQuZHJvdmVyLnYxLkxpc3RJbnRlcnZlbnRpb25zUmVzcG9uc2USTAoLR2V0T3ZlcnZpZXcSHS5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0Gh4uZHJvdmVyLnYxLkdldE92ZXJ2aWV3UmVzcG9uc2USVAoNV2F0Y2hPdmVydmlldxIfLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVxdWVzdBogLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVzcG9uc2UwARJVCg5HZXRDbHVzdGVySW5mbxIgLmRyb3Zlci52MS5HZXRDbHVzdGVySW5mb1JlcXVlc3QaIS5kcm92ZXIudjEuR2V0Q2x1c3RlckluZm9SZXNwb25zZRJYCg9DcmVhdGVOYW1lc3BhY2USIS5kcm92ZXIudjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBoiLmRyb3Zlci52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJPCgxHZXROYW1lc3BhY2USHi5kcm92ZXIudjEuR2V0TmFtZXNwYWNlUmVxdWVzdBofLmRyb3Zlci52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJqChVTZXROYW1lc3BhY2VSZXRlbnRpb24SJy5kcm92ZXIudjEuU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBooLmRyb3Zlci52MS5TZXROYW1lc3BhY2VSZXRlbnRpb25SZXNwb25zZRJhChJTZXROYW1lc3BhY2VMaW1pdHMSJC5kcm92ZXIudjEuU2V0TmFtZXNwYWNlTGltaXRzUmVxdWVzdBolLmRyb3Zlci52MS5TZXROYW1lc3BhY2VMaW1pdHNSZXNwb25zZRJVCg5MaXN0TmFtZXNwYWNlcxIgLmRyb3Zlci52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIS5kcm92ZXIudjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZRJMCgtDcmVhdGVUb2tlbhIdLmRyb3Zlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJJCgpMaXN0VG9rZW5zEhwuZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Gh0uZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJMCgtSZXZva2VUb2tlbhIdLmRyb3Zlci52MS5SZXZva2VUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuUmV2b2tlVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_circuit, file_drover_v1_hook, file_drover_v1_intervention, file_drover_v1_namespace, file_drover_v1_overview, file_drover_v1_partition, file_drover_v1_payload, file_drover_v1_queue, file_drover_v1_run, file_drover_v1_scheduler_service, file_drover_v1_token, file_drover_v1_trigger, file_drover_v1_workflow, file_google_protobuf_timestamp]);
 
 /**
  * Asks for escalations.
@@ -117,6 +121,210 @@ export const ListEscalationsResponseSchema: GenMessage<ListEscalationsResponse> 
   messageDesc(file_drover_v1_operator_service, 1);
 
 /**
+ * Asks for open approvals.
+ *
+ * @generated from message drover.v1.ListApprovalsRequest
+ */
+export type ListApprovalsRequest = Message<"drover.v1.ListApprovalsRequest"> & {
+  /**
+   * Namespace of the runs. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Only the approvals of this run, all on one page. Absent: those of all runs.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Only approvals on which this person may decide and has not decided: the approvers of the step
+   * include the name or one of `roles`, or the step names no approvers. Empty: of all people. At
+   * most 256 characters, no control characters.
+   *
+   * @generated from field: string approver = 3;
+   */
+  approver: string;
+
+  /**
+   * Roles of the person, as in DecideRequest. With an empty `approver`: approvals on which people
+   * with one of these roles may decide. At most 100, of 1 to 256 characters without control
+   * characters.
+   *
+   * @generated from field: repeated string roles = 4;
+   */
+  roles: string[];
+
+  /**
+   * Number of approvals after which the page ends, 0 to 1,000; 0 means 50. The approvals of one run
+   * are never on two pages, so a page may have a few more. A page may also have fewer, or none, and
+   * a next page: a call reads at most 1,000 runs.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page, with the same `approver` and `roles`; with others it is
+   * PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListApprovalsRequest.
+ * Use `create(ListApprovalsRequestSchema)` to create a new message.
+ */
+export const ListApprovalsRequestSchema: GenMessage<ListApprovalsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 2);
+
+/**
+ * One page of open approvals.
+ *
+ * @generated from message drover.v1.ListApprovalsResponse
+ */
+export type ListApprovalsResponse = Message<"drover.v1.ListApprovalsResponse"> & {
+  /**
+   * The approvals; those of one run in the order of its steps.
+   *
+   * @generated from field: repeated drover.v1.Approval approvals = 1;
+   */
+  approvals: Approval[];
+
+  /**
+   * Token for the next page. Empty: this is the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message drover.v1.ListApprovalsResponse.
+ * Use `create(ListApprovalsResponseSchema)` to create a new message.
+ */
+export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 3);
+
+/**
+ * An approval step of an open run that waits for decisions.
+ *
+ * @generated from message drover.v1.Approval
+ */
+export type Approval = Message<"drover.v1.Approval"> & {
+  /**
+   * Id of the run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Key of the run. Empty: none.
+   *
+   * @generated from field: string run_key = 2;
+   */
+  runKey: string;
+
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 3;
+   */
+  workflow: string;
+
+  /**
+   * Version of the workflow.
+   *
+   * @generated from field: int32 version = 4;
+   */
+  version: number;
+
+  /**
+   * Labels of the run.
+   *
+   * @generated from field: map<string, string> labels = 5;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Id of the step.
+   *
+   * @generated from field: string step_id = 6;
+   */
+  stepId: string;
+
+  /**
+   * Names and roles of the people who may decide. Empty: anyone may.
+   *
+   * @generated from field: repeated string approvers = 7;
+   */
+  approvers: string[];
+
+  /**
+   * The person in the run's label `requester` may not decide.
+   *
+   * @generated from field: bool not_requester = 8;
+   */
+  notRequester: boolean;
+
+  /**
+   * Number of approvals that are needed, each by another person.
+   *
+   * @generated from field: uint32 need = 9;
+   */
+  need: number;
+
+  /**
+   * The people who have approved so far, as they stated their names; the server did not verify
+   * them.
+   *
+   * @generated from field: repeated string approved_by = 10;
+   */
+  approvedBy: string[];
+
+  /**
+   * JSON Schema of the form that an approver fills in. Absent: there is no form.
+   *
+   * @generated from field: drover.v1.Payload form = 11;
+   */
+  form?: Payload | undefined;
+
+  /**
+   * Since when the step waits.
+   *
+   * @generated from field: google.protobuf.Timestamp since_time = 12;
+   */
+  sinceTime?: Timestamp | undefined;
+
+  /**
+   * When `on_expiry` follows.
+   *
+   * @generated from field: google.protobuf.Timestamp deadline_time = 13;
+   */
+  deadlineTime?: Timestamp | undefined;
+
+  /**
+   * What follows at `deadline_time`; never UNSPECIFIED.
+   *
+   * @generated from field: drover.v1.ApprovalExpiry on_expiry = 14;
+   */
+  onExpiry: ApprovalExpiry;
+};
+
+/**
+ * Describes the message drover.v1.Approval.
+ * Use `create(ApprovalSchema)` to create a new message.
+ */
+export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 4);
+
+/**
  * Asks for one escalation.
  *
  * @generated from message drover.v1.GetEscalationRequest
@@ -149,7 +357,7 @@ export type GetEscalationRequest = Message<"drover.v1.GetEscalationRequest"> & {
  * Use `create(GetEscalationRequestSchema)` to create a new message.
  */
 export const GetEscalationRequestSchema: GenMessage<GetEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 2);
+  messageDesc(file_drover_v1_operator_service, 5);
 
 /**
  * One escalation.
@@ -201,7 +409,7 @@ export type GetEscalationResponse = Message<"drover.v1.GetEscalationResponse"> &
  * Use `create(GetEscalationResponseSchema)` to create a new message.
  */
 export const GetEscalationResponseSchema: GenMessage<GetEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 3);
+  messageDesc(file_drover_v1_operator_service, 6);
 
 /**
  * Answers an escalation.
@@ -270,7 +478,7 @@ export type ResolveEscalationRequest = Message<"drover.v1.ResolveEscalationReque
  * Use `create(ResolveEscalationRequestSchema)` to create a new message.
  */
 export const ResolveEscalationRequestSchema: GenMessage<ResolveEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 4);
+  messageDesc(file_drover_v1_operator_service, 7);
 
 /**
  * The escalation, answered.
@@ -305,7 +513,7 @@ export type ResolveEscalationResponse = Message<"drover.v1.ResolveEscalationResp
  * Use `create(ResolveEscalationResponseSchema)` to create a new message.
  */
 export const ResolveEscalationResponseSchema: GenMessage<ResolveEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 5);
+  messageDesc(file_drover_v1_operator_service, 8);
 
 /**
  * Creates or changes a hook.
@@ -338,7 +546,8 @@ export type PutHookRequest = Message<"drover.v1.PutHookRequest"> & {
 
   /**
    * Events that the hook receives: escalation-opened, escalation-reminder, escalation-closed,
-   * run-ended (of every run). Empty: only the ends of runs that name the hook. Each once.
+   * run-ended (of every run), approval-requested. Empty: only the ends of runs that name the hook.
+   * Each once.
    *
    * @generated from field: repeated string events = 4;
    */
@@ -358,7 +567,7 @@ export type PutHookRequest = Message<"drover.v1.PutHookRequest"> & {
  * Use `create(PutHookRequestSchema)` to create a new message.
  */
 export const PutHookRequestSchema: GenMessage<PutHookRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 6);
+  messageDesc(file_drover_v1_operator_service, 9);
 
 /**
  * The hook.
@@ -379,7 +588,7 @@ export type PutHookResponse = Message<"drover.v1.PutHookResponse"> & {
  * Use `create(PutHookResponseSchema)` to create a new message.
  */
 export const PutHookResponseSchema: GenMessage<PutHookResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 7);
+  messageDesc(file_drover_v1_operator_service, 10);
 
 /**
  * Asks for hooks.
@@ -400,7 +609,7 @@ export type ListHooksRequest = Message<"drover.v1.ListHooksRequest"> & {
  * Use `create(ListHooksRequestSchema)` to create a new message.
  */
 export const ListHooksRequestSchema: GenMessage<ListHooksRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 8);
+  messageDesc(file_drover_v1_operator_service, 11);
 
 /**
  * The hooks.
@@ -421,7 +630,7 @@ export type ListHooksResponse = Message<"drover.v1.ListHooksResponse"> & {
  * Use `create(ListHooksResponseSchema)` to create a new message.
  */
 export const ListHooksResponseSchema: GenMessage<ListHooksResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 9);
+  messageDesc(file_drover_v1_operator_service, 12);
 
 /**
  * Deletes a hook.
@@ -449,7 +658,7 @@ export type DeleteHookRequest = Message<"drover.v1.DeleteHookRequest"> & {
  * Use `create(DeleteHookRequestSchema)` to create a new message.
  */
 export const DeleteHookRequestSchema: GenMessage<DeleteHookRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 10);
+  messageDesc(file_drover_v1_operator_service, 13);
 
 /**
  * The hook is deleted.
@@ -470,7 +679,7 @@ export type DeleteHookResponse = Message<"drover.v1.DeleteHookResponse"> & {
  * Use `create(DeleteHookResponseSchema)` to create a new message.
  */
 export const DeleteHookResponseSchema: GenMessage<DeleteHookResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 11);
+  messageDesc(file_drover_v1_operator_service, 14);
 
 /**
  * Asks for webhooks.
@@ -520,7 +729,7 @@ export type ListDeliveriesRequest = Message<"drover.v1.ListDeliveriesRequest"> &
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 12);
+  messageDesc(file_drover_v1_operator_service, 15);
 
 /**
  * One page of webhooks.
@@ -548,7 +757,7 @@ export type ListDeliveriesResponse = Message<"drover.v1.ListDeliveriesResponse">
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 13);
+  messageDesc(file_drover_v1_operator_service, 16);
 
 /**
  * Claims an escalation.
@@ -598,7 +807,7 @@ export type ClaimEscalationRequest = Message<"drover.v1.ClaimEscalationRequest">
  * Use `create(ClaimEscalationRequestSchema)` to create a new message.
  */
 export const ClaimEscalationRequestSchema: GenMessage<ClaimEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 14);
+  messageDesc(file_drover_v1_operator_service, 17);
 
 /**
  * The escalation, claimed.
@@ -619,7 +828,7 @@ export type ClaimEscalationResponse = Message<"drover.v1.ClaimEscalationResponse
  * Use `create(ClaimEscalationResponseSchema)` to create a new message.
  */
 export const ClaimEscalationResponseSchema: GenMessage<ClaimEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 15);
+  messageDesc(file_drover_v1_operator_service, 18);
 
 /**
  * Releases the claim on an escalation.
@@ -669,7 +878,7 @@ export type ReleaseEscalationRequest = Message<"drover.v1.ReleaseEscalationReque
  * Use `create(ReleaseEscalationRequestSchema)` to create a new message.
  */
 export const ReleaseEscalationRequestSchema: GenMessage<ReleaseEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 16);
+  messageDesc(file_drover_v1_operator_service, 19);
 
 /**
  * The escalation, without a claim.
@@ -690,7 +899,7 @@ export type ReleaseEscalationResponse = Message<"drover.v1.ReleaseEscalationResp
  * Use `create(ReleaseEscalationResponseSchema)` to create a new message.
  */
 export const ReleaseEscalationResponseSchema: GenMessage<ReleaseEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 17);
+  messageDesc(file_drover_v1_operator_service, 20);
 
 /**
  * For operators and their tools.
@@ -755,6 +964,17 @@ export const OperatorService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseEscalationRequestSchema;
     output: typeof ReleaseEscalationResponseSchema;
+  },
+  /**
+   * Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
+   * first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
+   *
+   * @generated from rpc drover.v1.OperatorService.ListApprovals
+   */
+  listApprovals: {
+    methodKind: "unary";
+    input: typeof ListApprovalsRequestSchema;
+    output: typeof ListApprovalsResponseSchema;
   },
   /**
    * Creates a hook, or changes the hook of this name. Idempotent. Errors: none but those of every

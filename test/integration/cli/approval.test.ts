@@ -1,0 +1,85 @@
+// drover approval list, show and decide, and what status and doctor say of approvals, against a
+// real server.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Client, createClient } from "../../../sdk/typescript/client.ts";
+import { callDrover } from "../../support/drover-call.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+
+let server: TestServer;
+let client: Client;
+let runId = "";
+beforeAll(async () => {
+  server = await startDroverServer();
+  client = createClient({ address: server.address });
+  const form = {
+    type: "object",
+    required: ["reason"],
+    properties: { reason: { type: "string" }, cents: { type: "integer" } },
+  };
+  const approval = { approvers: ["treasury", "ada"], form, onExpiry: "reject" } as const;
+  const workflow = { workflow: "release-funds", steps: [{ id: "approve", approval }] };
+  ({ runId } = await client.schedule({ workflow, key: "order-17", input: { cents: 1_200 } }));
+});
+afterAll(async () => {
+  client?.close();
+  await server?.stop();
+});
+
+const drover = (...args: readonly string[]) =>
+  callDrover([...args], { env: { DROVER_ADDRESS: server.address } });
+
+test("list names the approvals of a person, and the command that shows the first", async () => {
+  const all = await drover("approval", "list");
+  expect(all.stdout).toMatch(
+    /^RUN +STEP +WORKFLOW +APPROVERS +APPROVED +SINCE +DEADLINE\n\S+ +approve +release-funds +treasury, ada +0 of 1 +\S+ \S+Z +\S+ \S+Z, then reject\n$/,
+  );
+  expect(all.stderr).toBe(`  next: drover approval show ${runId} approve\n`);
+  expect((await drover("approval", "list", "--for", "zorro")).stderr).toBe(
+    "no approval waits for zorro\n",
+  );
+  const roles = ["--for", "zorro", "--role", "treasury", "-o", "jsonl"];
+  expect((await drover("approval", "list", ...roles)).stdout).toContain('"stepId":"approve"');
+});
+
+test("show has the form and the input, and the complete command that decides", async () => {
+  const { stdout, stderr, code } = await drover("approval", "show", "key:order-17", "approve");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^approvers +treasury, ada$/m);
+  expect(stdout).toMatch(/^run input +\{"cents":1200\}$/m);
+  expect(stderr).toBe(
+    `  next: drover approval decide ${runId} approve --approve --as NAME --form '{"reason":"TEXT","cents":0}'\n` +
+      `  next: drover approval decide ${runId} approve --reject --as NAME --reason TEXT\n`,
+  );
+  const none = await drover("approval", "show", "key:order-17", "pay");
+  expect(none.code).toBe(4);
+  expect(none.stderr).toContain(
+    'the step "pay" of this run does not wait for approval: it waits for approval of "approve"',
+  );
+});
+
+test("status and doctor say that an approval waits", async () => {
+  const status = await drover("status");
+  expect(status.stdout).toContain("approve of release-funds waits for approval by treasury, ada");
+  expect(status.stdout).toContain(`drover approval show ${runId} approve`);
+  const doctor = await drover("doctor");
+  expect(doctor.stdout).toContain("1 run waits for approval, and no hook has the event");
+  await client.hooks.put("inbox", {
+    url: "https://hooks.example.com/",
+    events: ["approval-requested"],
+    secret: "a secret of sixteen",
+  });
+  expect((await drover("doctor")).stdout).toContain("1 run waits for approval; notified: inbox");
+});
+
+test("a refused decision names the command with the form, and a good one is recorded", async () => {
+  const decide = ["approval", "decide", "key:order-17", "approve", "--approve", "--as"];
+  const without = await drover(...decide, "ada");
+  expect(without.code).toBe(1);
+  expect(without.stderr).toContain("This approval needs a form: reason (text) is required.");
+  expect(without.stderr).toContain("drover approval show RUN STEP prints the approvers");
+  const form = ["--form", '{"reason":"checked"}', "--reason", "by phone"];
+  const done = await drover(...decide, "ada", ...form);
+  expect(done.stdout).toContain("ada approved approve");
+  const { stderr } = await drover("approval", "list");
+  expect(stderr).toBe("no approval waits\n");
+});
