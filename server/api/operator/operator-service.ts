@@ -17,6 +17,7 @@ import type { RequestCheck } from "../calls/request-check.ts";
 import { createRunLookup } from "../run/run-lookup.ts";
 import { createTriggerCalls } from "../trigger/trigger-calls.ts";
 import { createAgentCalls } from "./agent-list.ts";
+import { createAuditCalls } from "./audit-list.ts";
 import { createCircuitLists, createCircuitSettings } from "./circuit-calls.ts";
 import { type AnswerDeps, createAnswerCalls, listEscalations } from "./escalation-calls.ts";
 import { createHandOverCalls } from "./hand-over-list.ts";
@@ -61,6 +62,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createCircuitLists(deps),
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
+    ...createAuditCalls(deps),
     ...createOverviewCalls(deps),
     ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),
