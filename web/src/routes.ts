@@ -11,6 +11,7 @@ export type PageId =
   | "supervisors"
   | "escalations"
   | "schedules"
+  | "interventions"
   | "audit";
 
 export interface Route {
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   { id: "supervisors", path: "/supervisors/*?", title: "Supervisors", letter: "s" },
   { id: "escalations", path: "/escalations/*?", title: "Escalations", letter: "e" },
   { id: "schedules", path: "/schedules/*?", title: "Schedules", letter: "c" },
+  { id: "interventions", path: "/interventions/*?", title: "Interventions", letter: "i" },
   { id: "audit", path: "/audit/*?", title: "Audit", letter: "a" },
 ];
 

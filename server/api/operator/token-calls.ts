@@ -10,12 +10,12 @@ import {
 } from "@drover/proto/drover/v1/token_pb.ts";
 import type { Random } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
-import { EVERY_NAMESPACE } from "../../store/audit.ts";
+import { type AuditEntry, EVERY_NAMESPACE } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
-import { ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
+import { type NewToken, ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
 import { newApiToken } from "../auth/api-token.ts";
 import { type Caller, everyNamespace, type Identity } from "../auth/authenticate.ts";
-import { auditEntry } from "../calls/audit-entry.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -74,18 +74,7 @@ export function createTokenCalls(
       const validMs = validFor ? durationMs(validFor) : null;
       const madeBy = statedBy(request.by, caller);
       const made = { id, digest, name, role, namespaceId, queues, madeBy, validMs };
-      const entry = auditEntry(who, {
-        action: "token.create",
-        namespaceId: namespaceId ?? EVERY_NAMESPACE,
-        subject: ["token", id],
-        by: request.by,
-        details: {
-          name,
-          role,
-          ...(queues.length > 0 ? { queues } : {}),
-          ...(validMs === null ? {} : { valid_ms: validMs }),
-        },
-      });
+      const entry = madeEntry(who, made, request.by);
       const token = await store.tokens.create(made, entry);
       log.info({ event: "token-made", token: id, name, role, by: madeBy }, "an API token was made");
       return { token: tokenMessage(token), secret };
@@ -111,7 +100,8 @@ export function createTokenCalls(
       const namespaceId = own === null ? null : (await namespaces.find(own)).id;
       const entry = auditEntry(who, {
         action: "token.revoke",
-        namespaceId: namespaceId ?? EVERY_NAMESPACE,
+        // The statement gives it the namespace of the token.
+        namespaceId: EVERY_NAMESPACE,
         subject: ["token", id],
         by: request.by,
       });
@@ -122,6 +112,25 @@ export function createTokenCalls(
       return { token: tokenMessage(token) };
     },
   };
+}
+
+function madeEntry(
+  who: Who,
+  { id, name, role, queues, validMs, namespaceId }: NewToken,
+  by: string,
+): AuditEntry {
+  return auditEntry(who, {
+    action: "token.create",
+    namespaceId: namespaceId ?? EVERY_NAMESPACE,
+    subject: ["token", id],
+    by,
+    details: {
+      name,
+      role,
+      ...(queues.length > 0 ? { queues } : {}),
+      ...(validMs === null ? {} : { valid_ms: validMs }),
+    },
+  });
 }
 
 /** The name that the caller states, and the token that was authenticated. */

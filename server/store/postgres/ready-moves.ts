@@ -22,7 +22,7 @@ export interface Mover {
 }
 
 /** The note of a move. */
-export interface MoveRow {
+interface MoveRow {
   id: number;
 }
 
