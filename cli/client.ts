@@ -34,11 +34,15 @@ export interface Connection {
 
 const callMsMax = 10_000;
 
-/** `token` is sent with each call; undefined: no token. */
+/**
+ * `token` is sent with each call; undefined: no token. `by` is who calls, for the audit; "": not
+ * said.
+ */
 export function createConnection(
   address: string,
   namespace: string,
   token: string | undefined,
+  by: string = process.env.DROVER_USER || process.env.USER || "",
 ): Connection {
   const baseUrl = baseUrlOf(address);
   if (token !== undefined) checkToken(token, baseUrl);
@@ -46,7 +50,7 @@ export function createConnection(
     baseUrl,
     httpVersion: "1.1",
     defaultTimeoutMs: callMsMax,
-    interceptors: token === undefined ? [] : [showing(token)],
+    interceptors: [naming(by), ...(token === undefined ? [] : [showing(token)])],
   });
   return Object.freeze({
     scheduler: createClient(SchedulerService, transport),
@@ -73,6 +77,14 @@ function checkToken(token: string, baseUrl: string): void {
 function showing(token: string): Interceptor {
   return (next) => (request) => {
     request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+}
+
+/** Percent-encoded: a header has no other characters. A name in the request itself counts first. */
+function naming(by: string): Interceptor {
+  return (next) => (request) => {
+    if (by !== "") request.header.set("drover-by", encodeURIComponent(by));
     return next(request);
   };
 }

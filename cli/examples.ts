@@ -132,6 +132,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "agent uncordon": ["drover agent uncordon flights-1"],
   "agent cordons": ["drover agent cordons"],
   "intervention list": ["drover intervention list --rule lease --after 2026-01-31"],
+  "audit list": [
+    "drover audit list --run 01986f3e-7c1a-7d34-9b52-3f0c8a6e1d27",
+    "drover audit list --action queue.pause --by ada --since 2026-01-31",
+    "drover audit list --all -o jsonl > audit.jsonl",
+  ],
   "partition list": ["drover partition list --late"],
   "partition history": ["drover partition history 17"],
   "hook put": [

@@ -142,6 +142,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/intervention.ts")).addInterventionVerbs,
   },
   {
+    name: "audit",
+    description: "the audit: who changed what, when, and why",
+    load: async () => (await import("./verbs/audit.ts")).addAuditVerbs,
+  },
+  {
     name: "partition",
     description: "partitions: their supervisors, now and before",
     load: async () => (await import("./verbs/partition.ts")).addPartitionVerbs,

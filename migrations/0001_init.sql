@@ -928,6 +928,30 @@ comment on column drover.api_token.namespace_id is 'null: the token is for every
 comment on column drover.api_token.queues is 'The queues that an agent may poll with the token; empty: all.';
 comment on column drover.api_token.used_at is 'When the token was used, as one server noted it: at most once a minute.';
 
+-- Retained for 400 days.
+create table drover.audit_entry (
+  id uuid primary key default gen_random_uuid(),
+  namespace_id integer not null,
+  at timestamptz not null default date_trunc('milliseconds', now()),
+  action text not null,
+  subject_kind text not null,
+  subject text not null,
+  claimed_by text not null,
+  token_id text,
+  token_name text,
+  token_role text,
+  peer text not null,
+  reason text not null,
+  details jsonb not null
+);
+comment on table drover.audit_entry is 'One row for each change that a person or a token made, written in the transaction of the change.';
+comment on column drover.audit_entry.namespace_id is '0: all namespaces, as of a token for every namespace.';
+comment on column drover.audit_entry.at is 'In whole milliseconds, so that a page of a list can continue after it.';
+comment on column drover.audit_entry.claimed_by is 'The name that the caller gave; nothing verifies it. Empty: none.';
+comment on column drover.audit_entry.token_id is 'The API token of the call, which was verified; null: the server requires no tokens.';
+comment on column drover.audit_entry.peer is 'The address from which the call came, as the server saw it: of a proxy, if there is one.';
+comment on column drover.audit_entry.details is 'What was changed, without payloads and secrets.';
+
 -- ---------------------------------------------------------------------------------------------------
 -- Indexes
 -- ---------------------------------------------------------------------------------------------------
@@ -996,6 +1020,10 @@ create index inbox_waiting on drover.inbox (id) where refused_at is null;
 create index delivery_cause on drover.delivery (namespace_id, hook, kind, cause, created_at);
 create index delivery_by_namespace on drover.delivery (namespace_id, created_at, id);
 create index delivery_ended on drover.delivery (ended_at);
+
+-- The changes of a namespace, and those of one run, queue or other subject.
+create index audit_entry_by_time on drover.audit_entry (namespace_id, at, id);
+create index audit_entry_by_subject on drover.audit_entry (namespace_id, subject_kind, subject, at, id);
 
 -- ---------------------------------------------------------------------------------------------------
 -- Functions that views and statements share

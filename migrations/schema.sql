@@ -196,6 +196,23 @@ create table drover.api_token (
   constraint api_token_role_check check ((role = any (array['viewer'::text, 'client'::text, 'agent'::text, 'operator'::text, 'admin'::text])))
 );
 
+create table drover.audit_entry (
+  id uuid default gen_random_uuid() not null,
+  namespace_id integer not null,
+  at timestamp with time zone default date_trunc('milliseconds'::text, now()) not null,
+  action text not null,
+  subject_kind text not null,
+  subject text not null,
+  claimed_by text not null,
+  token_id text,
+  token_name text,
+  token_role text,
+  peer text not null,
+  reason text not null,
+  details jsonb not null,
+  constraint audit_entry_pkey primary key (id)
+);
+
 create table drover.circuit (
   lane integer not null,
   agent_id text not null,
@@ -897,6 +914,8 @@ create table drover.step_reused_default partition of drover.step_reused default;
 create index agent_by_name on drover.agent using btree (namespace_id, agent_id, session);
 create index agent_silent on drover.agent using btree (silent_since) where (silent_since is not null);
 create index agent_session_watched on drover.agent_session using btree (heartbeat_ms) where (heartbeat_ms is not null);
+create index audit_entry_by_subject on drover.audit_entry using btree (namespace_id, subject_kind, subject, at, id);
+create index audit_entry_by_time on drover.audit_entry using btree (namespace_id, at, id);
 create index definition_workflow on drover.definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
 create index delivery_by_namespace on drover.delivery using btree (namespace_id, created_at, id);
 create index delivery_cause on drover.delivery using btree (namespace_id, hook, kind, cause, created_at);
@@ -1324,6 +1343,13 @@ comment on column drover.api_token.namespace_id is 'null: the token is for every
 comment on column drover.api_token.queues is 'The queues that an agent may poll with the token; empty: all.';
 comment on column drover.api_token.used_at is 'When the token was used, as one server noted it: at most once a minute.';
 comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was reported beside them (kind late, engine, answer). Filter by run_id.';
+comment on table drover.audit_entry is 'One row for each change that a person or a token made, written in the transaction of the change.';
+comment on column drover.audit_entry.namespace_id is '0: all namespaces, as of a token for every namespace.';
+comment on column drover.audit_entry.at is 'In whole milliseconds, so that a page of a list can continue after it.';
+comment on column drover.audit_entry.claimed_by is 'The name that the caller gave; nothing verifies it. Empty: none.';
+comment on column drover.audit_entry.token_id is 'The API token of the call, which was verified; null: the server requires no tokens.';
+comment on column drover.audit_entry.peer is 'The address from which the call came, as the server saw it: of a proxy, if there is one.';
+comment on column drover.audit_entry.details is 'What was changed, without payloads and secrets.';
 comment on table drover.circuit is 'The circuit breaker of a lane, or of one agent in it; no row: closed.';
 comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane itself.';
 comment on column drover.circuit.version is 'Differs after each change and is never used twice. A change compares it.';

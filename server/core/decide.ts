@@ -46,6 +46,8 @@ export interface Decision<Item extends PassItem> {
   readonly view: View;
   readonly effects: readonly Effect[];
   readonly answers: ReadonlyMap<Item, Answer>;
+  /** Items without an effect: refused, repeated, or the state was as requested. */
+  readonly unchanging: readonly Item[];
 }
 
 /** One pass over a run: handles all of its events, reports first. */
@@ -57,17 +59,20 @@ export function decide<Item extends PassItem>(
 ): Decision<Item> {
   const answers = new Map<Item, Answer>();
   const effects: Effect[] = [];
+  const unchanging: Item[] = [];
   const steps = new Map(view.steps);
   let current: View = { ...view, steps };
   for (const item of inPassOrder(items)) {
     const time: PassTime = { now, draw: item.draw };
     const pass: Pass = { ...rules, time, view: current, steps, effects };
+    const before = effects.length;
     answers.set(item, apply(pass, item.event));
+    if (effects.length === before) unchanging.push(item);
     advanceByCounters(pass);
     if (!isEnded(current.run.state)) messageParent(pass);
     current = pass.view;
   }
-  return { view: withVersion(current, effects), effects, answers };
+  return { view: withVersion(current, effects), effects, answers, unchanging };
 }
 
 /** How a run begins. A field that is left out does not apply. */

@@ -11,10 +11,11 @@ import {
   type OnFlushed,
 } from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
-import { decide } from "../core/decide.ts";
+import { type Decision, decide } from "../core/decide.ts";
 import { changesPagesOnly } from "../core/model/effect.ts";
 import type { Answer, RunEvent } from "../core/model/event.ts";
 import { isEnded } from "../core/model/model.ts";
+import type { Audit, AuditEntry } from "../store/audit.ts";
 import type { Actor, PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
 import type {
@@ -128,14 +129,19 @@ export interface Advance {
    * Events of the server itself. They are never refused: the queue is bounded for callers alone.
    */
   submit(run: RunRef, event: RunEvent, actor?: SupervisorActor | null): Promise<Advanced>;
-  /** Events of callers. Rejects with OVERLOADED if there is no room to wait. */
-  ask(run: RunRef, event: RunEvent, caller?: Caller | null): Promise<Advanced>;
+  /**
+   * Events of callers. Rejects with OVERLOADED if there is no room to wait. `audit` is recorded if
+   * the event changes the run.
+   */
+  ask(run: RunRef, event: RunEvent, caller?: Caller | null, audit?: Audit): Promise<Advanced>;
   idle(): Promise<void>;
 }
 
 interface Item extends Submitted {
   readonly caller: Caller | null;
 }
+
+const UNAUDITED: readonly AuditEntry[] = Object.freeze([]);
 
 export function createAdvance(options: AdvanceOptions): Advance {
   const { clock, random } = options;
@@ -179,9 +185,9 @@ export function createAdvance(options: AdvanceOptions): Advance {
   return Object.freeze({
     admit: batcher.admit,
     submit: (run: RunRef, event: RunEvent, actor: SupervisorActor | null = null) =>
-      batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),
-    ask: (run: RunRef, event: RunEvent, caller: Caller | null = null) =>
-      batcher.submit({ run, event, actor: null, draw: random.fraction(), caller }),
+      batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null, audit: null }),
+    ask: (run: RunRef, event: RunEvent, caller: Caller | null = null, audit: Audit = null) =>
+      batcher.submit({ run, event, actor: null, draw: random.fraction(), caller, audit }),
     idle: () => batcher.idle(),
   });
 }
@@ -245,9 +251,22 @@ async function decideAll(
       ? await laneOfPass(options.store, head.namespaceId, laned, decision)
       : laned.laneOf;
     const slowAfter = slowAfterOf(options.typical, head);
-    records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
+    const audit = auditOf(events, decision);
+    records.push({ head, before: view, after, effects, laneOf, slowAfter, actor, audit });
   }
   return { answers, postponed, records };
+}
+
+/** Of the events that have changed the run. */
+function auditOf(
+  events: Loaded["events"],
+  { answers, unchanging }: Decision<Loaded["events"][number]>,
+): readonly AuditEntry[] {
+  if (!events.some(({ item }) => item.audit)) return UNAUDITED;
+  return events.flatMap((event) => {
+    const isDone = answers.get(event)?.kind === "done" && !unchanging.includes(event);
+    return isDone && event.item.audit ? [event.item.audit] : [];
+  });
 }
 
 /** Writes the passes. Most change the pages of their runs and nothing else. */

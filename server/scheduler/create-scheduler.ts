@@ -38,8 +38,8 @@ export function createScheduler(
     rerun: (request) =>
       rerun({ store, plans, submit: schedule.submit, admitRun: rateLimit.admit }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
-    async command(run, event) {
-      const answer = await advance.ask(run, event);
+    async command(run, event, audit) {
+      const answer = await advance.ask(run, event, null, audit);
       if (answer.kind === "fenced")
         throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
       // The run existed when it was looked up: the database has failed over and lost its last
@@ -48,8 +48,8 @@ export function createScheduler(
         throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} no longer exists`);
       return answer;
     },
-    async limitNamespace(namespaceId, limits) {
-      await store.namespaces.setLimits(namespaceId, limits);
+    async limitNamespace(namespaceId, limits, audit) {
+      await store.namespaces.setLimits(namespaceId, limits, audit);
       await rateLimit.refresh();
     },
     learnedDurations: shared.typical.learned,
@@ -68,16 +68,13 @@ function createRegister(
   store: EngineStore,
 ): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
   return {
-    async registerWorkflow(namespace, definition, keepDefault) {
+    async registerWorkflow(namespace, definition, keepDefault, audit) {
       const definitionId = await store.internDefinition(namespace.id, definition);
-      return store.registerWorkflow({
-        namespaceId: namespace.id,
-        name: definition.workflow,
-        definitionId,
-        keepDefault,
-      });
+      const name = definition.workflow;
+      const workflow = { namespaceId: namespace.id, name, definitionId, keepDefault };
+      return store.registerWorkflow(workflow, audit);
     },
-    setDefaultVersion: (namespace, name, version) =>
-      store.setDefaultVersion(namespace.id, name, version),
+    setDefaultVersion: (namespace, name, version, audit) =>
+      store.setDefaultVersion(namespace.id, name, version, audit),
   };
 }

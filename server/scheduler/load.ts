@@ -10,6 +10,7 @@ import type { StoredMessage } from "../core/model/message.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model/model.ts";
 import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../core/plan/plan.ts";
 import { DroverError } from "../errors.ts";
+import type { Audit } from "../store/audit.ts";
 import type { Actor } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { AttemptKey, MapRef, RunHead, RunId, RunRef, Tx } from "../store/store.ts";
@@ -25,6 +26,8 @@ export interface Submitted {
   readonly event: RunEvent;
   readonly actor: Actor | null;
   readonly draw: number;
+  /** Recorded if the event changes the run; left out: nothing is. */
+  readonly audit?: Audit;
 }
 
 export interface LoadOptions {

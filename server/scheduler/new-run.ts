@@ -5,6 +5,7 @@ import { emptyView } from "../core/model/model.ts";
 import type { Joined } from "../core/model/permits.ts";
 import type { ReusedStep } from "../core/recovery/reuse.ts";
 import type { DroverError } from "../errors.ts";
+import { type Audit, withDetails } from "../store/audit.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { LanedPlan } from "../store/plans.ts";
@@ -32,6 +33,8 @@ export interface ScheduleItem extends Resolved {
   readonly refusal: DroverError | null;
   readonly rerunOf: RerunOf | null;
   readonly reused: readonly ReusedStep[];
+  /** Recorded with the run; left out: nothing is. */
+  readonly audit?: Audit;
 }
 
 export interface StartedRun {
@@ -90,6 +93,7 @@ export function begin(
   };
   const { laneOf } = laned;
   const all = [...effects, ...makeRoom(joined?.cancelled ?? null)];
-  const record = { head: run, before, after: view, effects: all, laneOf, actor: null };
+  const audit = item.audit ? [withDetails(item.audit, { new_run: runId })] : [];
+  const record = { head: run, before, after: view, effects: all, laneOf, actor: null, audit };
   return { run, laned, record };
 }

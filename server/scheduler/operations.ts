@@ -5,6 +5,7 @@
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
+import type { Audit } from "../store/audit.ts";
 import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
@@ -38,18 +39,18 @@ export function createQueueControl(options: QueueControlOptions): QueueControl {
   const { queues, pins, wake, refresh } = options;
   return Object.freeze({
     pauseQueue: queues.pause,
-    resumeQueue: async (of) => wake(await queues.resume(of)),
+    resumeQueue: async (of, audit) => wake(await queues.resume(of, audit)),
     pauseWorkflow: queues.pauseWorkflow,
-    resumeWorkflow: async (of) => wake(await queues.resumeWorkflow(of)),
-    async pinQueue(of, agentVersion) {
-      const lanes = await pins.pin(of, agentVersion);
+    resumeWorkflow: async (of, audit) => wake(await queues.resumeWorkflow(of, audit)),
+    async pinQueue(of, agentVersion, audit) {
+      const lanes = await pins.pin(of, agentVersion, audit);
       if (lanes === null) return false;
       await refresh();
       wake(lanes);
       return true;
     },
-    unpinQueue: async (of) => wake(await pins.unpin(of)),
-    limitQueue: async (of, limits) => wake(await queues.setLimits(of, limits)),
+    unpinQueue: async (of, audit) => wake(await pins.unpin(of, audit)),
+    limitQueue: async (of, limits, audit) => wake(await queues.setLimits(of, limits, audit)),
   } satisfies QueueControl);
 }
 
@@ -70,20 +71,25 @@ export function createCircuitControl({
   refresh,
 }: CircuitControlOptions): Pick<Scheduler, CircuitCalls> {
   return Object.freeze({
-    async setCircuit(of: LaneKey, agentId: string, override: CircuitOverride | null) {
+    async setCircuit(
+      of: LaneKey,
+      agentId: string,
+      override: CircuitOverride | null,
+      audit?: Audit,
+    ) {
       const [lane] = await store.lanes([of]);
       if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
-      const circuit = await circuits.setOverride({ lane, agentId }, override);
+      const circuit = await circuits.setOverride({ lane, agentId }, override, audit);
       await refresh();
       return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
     },
-    async cordonAgent(cordon: Omit<Cordon, "at">) {
-      const made = await circuits.cordon(cordon);
+    async cordonAgent(cordon: Omit<Cordon, "at">, audit?: Audit) {
+      const made = await circuits.cordon(cordon, audit);
       await refresh();
       return made;
     },
-    async uncordonAgent(of: CordonRef) {
-      const was = await circuits.uncordon(of);
+    async uncordonAgent(of: CordonRef, audit?: Audit) {
+      const was = await circuits.uncordon(of, audit);
       await refresh();
       return was;
     },
@@ -98,7 +104,7 @@ export function createCircuitControl({
  */
 export async function openBulk(
   { store, random }: { readonly store: EngineStore; readonly random: Random },
-  { namespace, requestId, digest, counted, expected, refusal }: BulkRequest,
+  { namespace, requestId, digest, counted, expected, refusal, audit }: BulkRequest,
 ): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
   // No run has this id. It stores a time that is later than the creation of every run counted.
   const runId = newRunId(counted.now + 1, random);
@@ -116,6 +122,7 @@ export async function openBulk(
     const repeated = holder.runId !== runId;
     if (!repeated) expectCount(counted.count, expected);
     if (!repeated && refusal) throw refusal;
+    if (!repeated && audit) await tx.recordAudit([audit]);
     return { until: runIdTime(holder.runId), repeated };
   });
 }

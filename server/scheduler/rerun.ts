@@ -71,6 +71,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
     refusal: inputRefusal(target.laned, input) ?? (existing ? null : options.admitRun(namespace)),
     rerunOf: { runId, from: request.from.kind === "failed" ? null : request.from.stepId },
     reused,
+    audit: request.audit ?? null,
   });
 }
 

@@ -9,6 +9,7 @@ import type { QueueLimits } from "../core/model/limits.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
 import type { DroverError } from "../errors.ts";
+import type { Audit } from "../store/audit.ts";
 import type { CircuitOverride, CircuitRecord, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
@@ -77,6 +78,8 @@ export interface RerunRequest extends Again {
   readonly requestId: string;
   /** SHA-256, hex, of the request as sent. */
   readonly digest: string;
+  /** Recorded with the new run. */
+  readonly audit?: Audit;
 }
 
 /** Most runs of one bulk action. */
@@ -93,6 +96,8 @@ export interface BulkRequest {
   readonly expected: number | null;
   /** Why the action may not begin. An action that was recorded before goes on all the same. */
   readonly refusal: DroverError | null;
+  /** Recorded with the first call. */
+  readonly audit?: Audit;
 }
 
 export type BatchAnswer =
@@ -114,9 +119,15 @@ export interface Scheduler extends ScheduleControl {
     namespace: Namespace,
     definition: Definition,
     keepDefault: boolean,
+    audit?: Audit,
   ): Promise<{ readonly version: number; readonly created: boolean }>;
   /** Returns the default before; null: there is no such version. */
-  setDefaultVersion(namespace: Namespace, name: string, version: number): Promise<number | null>;
+  setDefaultVersion(
+    namespace: Namespace,
+    name: string,
+    version: number,
+    audit?: Audit,
+  ): Promise<number | null>;
   schedule(
     request: ScheduleRequest,
   ): Promise<{ readonly runId: string; readonly created: boolean }>;
@@ -138,8 +149,11 @@ export interface Scheduler extends ScheduleControl {
    * later are not part of it, also when the call is repeated.
    */
   openBulk(request: BulkRequest): Promise<{ readonly until: EpochMs; readonly repeated: boolean }>;
-  /** Submits an event to a run: a callback, a signal, or a person's command or answer. */
-  command(run: RunRef, event: RunCommand): Promise<Answer>;
+  /**
+   * Submits an event to a run: a callback, a signal, or a person's command or answer. `audit` is
+   * recorded if the event changes the run.
+   */
+  command(run: RunRef, event: RunCommand, audit?: Audit): Promise<Answer>;
   /** How long the steps of a definition take, by step. null in `slowAfterMs`: too few samples. */
   learnedDurations(
     definitionId: number,
@@ -153,16 +167,16 @@ export interface Scheduler extends ScheduleControl {
    * After its return no server hands out a task of the queue; leased tasks continue. Idempotent: a
    * repeat keeps the first reason.
    */
-  pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
+  pauseQueue(of: QueueRef, reason: string, audit?: Audit): Promise<Pause>;
   /** The waiting tasks of the queue are handed out at once. Idempotent. */
-  resumeQueue(of: QueueRef): Promise<void>;
+  resumeQueue(of: QueueRef, audit?: Audit): Promise<void>;
   /**
    * After its return no server hands out a task of the workflow's runs, also of those that begin
    * later. null: there is no such workflow. Idempotent: a repeat keeps the first reason.
    */
-  pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
+  pauseWorkflow(of: WorkflowRef, reason: string, audit?: Audit): Promise<Pause | null>;
   /** The waiting tasks of its runs are handed out at once. Idempotent. */
-  resumeWorkflow(of: WorkflowRef): Promise<void>;
+  resumeWorkflow(of: WorkflowRef, audit?: Audit): Promise<void>;
   /**
    * Overrides the rules for a circuit: that of the lane, or (`agentId` not "") of one agent in it;
    * null removes the override. Other servers know within a second. Idempotent: a repeat keeps the
@@ -172,24 +186,25 @@ export interface Scheduler extends ScheduleControl {
     of: LaneKey,
     agentId: string,
     override: CircuitOverride | null,
+    audit?: Audit,
   ): Promise<CircuitRecord>;
   /**
    * It gets no new task, on other servers within a second. Idempotent: the first cordon is kept.
    */
-  cordonAgent(cordon: Omit<Cordon, "at">): Promise<Cordon>;
+  cordonAgent(cordon: Omit<Cordon, "at">, audit?: Audit): Promise<Cordon>;
   /** false: it was not cordoned. */
-  uncordonAgent(of: CordonRef): Promise<boolean>;
+  uncordonAgent(of: CordonRef, audit?: Audit): Promise<boolean>;
   /** After its return no server exceeds the limits; tasks that agents already have stay theirs. */
-  limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
+  limitQueue(of: QueueRef, limits: QueueLimits, audit?: Audit): Promise<void>;
   /**
    * After its return no server hands a task of the workflow's version out of the queue to an agent
    * of another version; tasks that agents already have stay theirs. Agents that wait on other
    * servers get the tasks within a second. Another agent version replaces the one before. false:
    * there is no such workflow, or no such version of it. Idempotent.
    */
-  pinQueue(of: PinRef, agentVersion: string): Promise<boolean>;
+  pinQueue(of: PinRef, agentVersion: string, audit?: Audit): Promise<boolean>;
   /** Tasks that no other pin reserves go to any agent at once. Idempotent. */
-  unpinQueue(of: PinRef): Promise<void>;
+  unpinQueue(of: PinRef, audit?: Audit): Promise<void>;
   /** Other servers know within 5 s. */
-  limitNamespace(namespaceId: number, limits: NamespaceLimits): Promise<void>;
+  limitNamespace(namespaceId: number, limits: NamespaceLimits, audit?: Audit): Promise<void>;
 }

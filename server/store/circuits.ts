@@ -3,6 +3,7 @@
 // changes it by compare and set.
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { CircuitState, Forced, Outage, OutcomeClass, Tally } from "../core/model/circuit.ts";
+import type { Audit } from "./audit.ts";
 import type { Actor } from "./pass-record.ts";
 import type { Pinned } from "./pins.ts";
 import type { RunId } from "./run-head.ts";
@@ -160,9 +161,9 @@ export interface Circuits {
    * that back, and the circuit begins closed. Idempotent: if it is forced in the same way again,
    * the first person and reason stay.
    */
-  setOverride(of: CircuitRef, override: CircuitOverride | null): Promise<Circuit>;
+  setOverride(of: CircuitRef, override: CircuitOverride | null, audit?: Audit): Promise<Circuit>;
   /** Idempotent: the first cordon stays. Other servers learn of it within a second. */
-  cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
+  cordon(cordon: Omit<Cordon, "at">, audit?: Audit): Promise<Cordon>;
   /** false: there was no such cordon. */
-  uncordon(of: CordonRef): Promise<boolean>;
+  uncordon(of: CordonRef, audit?: Audit): Promise<boolean>;
 }

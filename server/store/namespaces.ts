@@ -6,6 +6,7 @@
 // finds less to do.
 import type { Rate } from "../core/model/limits.ts";
 import { type DroverError, failedOver } from "../errors.ts";
+import type { Audit } from "./audit.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface NamespaceLimits {
@@ -70,8 +71,8 @@ export interface UnusedDefinitions {
 export const ROWS_FORGOTTEN_MAX = 5_000;
 
 export interface Namespaces {
-  setRetention(namespaceId: number, retentionMs: number | null): Promise<void>;
-  setLimits(namespaceId: number, limits: NamespaceLimits): Promise<void>;
+  setRetention(namespaceId: number, retentionMs: number | null, audit?: Audit): Promise<void>;
+  setLimits(namespaceId: number, limits: NamespaceLimits, audit?: Audit): Promise<void>;
   /** Namespaces with a limit. */
   limited(): Promise<readonly NamespaceUse[]>;
   /** Namespaces that do not retain their runs forever. */

@@ -4,6 +4,7 @@
 import type { EpochMs, TaskKind } from "../core/model/attempt.ts";
 import type { Rule } from "../core/model/history.ts";
 import type { Activity, OpenRuns } from "./activity.ts";
+import type { AuditList, AuditPage } from "./audit.ts";
 import type { HandOverReason } from "./partition-session.ts";
 import type { Pause } from "./queues.ts";
 import type { InterventionRecord } from "./reads.ts";
@@ -297,6 +298,7 @@ export interface Operators extends Activity {
   handOvers(page: HandOverPage): Promise<readonly HandOverRecord[]>;
   /** Nodes seen in the last minute, the longest running first: up to `SUPERVISORS_MAX`. */
   supervisors(): Promise<readonly SupervisorRecord[]>;
+  audit(namespaceId: number, page: AuditPage): Promise<AuditList>;
   interventions(
     namespaceId: number,
     page: InterventionPage,

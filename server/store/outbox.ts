@@ -9,6 +9,7 @@
 import type { EndedRun } from "../core/explain/end-sentence.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { EscalationReason } from "../core/model/history.ts";
+import type { Audit } from "./audit.ts";
 import type { RunId } from "./run-head.ts";
 
 /**
@@ -146,11 +147,11 @@ export interface DeliveryPage {
 
 export interface Outbox {
   /** Creates the hook or changes it. null: it is new and has no secret. */
-  putHook(hook: NewHook): Promise<{ readonly created: boolean } | null>;
+  putHook(hook: NewHook, audit?: Audit): Promise<{ readonly created: boolean } | null>;
   /** By name. */
   hooks(namespaceId: number): Promise<readonly HookRecord[]>;
   /** false: there is none. Its events and deliveries that are pending are given up. */
-  deleteHook(namespaceId: number, name: string): Promise<boolean>;
+  deleteHook(namespaceId: number, name: string, audit?: Audit): Promise<boolean>;
   /**
    * Makes deliveries of the outbox rows of these partitions. Returns the deliveries to try now: up
    * to `limit` of each hook, the earliest first.

@@ -2,6 +2,7 @@
 import type { Effect } from "../core/model/effect.ts";
 import type { View } from "../core/model/model.ts";
 import type { LaneOf } from "../core/page/apply-pass.ts";
+import type { AuditEntry } from "./audit.ts";
 import type { RunHead } from "./run-head.ts";
 
 export type { LaneOf };
@@ -25,4 +26,6 @@ export interface PassRecord {
    */
   readonly slowAfter?: (step: number) => number | null;
   readonly actor: Actor | null;
+  /** Of the commands that have changed the run; left out: none. */
+  readonly audit?: readonly AuditEntry[];
 }

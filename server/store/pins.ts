@@ -5,6 +5,7 @@
 // its class. So a claim needs to know nothing of pins, and a poll asks for the lanes of its version
 // besides those of class 0.
 import type { EpochMs } from "../core/model/attempt.ts";
+import type { Audit } from "./audit.ts";
 import type { WorkflowRef } from "./queues.ts";
 import type { LaneKey } from "./store.ts";
 
@@ -48,7 +49,7 @@ export interface Pins {
    * stays with it. Another version replaces the one before. Idempotent. Returns the lanes that have
    * received ready rows; null: there is no such workflow, or no such version of it.
    */
-  pin(of: PinRef, agentVersion: string): Promise<readonly number[] | null>;
+  pin(of: PinRef, agentVersion: string, audit?: Audit): Promise<readonly number[] | null>;
   /** Takes a pin back: what no other pin reserves goes to any agent. Returns lanes as `pin`. */
-  unpin(of: PinRef): Promise<readonly number[]>;
+  unpin(of: PinRef, audit?: Audit): Promise<readonly number[]>;
 }

@@ -2,6 +2,7 @@
 
 import type { LanePause } from "../core/explain/explanation.ts";
 import type { QueueLimits, QueueUse } from "../core/model/limits.ts";
+import type { Audit } from "./audit.ts";
 import type { RunId } from "./run-head.ts";
 
 export type { LanePause };
@@ -61,19 +62,19 @@ export interface Queues {
    * After it returns, no server claims from these lanes: claims that were in progress have ended.
    * Idempotent: the first reason stays.
    */
-  pause(of: QueueRef, reason: string): Promise<Pause>;
+  pause(of: QueueRef, reason: string, audit?: Audit): Promise<Pause>;
   /** Returns its lanes, from which waiting polls may be served again. */
-  resume(of: QueueRef): Promise<readonly number[]>;
+  resume(of: QueueRef, audit?: Audit): Promise<readonly number[]>;
   /**
    * After it returns, no server claims more than the limits allow. A new rate begins with a full
    * bucket. Returns the lanes of the queue, from which waiting polls may perhaps get more.
    */
-  setLimits(of: QueueRef, limits: QueueLimits): Promise<readonly number[]>;
+  setLimits(of: QueueRef, limits: QueueLimits, audit?: Audit): Promise<readonly number[]>;
   /**
    * After it returns, no server claims a task of the workflow's runs, of later runs neither. null:
    * no run can have this workflow. Idempotent: the first reason stays.
    */
-  pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
+  pauseWorkflow(of: WorkflowRef, reason: string, audit?: Audit): Promise<Pause | null>;
   /** Returns the lanes that have received ready rows. */
-  resumeWorkflow(of: WorkflowRef): Promise<readonly number[]>;
+  resumeWorkflow(of: WorkflowRef, audit?: Audit): Promise<readonly number[]>;
 }

@@ -1,4 +1,6 @@
 // How long housekeeping retains data that no caller is expected to ask for again, in milliseconds.
+import { AUDIT_RETENTION_MS } from "./audit.ts";
+
 export interface Retention {
   readonly sessionMs: number;
   readonly pollerMs: number;
@@ -10,6 +12,8 @@ export interface Retention {
   readonly definitionMs: number;
   /** How many runs were accepted and ended in a minute. */
   readonly runCountsMs: number;
+  /** Entries of the audit. */
+  readonly auditMs: number;
 }
 
 export const RETENTION_DEFAULT: Retention = Object.freeze({
@@ -19,6 +23,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   triggeredMs: 86_400_000,
   definitionMs: 86_400_000,
   runCountsMs: 86_400_000,
+  auditMs: AUDIT_RETENTION_MS,
 });
 
 /**

@@ -11,6 +11,7 @@ import type { EpochMs } from "../core/model/attempt.ts";
 import type { RunState } from "../core/model/model.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
+import type { Audit } from "./audit.ts";
 import type { Notify } from "./outbox.ts";
 import type { Pause } from "./queues.ts";
 import type { RunId } from "./run-head.ts";
@@ -136,7 +137,7 @@ export interface Schedules {
   /** The last occurrences of each of these, up to `limit`, the newest first. */
   lastOccurrences(ids: readonly ScheduleId[], limit: number): Promise<readonly OccurrenceRecord[]>;
   /** false: there is none. Its runs go on; its occurrences are deleted. */
-  delete(namespaceId: number, name: string): Promise<boolean>;
+  delete(namespaceId: number, name: string, audit?: Audit): Promise<boolean>;
 }
 
 /** A change by a person; `next` is the next occurrence after the change. */

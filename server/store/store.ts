@@ -28,6 +28,7 @@ import type { StoredMessage } from "../core/model/message.ts";
 import type { Step } from "../core/model/model.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency, Permit, Permits } from "../core/model/permits.ts";
+import type { Audit, AuditEntry } from "./audit.ts";
 import type { CircuitRef, Circuits, Probe } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
 import type { DueKind, DueRange, DueRow, DueScan, DueSchedule } from "./due.ts";
@@ -226,6 +227,8 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   /** Takes back reservations of this transaction. */
   releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
+  /** Records changes that this transaction makes. */
+  recordAudit(entries: readonly AuditEntry[]): Promise<void>;
   /** Writes what each pass has changed, and appends the rows of its effects. */
   write(passes: readonly PassRecord[]): Promise<Written>;
   /**
@@ -315,21 +318,30 @@ export interface EngineStore extends HeartbeatStore, Consistency {
   namespace(name: string): Promise<Namespace | null>;
   /**
    * Creates a namespace, and its region if that is new; an existing namespace stays as it is.
-   * `region` left out: the region `default`. RangeError if there are 128 regions already.
+   * `region` left out: the region `default`. RangeError if there are 128 regions already. The
+   * entry of the audit gets the id of the namespace.
    */
-  createNamespace(name: string, region?: string): Promise<Namespace>;
+  createNamespace(name: string, region?: string, audit?: Audit): Promise<Namespace>;
   /** The id of this content; the same content has one id in a namespace. */
   internDefinition(namespaceId: number, definition: Definition): Promise<number>;
   definition(id: number): Promise<Definition>;
   /** A new version if the content is new under this name: the default, unless `keepDefault`. */
-  registerWorkflow(workflow: {
-    readonly namespaceId: number;
-    readonly name: string;
-    readonly definitionId: number;
-    readonly keepDefault: boolean;
-  }): Promise<{ readonly version: number; readonly created: boolean }>;
+  registerWorkflow(
+    workflow: {
+      readonly namespaceId: number;
+      readonly name: string;
+      readonly definitionId: number;
+      readonly keepDefault: boolean;
+    },
+    audit?: Audit,
+  ): Promise<{ readonly version: number; readonly created: boolean }>;
   /** Returns the default before; null: there is no such version, and nothing has changed. */
-  setDefaultVersion(namespaceId: number, name: string, version: number): Promise<number | null>;
+  setDefaultVersion(
+    namespaceId: number,
+    name: string,
+    version: number,
+    audit?: Audit,
+  ): Promise<number | null>;
   /** `version` 0: the default one. */
   workflowVersion(
     namespaceId: number,
@@ -344,9 +356,15 @@ export interface EngineStore extends HeartbeatStore, Consistency {
     queues: readonly string[],
   ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
   /** null: it is open and is now claimed by `by`. Else its holder; `by` null: it is closed. */
-  claimEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
+  claimEscalation(
+    claim: EscalationClaim,
+    audit?: Audit,
+  ): Promise<{ readonly by: string | null } | null>;
   /** The same for giving it back: no person has it then. */
-  releaseEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
+  releaseEscalation(
+    claim: EscalationClaim,
+    audit?: Audit,
+  ): Promise<{ readonly by: string | null } | null>;
   /**
    * What granted tasks carry, in their order. Tasks whose lease has ended are left out: their step
    * may follow another strategy by now, under another key.

@@ -2,6 +2,7 @@
 //
 //   valid → ended (revoked or expired) → deleted a year later
 import type { EpochMs } from "../core/model/attempt.ts";
+import type { Audit } from "./audit.ts";
 
 /** What a token lets its holder do; api/auth/roles.ts says which calls that is. */
 export type Role = (typeof ROLE_NAMES)[number];
@@ -63,14 +64,20 @@ interface TokenPage {
 
 export interface Tokens {
   /** Also deletes tokens that ended long ago. */
-  create(token: NewToken): Promise<TokenRecord>;
+  create(token: NewToken, audit?: Audit): Promise<TokenRecord>;
   /** By id. */
   list(page: TokenPage): Promise<readonly TokenRecord[]>;
   /**
    * null: there is no token of this id, or it is not for this namespace (`namespaceId` null: any
-   * namespace). A token that is revoked already stays as it is.
+   * namespace). A token that is revoked already stays as it is. The entry of the audit gets the
+   * namespace of the token.
    */
-  revoke(id: string, by: string, namespaceId: number | null): Promise<TokenRecord | null>;
+  revoke(
+    id: string,
+    by: string,
+    namespaceId: number | null,
+    audit?: Audit,
+  ): Promise<TokenRecord | null>;
   /** Tokens with these digests, valid or ended. */
   find(digests: readonly string[]): Promise<readonly KnownToken[]>;
   /** Records that they were used. */

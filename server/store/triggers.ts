@@ -7,6 +7,7 @@
 import type { TriggerDefinition } from "../core/definition/trigger.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import type { EndKind, Reason } from "../core/model/model.ts";
+import type { Audit } from "./audit.ts";
 import type { RunId } from "./run-head.ts";
 import type { Namespace } from "./store.ts";
 
@@ -91,10 +92,10 @@ interface SettledEnd {
 
 export interface Triggers {
   /** Creates the trigger or changes it. null: it needs a secret, and has none. */
-  put(trigger: NewTrigger): Promise<{ readonly created: boolean } | null>;
+  put(trigger: NewTrigger, audit?: Audit): Promise<{ readonly created: boolean } | null>;
   find(namespaceId: number, name: string): Promise<KnownTrigger | null>;
   /** false: there is none. Its refusals are deleted with it. */
-  delete(namespaceId: number, name: string): Promise<boolean>;
+  delete(namespaceId: number, name: string, audit?: Audit): Promise<boolean>;
   /** Refusals of triggers that do not exist are dropped. */
   refuse(refused: readonly Refused[]): Promise<void>;
   /** Rows of these partitions that are to be handled now, the oldest first. */

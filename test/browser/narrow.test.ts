@@ -29,6 +29,7 @@ test.for([
   "/supervisors",
   "/escalations",
   "/schedules",
+  "/interventions",
   "/audit",
 ])("%s fits a screen of 320 px", async (path, context) => {
   const page = await sharedPage(context, shop.address);

@@ -1,7 +1,8 @@
 /**
- * The pages that operate: workflows, queues and agents, supervisors, escalations, schedules, audit;
- * full, empty, on a narrow screen, and while servers come and go.
+ * The pages that operate: workflows, queues and agents, supervisors, escalations, schedules,
+ * interventions, audit; full, empty, on a narrow screen, and while servers come and go.
  */
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { spawnDroverServer } from "../support/drover-server.ts";
@@ -42,7 +43,8 @@ describe.for([
   ["/escalations", "escalations", "it is unknown whether it took effect"],
   ["/schedules", "schedules", "every-night"],
   ["/schedules/every-night", "schedule", "Next times"],
-  ["/audit", "audit", "an agent stopped sending heartbeats"],
+  ["/interventions", "interventions", "an agent stopped sending heartbeats"],
+  ["/audit", "audit", "registered a version of workflow"],
 ] as const)("the page %s", ([path, name, shows]) => {
   it("shows what is there, with no defect and nothing that hinders a reader", async () => {
     await open(path);
@@ -57,7 +59,7 @@ describe("a namespace in which nothing is", () => {
     ["queues", "No queue yet"],
     ["escalations", "No open escalation"],
     ["schedules", "No schedule"],
-    ["audit", "No intervention yet"],
+    ["interventions", "No intervention yet"],
   ] as const)("shows that on the page %s, and what comes there", async ([name, sentence]) => {
     await world.call("OperatorService/CreateNamespace", { name: "quiet" });
     await open(`/ns/quiet/${name}`);
@@ -67,27 +69,31 @@ describe("a namespace in which nothing is", () => {
 });
 
 describe("a narrow screen", () => {
-  it.for(["workflows/book-holiday", "queues", "queues/mail", "supervisors", "audit"])(
-    "shows %s without a sideways way",
-    async (path) => {
-      await page.setViewportSize({ width: 390, height: 844 });
-      await open(`/${path}`);
-      await page
-        .getByRole("heading", { level: 2 })
-        .first()
-        .or(page.getByRole("list"))
-        .first()
-        .waitFor();
-      const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      expect(over).toBeLessThanOrEqual(0);
-      await checkScreen(`narrow-${path.replace("/", "-")}`);
-    },
-  );
+  it.for([
+    "workflows/book-holiday",
+    "queues",
+    "queues/mail",
+    "supervisors",
+    "interventions",
+    "audit",
+  ])("shows %s without a sideways way", async (path) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open(`/${path}`);
+    await page
+      .getByRole("heading", { level: 2 })
+      .first()
+      .or(page.getByRole("list"))
+      .first()
+      .waitFor();
+    const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    expect(over).toBeLessThanOrEqual(0);
+    await checkScreen(`narrow-${path.replace("/", "-")}`);
+  });
 });
 
-describe("the audit", () => {
-  it("is filtered by rule and run, in its address, and leads to the run", async () => {
-    await open("/audit");
+describe("the interventions", () => {
+  it("are filtered by rule and run, in the address, and lead to the run", async () => {
+    await open("/interventions");
     await page.getByLabel("Rule").selectOption("lease");
     await page
       .getByText("an agent stopped sending heartbeats")
@@ -103,13 +109,49 @@ describe("the audit", () => {
     await page.keyboard.press("Escape");
     await page.getByLabel("Run id").fill(crypto.randomUUID());
     await page.getByText("No intervention matches these filters").waitFor();
-    await checkScreen("audit-filtered");
+    await checkScreen("interventions-filtered");
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page
       .getByRole("link", { name: /crunch of nightly-report/ })
       .first()
       .click();
     await page.waitForURL(/\/runs\//);
+  });
+});
+
+describe("the audit", () => {
+  it("says who did what, is filtered in its address, and leads to the queue", async () => {
+    await fetch(`http://${world.server.address}/drover.v1.OperatorService/PauseQueue`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "drover-by": "J%C3%BCrgen" },
+      body: JSON.stringify({ queue: "audited", reason: "the relay is down" }),
+    });
+    await open("/audit?by=J%C3%BCrgen");
+    const entries = page.getByRole("list", { name: /newest first/ }).getByRole("listitem");
+    await entries.getByText("paused queue").waitFor();
+    expect(await entries.count()).toBe(1);
+    await entries.getByText("the relay is down").first().click();
+    await entries.getByText("Jürgen, not verified").waitFor();
+    await checkScreen("audit-open");
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as JSON lines" }).click();
+    const path = await (await saved).path();
+    const lines = readFileSync(path, "utf8").trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).action)).toEqual(["queue.pause"]);
+    await page.getByLabel("Subject").fill("queue/other");
+    await page.getByText("No change matches these filters").waitFor();
+    expect(new URL(page.url()).searchParams.get("subject")).toBe("queue/other");
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByRole("link", { name: "audited" }).click();
+    await page.waitForURL(/\/queues\/audited$/);
+  });
+
+  it("has the name that the browser remembers", async () => {
+    await open("/audit");
+    await page.evaluate("localStorage.setItem('drover.name', 'Zoë')");
+    const asked = page.waitForRequest(/ListAudit/);
+    expect((await asked).headers()["drover-by"]).toBe("Zo%C3%AB");
+    await page.evaluate("localStorage.removeItem('drover.name')");
   });
 });
 

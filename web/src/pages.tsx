@@ -27,5 +27,8 @@ export const pages: Readonly<Partial<Record<PageId, ComponentType>>> = {
   schedules: lazy(async () => ({
     default: (await import("./pages/schedules/schedules-page.tsx")).SchedulesPage,
   })),
+  interventions: lazy(async () => ({
+    default: (await import("./pages/interventions/interventions-page.tsx")).InterventionsPage,
+  })),
   audit: lazy(async () => ({ default: (await import("./pages/audit/audit-page.tsx")).AuditPage })),
 };

@@ -12,6 +12,7 @@ export type PageId =
   | "approvals"
   | "escalations"
   | "schedules"
+  | "interventions"
   | "audit";
 
 export interface Route {
@@ -33,6 +34,7 @@ export const routes: readonly Route[] = [
   { id: "approvals", path: "/approvals", title: "Approvals", letter: "p" },
   { id: "escalations", path: "/escalations/*?", title: "Escalations", letter: "e" },
   { id: "schedules", path: "/schedules/*?", title: "Schedules", letter: "c" },
+  { id: "interventions", path: "/interventions/*?", title: "Interventions", letter: "i" },
   { id: "audit", path: "/audit/*?", title: "Audit", letter: "a" },
 ];
 

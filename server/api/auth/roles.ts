@@ -103,6 +103,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   listHandOvers: watchers,
   listSupervisors: watchers,
   listInterventions: viewers,
+  listAudit: operators,
   getOverview: viewers,
   watchOverview: viewers,
   getClusterInfo: allow("own")("viewer", "client", "agent", "operator", "admin"),

@@ -13,8 +13,10 @@ import type { OperatorService } from "@drover/proto/drover/v1/operator_service_p
 import type { LaneCircuit } from "../../core/explain/explanation.ts";
 import type { CircuitState as CoreState, Forced } from "../../core/model/circuit.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
+import type { AuditAction, AuditEntry } from "../../store/audit.ts";
 import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../../store/circuits.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
@@ -49,20 +51,36 @@ export function createCircuitSettings({
   namespaces,
 }: CircuitSettingDeps): Pick<Handlers<typeof OperatorService>, CircuitSettings> {
   return {
-    async setCircuit({ namespace, queue, task, agentId, setting, by, why }) {
+    async setCircuit({ namespace, queue, task, agentId, setting, by, why }, who) {
       const { id: namespaceId } = await namespaces.find(namespace);
       const forced = forcedOf(setting);
       const override = forced && { forced, by, why };
-      const circuit = await scheduler.setCircuit({ namespaceId, queue, task }, agentId, override);
+      const entry = auditEntry(who, {
+        action: forced === null ? "circuit.release" : "circuit.set",
+        namespaceId,
+        subject: ["circuit", `${queue}/${task}`],
+        by,
+        reason: why,
+        details: {
+          ...(forced === null ? {} : { setting: forced }),
+          ...(agentId === "" ? {} : { agent: agentId }),
+        },
+      });
+      const lane = { namespaceId, queue, task };
+      const circuit = await scheduler.setCircuit(lane, agentId, override, entry);
       return { circuit: circuitMessage(circuit) };
     },
-    async cordonAgent(request) {
+    async cordonAgent(request, who) {
       const { by, why } = request;
-      const cordon = await scheduler.cordonAgent({ ...(await refOf(request)), by, why });
+      const of = await refOf(request);
+      const entry = cordonEntry(who, "agent.cordon", of, { by, reason: why });
+      const cordon = await scheduler.cordonAgent({ ...of, by, why }, entry);
       return { cordon: cordonMessage(cordon) };
     },
-    async uncordonAgent(request) {
-      return { uncordoned: await scheduler.uncordonAgent(await refOf(request)) };
+    async uncordonAgent(request, who) {
+      const of = await refOf(request);
+      const entry = cordonEntry(who, "agent.uncordon", of);
+      return { uncordoned: await scheduler.uncordonAgent(of, entry) };
     },
   };
 
@@ -73,6 +91,16 @@ export function createCircuitSettings({
     const { id: namespaceId } = await namespaces.find(namespace);
     return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
   }
+}
+
+function cordonEntry(
+  who: Who,
+  action: AuditAction,
+  { namespaceId, kind, name }: CordonRef,
+  more: { readonly by?: string; readonly reason?: string } = {},
+): AuditEntry {
+  const details = { of: kind };
+  return auditEntry(who, { action, namespaceId, subject: ["agent", name], details, ...more });
 }
 
 export function createCircuitLists({

@@ -16,11 +16,12 @@ import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { effectKey } from "../../core/model/strategy.ts";
 import { nameAt, type Plan, planOf } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
-import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
 import { strategyOfTask } from "../../store/facts.ts";
 import type { Lists } from "../../store/lists.ts";
 import type { EscalationRecord, RunDetail } from "../../store/reads.ts";
 import type { EngineStore } from "../../store/store.ts";
+import type { Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -28,7 +29,7 @@ import { payloadFrom } from "../calls/payload.ts";
 import { attemptMessages } from "../run/convert-attempt.ts";
 import { answersTo, escalationMessage } from "../run/convert-history.ts";
 import { runMessage, stepMessageAt } from "../run/convert-run.ts";
-import { accepted } from "../run/run-commands.ts";
+import { accepted, runEntry } from "../run/run-commands.ts";
 import { escalationPageFrom } from "../run/run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "../run/run-lookup.ts";
 
@@ -65,9 +66,11 @@ export function createAnswerCalls(
       const found = await findEscalation(runs, run, request.escalationId);
       return escalationWithHistory(await withItem(deps, run, found), run);
     },
-    resolveEscalation: (request) => resolveEscalation(deps, runs, request),
-    claimEscalation: (request) => claim(deps.store.claimEscalation, runs, request),
-    releaseEscalation: (request) => claim(deps.store.releaseEscalation, runs, request),
+    resolveEscalation: (request, who) => resolveEscalation(deps, runs, request, who),
+    claimEscalation: (request, who) =>
+      claim(deps.store.claimEscalation, "escalation.claim", runs, { request, who }),
+    releaseEscalation: (request, who) =>
+      claim(deps.store.releaseEscalation, "escalation.release", runs, { request, who }),
   }) satisfies Pick<Handlers<typeof OperatorService>, AnswerCalls>;
 }
 
@@ -164,16 +167,23 @@ async function resolveEscalation(
   { scheduler }: AnswerDeps,
   runs: RunLookup,
   request: ResolveEscalationRequest,
+  who: Who,
 ): Promise<MessageInitShape<typeof ResolveEscalationResponseSchema>> {
   const run = await runs.find(request.namespace, request.run);
   const asked = await findEscalation(runs, run, request.escalationId);
   const given = { answer: answerFrom(request), by: request.by, why: request.why };
-  const answer = await scheduler.command(run.ref, {
+  const event: RunCommand = {
     kind: "answer",
     n: asked.escalation.n,
     ...given,
     payload: payloadFrom(request.payload),
+  };
+  const entry = runEntry(who, "escalation.answer", run, {
+    by: given.by,
+    reason: given.why,
+    details: { escalation: request.escalationId, answer: given.answer },
   });
+  const answer = await scheduler.command(run.ref, event, entry);
   const found = await findEscalation(runs, run, request.escalationId);
   const refused = answer.kind === "refused" ? answer : null;
   if (refused && !isSame(found.escalation, given)) throw notTaken(found, run, refused.why);
@@ -229,14 +239,23 @@ function nameOf({ escalation }: Found, { ref }: FoundRun) {
 /** Claims or releases an escalation: `change` says which. */
 async function claim(
   change: EngineStore["claimEscalation"],
+  action: "escalation.claim" | "escalation.release",
   runs: RunLookup,
-  request: ClaimEscalationRequest | ReleaseEscalationRequest,
+  {
+    request,
+    who,
+  }: {
+    readonly request: ClaimEscalationRequest | ReleaseEscalationRequest;
+    readonly who: Who;
+  },
 ): Promise<{ readonly escalation: ReturnType<typeof messageOf> }> {
   const { by, anyway, escalationId } = request;
   const run = await runs.find(request.namespace, request.run);
   const { escalation } = await findEscalation(runs, run, escalationId);
   const { runId } = run.ref;
-  const held = await change({ runId, n: escalation.n, by, anyway });
+  const details = { escalation: escalationId };
+  const entry = runEntry(who, action, run, { by, details });
+  const held = await change({ runId, n: escalation.n, by, anyway }, entry);
   const found = await findEscalation(runs, run, escalationId);
   if (held === null) return { escalation: messageOf(found) };
   if (held.by === null) throw closed(found, run);

@@ -7,6 +7,7 @@ import type {
   PutHookRequest,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   DeliveryRecord,
   DeliveryState,
@@ -14,8 +15,9 @@ import type {
   Notify,
   OutboxKind,
 } from "../../store/outbox.ts";
-import type { Store } from "../../store/store.ts";
+import type { Namespace, Store } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -35,19 +37,19 @@ export function createHookCalls({
   namespaces,
 }: HookDeps): Pick<Handlers<typeof OperatorService>, HookCalls> {
   return {
-    async putHook(request) {
+    async putHook(request, who) {
       const namespace = await namespaces.find(request.namespace);
       const { name, url } = request;
       checkUrl("url", url);
       const secret = secretFrom(request);
       const events = request.events as OutboxKind[];
-      const put = await store.outbox.putHook({
-        namespaceId: namespace.id,
-        name,
+      const entry = hookEntry(who, "hook.put", namespace, name, {
         url,
         events,
-        secret,
+        new_secret: secret !== null,
       });
+      const hook = { namespaceId: namespace.id, name, url, events, secret };
+      const put = await store.outbox.putHook(hook, entry);
       if (put) return put;
       const message = "is needed for a new hook: 16 to 256 characters that cannot be guessed";
       throw refusal("INVALID_REQUEST", [{ path: "secret", message }]);
@@ -56,9 +58,10 @@ export function createHookCalls({
       const namespace = await namespaces.find(request.namespace);
       return { hooks: (await store.outbox.hooks(namespace.id)).map(hookMessage) };
     },
-    async deleteHook(request) {
-      const namespace = await namespaces.find(request.namespace);
-      return { deleted: await store.outbox.deleteHook(namespace.id, request.name) };
+    async deleteHook({ namespace: of, name }, who) {
+      const namespace = await namespaces.find(of);
+      const entry = hookEntry(who, "hook.delete", namespace, name);
+      return { deleted: await store.outbox.deleteHook(namespace.id, name, entry) };
     },
     async listDeliveries(request) {
       const namespace = await namespaces.find(request.namespace);
@@ -71,6 +74,16 @@ export function createHookCalls({
       };
     },
   };
+}
+
+function hookEntry(
+  who: Who,
+  action: AuditAction,
+  { id: namespaceId }: Namespace,
+  name: string,
+  details: AuditDetails = {},
+): AuditEntry {
+  return auditEntry(who, { action, namespaceId, subject: ["hook", name], details });
 }
 
 /** The hook or URL that Schedule names. */

@@ -9,10 +9,17 @@ import type {
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import {
+  type AuditAction,
+  type AuditDetails,
+  type AuditEntry,
+  EVERY_NAMESPACE,
+} from "../../store/audit.ts";
 import type { NamespaceRecord, RegionRecord } from "../../store/lists.ts";
 import type { NamespaceLimits } from "../../store/namespaces.ts";
 import { PARTITIONS_PER_REGION } from "../../store/partition.ts";
 import type { Store } from "../../store/store.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -41,10 +48,17 @@ export function createNamespaceCalls({
   namespaces,
 }: NamespaceCallDeps): Pick<Handlers<typeof OperatorService>, NamespaceCalls> {
   return {
-    async createNamespace({ name, region: wanted }) {
+    async createNamespace({ name, region: wanted }, who) {
       const region = wanted === "" ? DEFAULT_REGION : wanted;
       const existed = (await store.namespace(name)) !== null;
-      await store.createNamespace(name, region).catch((error: unknown) => {
+      const subject = ["namespace", name] as const;
+      const entry = auditEntry(who, {
+        action: "namespace.create",
+        namespaceId: EVERY_NAMESPACE,
+        subject,
+        details: { region },
+      });
+      await store.createNamespace(name, region, entry).catch((error: unknown) => {
         if (!(error instanceof RangeError)) throw error;
         const message = `is the 129th: ${error.message}; name one of them`;
         throw refusal("INVALID_REQUEST", [{ path: "region", message }]);
@@ -61,14 +75,25 @@ export function createNamespaceCalls({
       const { name } = await namespaces.find(namespace);
       return { namespace: namespaceMessage(await recordOf(name)) };
     },
-    async setNamespaceRetention({ namespace, retention }) {
+    async setNamespaceRetention({ namespace, retention }, who) {
       const { id, name } = await namespaces.find(namespace);
-      await store.namespaces.setRetention(id, retention ? durationMs(retention) : null);
+      const retentionMs = retention ? durationMs(retention) : null;
+      const details = { retention_ms: retentionMs };
+      const entry = entryOf(who, "namespace.retention", { id, name }, details);
+      await store.namespaces.setRetention(id, retentionMs, entry);
       return { namespace: namespaceMessage(await recordOf(name)) };
     },
-    async setNamespaceLimits({ namespace, limits }) {
+    async setNamespaceLimits({ namespace, limits: given }, who) {
       const { id, name } = await namespaces.find(namespace);
-      await scheduler.limitNamespace(id, limitsFrom(limits));
+      const limits = limitsFrom(given);
+      const details = {
+        open_runs: limits.openRunsMax,
+        runs_per_second: limits.rate?.perSecond ?? null,
+        burst: limits.rate?.burst ?? null,
+        payload_bytes: limits.payloadBytesMax,
+      };
+      const entry = entryOf(who, "namespace.limits", { id, name }, details);
+      await scheduler.limitNamespace(id, limits, entry);
       return { namespace: namespaceMessage(await recordOf(name)) };
     },
     async listNamespaces({ pageSize, pageToken }, { caller }) {
@@ -89,6 +114,15 @@ export function createNamespaceCalls({
     if (!found) throw new Error(`namespace ${name} is known and not listed`);
     return found;
   }
+}
+
+function entryOf(
+  who: Who,
+  action: AuditAction,
+  { id: namespaceId, name }: { readonly id: number; readonly name: string },
+  details: AuditDetails,
+): AuditEntry {
+  return auditEntry(who, { action, namespaceId, subject: ["namespace", name], details });
 }
 
 function namespaceMessage({

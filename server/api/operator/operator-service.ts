@@ -18,6 +18,7 @@ import { createRunLookup } from "../run/run-lookup.ts";
 import { createTriggerCalls } from "../trigger/trigger-calls.ts";
 import { createAgentCalls } from "./agent-list.ts";
 import { listApprovals } from "./approval-list.ts";
+import { createAuditCalls } from "./audit-list.ts";
 import { createCircuitLists, createCircuitSettings } from "./circuit-calls.ts";
 import { type AnswerDeps, createAnswerCalls, listEscalations } from "./escalation-calls.ts";
 import { createHandOverCalls } from "./hand-over-list.ts";
@@ -63,6 +64,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createCircuitLists(deps),
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
+    ...createAuditCalls(deps),
     ...createOverviewCalls(deps),
     ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),

@@ -6,10 +6,12 @@ import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue
 import { isLimited, type QueueLimits } from "../../core/model/limits.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { AuditAction, AuditEntry } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { QueueActivity, QueueTask } from "../../store/operators.ts";
 import type { Pin } from "../../store/pins.ts";
-import type { Pause, QueueRecord, QueueRef } from "../../store/queues.ts";
+import type { Pause, QueueRecord, QueueRef, WorkflowRef } from "../../store/queues.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
@@ -66,35 +68,43 @@ export function createPauseCalls(
 ): Pick<Handlers<typeof OperatorService>, PauseCalls> {
   const refOf = queueRefs(namespaces);
   return {
-    async pauseQueue(request) {
+    async pauseQueue(request, who) {
+      const { reason } = request;
       const of = await refOf(request);
-      await scheduler.pauseQueue(of, request.reason);
+      await scheduler.pauseQueue(of, reason, queueEntry(who, "queue.pause", of, { reason }));
       return await shown(of);
     },
-    async resumeQueue(request) {
+    async resumeQueue(request, who) {
       const of = await refOf(request);
-      await scheduler.resumeQueue(of);
+      await scheduler.resumeQueue(of, queueEntry(who, "queue.resume", of));
       return await shown(of);
     },
-    async pauseNamespace({ namespace, reason }) {
-      const { id: namespaceId } = await namespaces.find(namespace);
-      const pause = await scheduler.pauseQueue({ namespaceId, queue: "" }, reason);
+    async pauseNamespace({ namespace, reason }, who) {
+      const { id: namespaceId, name } = await namespaces.find(namespace);
+      const subject = ["namespace", name] as const;
+      const entry = auditEntry(who, { action: "namespace.pause", namespaceId, subject, reason });
+      const pause = await scheduler.pauseQueue({ namespaceId, queue: "" }, reason, entry);
       return { pause: pauseMessage(pause) };
     },
-    async resumeNamespace({ namespace }) {
-      const { id: namespaceId } = await namespaces.find(namespace);
-      await scheduler.resumeQueue({ namespaceId, queue: "" });
+    async resumeNamespace({ namespace }, who) {
+      const { id: namespaceId, name } = await namespaces.find(namespace);
+      const subject = ["namespace", name] as const;
+      const entry = auditEntry(who, { action: "namespace.resume", namespaceId, subject });
+      await scheduler.resumeQueue({ namespaceId, queue: "" }, entry);
       return {};
     },
-    async pauseWorkflow({ namespace: of, workflow, reason }) {
+    async pauseWorkflow({ namespace: of, workflow, reason }, who) {
       const namespace = await namespaces.find(of);
-      const pause = await scheduler.pauseWorkflow({ namespaceId: namespace.id, workflow }, reason);
+      const ref = { namespaceId: namespace.id, workflow };
+      const entry = workflowEntry(who, "workflow.pause", ref, { reason });
+      const pause = await scheduler.pauseWorkflow(ref, reason, entry);
       if (pause) return { pause: pauseMessage(pause) };
       throw noSuchWorkflow(namespace.name, workflow, 0);
     },
-    async resumeWorkflow({ namespace, workflow }) {
+    async resumeWorkflow({ namespace, workflow }, who) {
       const { id: namespaceId } = await namespaces.find(namespace);
-      await scheduler.resumeWorkflow({ namespaceId, workflow });
+      const ref = { namespaceId, workflow };
+      await scheduler.resumeWorkflow(ref, workflowEntry(who, "workflow.resume", ref));
       return {};
     },
   };
@@ -152,25 +162,55 @@ export function createQueueCalls({
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
       };
     },
-    async setQueueLimits(request) {
+    async setQueueLimits(request, who) {
       const of = await refOf(request);
-      await scheduler.limitQueue(of, limitsFrom(request.limits));
+      const limits = limitsFrom(request.limits);
+      const details = {
+        leased: limits.leasesMax,
+        per_second: limits.rate?.perSecond ?? null,
+        burst: limits.rate?.burst ?? null,
+      };
+      await scheduler.limitQueue(of, limits, queueEntry(who, "queue.limits", of, { details }));
       return await queueNow(of);
     },
-    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }) {
+    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }, who) {
       const namespace = await namespaces.find(of);
       const pin = { namespaceId: namespace.id, queue, workflow, version };
-      if (!(await scheduler.pinQueue(pin, agentVersion)))
+      const details = { workflow, version, agent_version: agentVersion };
+      const entry = queueEntry(who, "queue.pin", pin, { details });
+      if (!(await scheduler.pinQueue(pin, agentVersion, entry)))
         throw noSuchWorkflow(namespace.name, workflow, version);
       return { pins: (await lists.pins(namespace.id, queue)).map(pinMessage) };
     },
-    async unpinQueue(request) {
+    async unpinQueue(request, who) {
       const { namespaceId, queue } = await refOf(request);
       const { workflow, version } = request;
-      await scheduler.unpinQueue({ namespaceId, queue, workflow, version });
+      const pin = { namespaceId, queue, workflow, version };
+      const entry = queueEntry(who, "queue.unpin", pin, { details: { workflow, version } });
+      await scheduler.unpinQueue(pin, entry);
       return { pins: (await lists.pins(namespaceId, queue)).map(pinMessage) };
     },
   };
+}
+
+type More = Pick<Parameters<typeof auditEntry>[1], "reason" | "details">;
+
+function queueEntry(
+  who: Who,
+  action: AuditAction,
+  { namespaceId, queue }: QueueRef,
+  more: More = {},
+): AuditEntry {
+  return auditEntry(who, { action, namespaceId, subject: ["queue", queue], ...more });
+}
+
+function workflowEntry(
+  who: Who,
+  action: AuditAction,
+  { namespaceId, workflow }: WorkflowRef,
+  more: More = {},
+): AuditEntry {
+  return auditEntry(who, { action, namespaceId, subject: ["workflow", workflow], ...more });
 }
 
 function noSuchWorkflow(namespace: string, workflow: string, version: number): DroverError {

@@ -10,10 +10,12 @@ import {
 } from "@drover/proto/drover/v1/token_pb.ts";
 import type { Random } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
+import { type AuditEntry, EVERY_NAMESPACE } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
-import { ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
+import { type NewToken, ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
 import { newApiToken } from "../auth/api-token.ts";
 import { type Caller, everyNamespace, type Identity } from "../auth/authenticate.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -32,7 +34,8 @@ interface TokenCallDeps {
 
 type TokenCalls = "createToken" | "listTokens" | "revokeToken";
 
-const ROLES: Readonly<Record<Role, RoleMessage>> = Object.freeze({
+/** The roles as the API names them. */
+export const ROLES: Readonly<Record<Role, RoleMessage>> = Object.freeze({
   viewer: RoleMessage.VIEWER,
   client: RoleMessage.CLIENT,
   agent: RoleMessage.AGENT,
@@ -62,7 +65,8 @@ export function createTokenCalls(
   }
 
   return {
-    async createToken(request, { caller }) {
+    async createToken(request, who) {
+      const { caller } = who;
       const role = roleFrom(request);
       const namespaceId = await namespaceIdOf(request, caller);
       const { secret, id, digest } = newApiToken(random);
@@ -70,7 +74,8 @@ export function createTokenCalls(
       const validMs = validFor ? durationMs(validFor) : null;
       const madeBy = statedBy(request.by, caller);
       const made = { id, digest, name, role, namespaceId, queues, madeBy, validMs };
-      const token = await store.tokens.create(made);
+      const entry = madeEntry(who, made, request.by);
+      const token = await store.tokens.create(made, entry);
       log.info({ event: "token-made", token: id, name, role, by: madeBy }, "an API token was made");
       return { token: tokenMessage(token), secret };
     },
@@ -87,18 +92,45 @@ export function createTokenCalls(
         nextPageToken: page.nextToken(rows, ({ id }) => id),
       };
     },
-    async revokeToken(request, { caller }) {
+    async revokeToken(request, who) {
+      const { caller } = who;
       const { id } = request;
       const by = statedBy(request.by, caller);
       const own = caller?.namespace ?? null;
       const namespaceId = own === null ? null : (await namespaces.find(own)).id;
-      const token = await store.tokens.revoke(id, by, namespaceId);
+      const entry = auditEntry(who, {
+        action: "token.revoke",
+        // The statement gives it the namespace of the token.
+        namespaceId: EVERY_NAMESPACE,
+        subject: ["token", id],
+        by: request.by,
+      });
+      const token = await store.tokens.revoke(id, by, namespaceId, entry);
       if (token === null) throw unknownToken(id, own);
       deps.identity?.forget();
       log.info({ event: "token-revoked", token: id, by }, "an API token was revoked");
       return { token: tokenMessage(token) };
     },
   };
+}
+
+function madeEntry(
+  who: Who,
+  { id, name, role, queues, validMs, namespaceId }: NewToken,
+  by: string,
+): AuditEntry {
+  return auditEntry(who, {
+    action: "token.create",
+    namespaceId: namespaceId ?? EVERY_NAMESPACE,
+    subject: ["token", id],
+    by,
+    details: {
+      name,
+      role,
+      ...(queues.length > 0 ? { queues } : {}),
+      ...(validMs === null ? {} : { valid_ms: validMs }),
+    },
+  });
 }
 
 /** The name that the caller states, and the token that was authenticated. */

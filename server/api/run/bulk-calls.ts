@@ -1,7 +1,7 @@
 // BulkAction: one action applied to many runs, a page of runs in each call. The page token contains
 // the time limit of the action (only runs created before it) and the last run of the previous page.
 import { createHash } from "node:crypto";
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import {
   type BulkActionRequest,
   BulkActionRequestSchema,
@@ -9,6 +9,7 @@ import {
   BulkKind,
   type BulkResultSchema,
   RerunVersion,
+  RunFilterSchema,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
@@ -21,17 +22,20 @@ import {
   type RunCommand,
   type Scheduler,
 } from "../../scheduler/scheduler.ts";
+import type { AuditEntry } from "../../store/audit.ts";
 import type { RunFilter } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { partitionOf } from "../../store/partition.ts";
 import type { Namespace, RunId } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal, toStatus } from "../calls/errors.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import { payloadFrom } from "../calls/payload.ts";
 import { OPEN_STATES } from "./convert-run.ts";
-import { accepted } from "./run-commands.ts";
+import { rerunEntry } from "./rerun-calls.ts";
+import { accepted, commandEntry } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
 interface BulkCallDeps {
@@ -55,6 +59,17 @@ const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.fre
   [BulkKind.RERUN]: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
 });
 
+const WORDS: Readonly<Record<number, string>> = Object.freeze({
+  [BulkKind.CANCEL]: "cancel",
+  [BulkKind.PAUSE]: "pause",
+  [BulkKind.RESUME]: "resume",
+  [BulkKind.RETRY]: "retry",
+  [BulkKind.SIGNAL]: "signal",
+  [BulkKind.RERUN]: "rerun",
+});
+
+type BulkEvent = Extract<RunCommand, { kind: "cancel" | "pause" | "resume" | "signal" }>;
+
 type Answer = MessageInitShape<typeof BulkActionResponseSchema>;
 type Result = MessageInitShape<typeof BulkResultSchema>;
 
@@ -63,15 +78,16 @@ interface Bulk {
   readonly namespace: Namespace;
   readonly request: BulkActionRequest;
   readonly digest: string;
+  readonly who: Who;
 }
 
 export function createBulkCalls(deps: BulkCallDeps) {
   const { store, namespaces } = deps;
   return Object.freeze({
-    async bulkAction(request: BulkActionRequest): Promise<Answer> {
+    async bulkAction(request: BulkActionRequest, who: Who): Promise<Answer> {
       const namespace = await namespaces.find(request.namespace);
       refuseUnfit(request);
-      const bulk = { namespace, request, digest: digestOf(request) };
+      const bulk = { namespace, request, digest: digestOf(request), who };
       const filter = bulkFilter(request, deps.clock.wallMs());
       const list = `bulk ${namespace.id} ${bulk.digest}`;
       const at = placeFrom(list, request.pageToken);
@@ -122,6 +138,7 @@ async function begin(
     counted: counted,
     expected: request.expectedCount ?? null,
     refusal: await definitionRefusal(deps, bulk, filter),
+    audit: bulkEntry(bulk, counted.count),
   });
   return { until, count: repeated ? 0 : counted.count };
 }
@@ -169,17 +186,23 @@ const OF_ONE: readonly DroverError["reason"][] = [
 
 async function act(
   scheduler: BulkCallDeps["scheduler"],
-  { namespace, request, digest }: Bulk,
+  { namespace, request, digest, who }: Bulk,
   until: number,
   runId: RunId,
 ): Promise<string> {
+  const ref = { runId, partition: partitionOf(namespace.region, runId) };
+  const more = { bulk: request.requestId };
   if (request.kind === BulkKind.RETRY || request.kind === BulkKind.RERUN) {
     const requestId = `bulk ${request.requestId}`;
-    const asked = { namespace, runId, ...againOf(request), requestId, digest };
+    const again = againOf(request);
+    const { reason } = request;
+    const audit = rerunEntry(who, { namespace, ref }, again, { ...more, reason });
+    const asked = { namespace, runId, ...again, requestId, digest, audit };
     return (await scheduler.rerun(asked)).runId;
   }
-  const partition = partitionOf(namespace.region, runId);
-  accepted(await scheduler.command({ runId, partition }, eventOf(request, until)), runId);
+  const event = eventOf(request, until);
+  const audit = event.kind === "signal" ? null : commandEntry(who, { namespace, ref }, event, more);
+  accepted(await scheduler.command(ref, event, audit), runId);
   return "";
 }
 
@@ -191,7 +214,7 @@ function againOf({ kind, version, stepId, input }: BulkActionRequest): Omit<Agai
   };
 }
 
-function eventOf(request: BulkActionRequest, until: number): RunCommand {
+function eventOf(request: BulkActionRequest, until: number): BulkEvent {
   const { kind, undo, reason: note, requestId, signalName: name, payload } = request;
   switch (kind) {
     case BulkKind.CANCEL:
@@ -212,6 +235,23 @@ function eventOf(request: BulkActionRequest, until: number): RunCommand {
     default:
       throw new Error(`a bulk action of kind ${kind} has passed the rules`);
   }
+}
+
+/** The action as a whole; each run that it changes has an entry of its own. */
+function bulkEntry({ namespace, request, who }: Bulk, count: number): AuditEntry {
+  const { kind, filter, reason, signalName: signal } = request;
+  return auditEntry(who, {
+    action: "bulk.start",
+    namespaceId: namespace.id,
+    subject: ["bulk", request.requestId],
+    reason,
+    details: {
+      kind: WORDS[kind] ?? "",
+      runs: count,
+      filter: filter ? toJsonString(RunFilterSchema, filter) : "",
+      ...(signal === "" ? {} : { signal }),
+    },
+  });
 }
 
 /** null: the filter names only states that no run is ever in. */

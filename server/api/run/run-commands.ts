@@ -19,8 +19,11 @@ import type { Plan } from "../../core/plan/plan.ts";
 import { type CallbackToken, parseCallbackToken } from "../../dispatch/token.ts";
 import { DroverError, type Reason } from "../../errors.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
+import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import { partitionOf } from "../../store/partition.ts";
+import type { Namespace } from "../../store/store.ts";
 import { endFrom, outcomeDigest } from "../agent/convert-outcome.ts";
+import { auditEntry, BY_HEADER, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { payloadFrom } from "../calls/payload.ts";
@@ -46,27 +49,53 @@ const WITH_BODIES = { bodies: true };
 
 export function createRunCommands(deps: RunCommandDeps) {
   return Object.freeze({
-    cancelRun: (request: CancelRunRequest) =>
-      command(deps, request, (note) => ({
+    cancelRun: (request: CancelRunRequest, who: Who) =>
+      command(deps, request, who, {
         kind: "cancel",
         undo: request.undo !== Undo.LEAVE,
-        note,
-      })),
-    pauseRun: (request: Command) => command(deps, request, (note) => ({ kind: "pause", note })),
-    resumeRun: (request: Command) => command(deps, request, (note) => ({ kind: "resume", note })),
+        note: request.reason,
+      }),
+    pauseRun: (request: Command, who: Who) =>
+      command(deps, request, who, { kind: "pause", note: request.reason }),
+    resumeRun: (request: Command, who: Who) =>
+      command(deps, request, who, { kind: "resume", note: request.reason }),
     signal: (request: SignalRequest) => signal(deps, request),
-    decide: (request: DecideRequest) => decide(deps, request),
-    completeDeferred: (request: CompleteDeferredRequest) => completeDeferred(deps, request),
+    decide: (request: DecideRequest, who: Who) => decide(deps, request, who),
+    /** `who` null: a trigger completes it. */
+    completeDeferred: (request: CompleteDeferredRequest, who: Who | null) =>
+      completeDeferred(deps, request, who),
   });
 }
 
 async function command(
   deps: RunCommandDeps,
   request: Command,
-  eventOf: (note: string) => RunCommand,
+  who: Who,
+  event: Extract<RunCommand, { kind: "cancel" | "pause" | "resume" }>,
 ) {
   const found = await deps.runs.find(request.namespace, request.run);
-  return { run: (await sendCommand(deps, found, eventOf(request.reason))).run };
+  return { run: (await sendCommand(deps, found, event, commandEntry(who, found, event))).run };
+}
+
+/** The entry of a command; left out of it what a run keeps of every command. */
+export function commandEntry(
+  who: Who,
+  run: Pick<FoundRun, "namespace" | "ref">,
+  event: Extract<RunCommand, { kind: "cancel" | "pause" | "resume" }>,
+  more: AuditDetails = {},
+): AuditEntry {
+  const details = event.kind === "cancel" ? { undo: event.undo, ...more } : more;
+  return runEntry(who, `run.${event.kind}`, run, { reason: event.note, details });
+}
+
+export function runEntry(
+  who: Who,
+  action: AuditAction,
+  { namespace, ref }: Pick<FoundRun, "namespace" | "ref">,
+  more: Pick<Parameters<typeof auditEntry>[1], "by" | "reason" | "details">,
+): AuditEntry {
+  const subject = ["run", ref.runId] as const;
+  return auditEntry(who, { action, namespaceId: namespace.id, subject, ...more });
 }
 
 async function signal({ scheduler, runs }: RunCommandDeps, request: SignalRequest) {
@@ -83,11 +112,12 @@ async function signal({ scheduler, runs }: RunCommandDeps, request: SignalReques
 async function decide(
   deps: RunCommandDeps,
   request: DecideRequest,
+  who: Who,
 ): Promise<MessageInitShape<typeof DecideResponseSchema>> {
   const { runs } = deps;
   const found = await runs.find(request.namespace, request.run);
   const step = approvalNo(await runs.plan(found.record), request.stepId);
-  const event: RunCommand = {
+  const event: Extract<RunCommand, { kind: "decide" }> = {
     kind: "decide",
     step,
     approver: request.approver,
@@ -97,7 +127,12 @@ async function decide(
     form: payloadFrom(request.form),
     requester: found.record.labels[REQUESTER_LABEL] ?? null,
   };
-  return await sendCommand(deps, found, event, {
+  const entry = runEntry(who, "run.decide", found, {
+    by: request.approver,
+    reason: request.comment,
+    details: { step: request.stepId, approved: event.approved },
+  });
+  return await sendCommand(deps, found, event, entry, {
     refused: "DECISION_REFUSED",
     unknown: "STEP_NOT_FOUND",
   });
@@ -106,13 +141,17 @@ async function decide(
 async function completeDeferred(
   { scheduler, namespaces }: RunCommandDeps,
   request: CompleteDeferredRequest,
+  who: Who | null,
 ) {
   const token = callbackTokenFrom(request.callbackToken);
   const { outcome } = request;
   if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
-  const region = await regionOf(namespaces, token);
-  const ref = { runId: token.runId, partition: partitionOf(region, token.runId) };
-  const answer = await scheduler.command(ref, {
+  const namespace = await namespaceOf(namespaces, token);
+  const ref = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
+  const details = { outcome: outcome.case };
+  const entry =
+    who && isPerson(who) ? runEntry(who, "run.complete", { namespace, ref }, { details }) : null;
+  const event: RunCommand = {
     kind: "callback",
     step: token.step,
     fence: token.fence,
@@ -122,7 +161,8 @@ async function completeDeferred(
     // The same digest as if its agent had reported the outcome in Complete, so that both may
     // report it.
     digest: outcomeDigest(create(OutcomeSchema, { kind: outcome })),
-  });
+  };
+  const answer = await scheduler.command(ref, event, entry);
   const words = { refused: "RUN_STATE", unknown: "TASK_NOT_FOUND" } as const;
   return { repeated: accepted(answer, ref.runId, words).repeated };
 }
@@ -131,9 +171,11 @@ async function sendCommand(
   { scheduler, runs }: RunCommandDeps,
   found: FoundRun,
   event: RunCommand,
+  entry: AuditEntry,
   words?: Words,
 ) {
-  const { repeated } = accepted(await scheduler.command(found.ref, event), found.ref.runId, words);
+  const answer = await scheduler.command(found.ref, event, entry);
+  const { repeated } = accepted(answer, found.ref.runId, words);
   const record = await runs.record(found);
   return { run: runMessage(record, found.namespace.name, WITH_BODIES), repeated };
 }
@@ -223,10 +265,22 @@ export function callbackTokenFrom(text: string): CallbackToken {
   throw refusal("MALFORMED_TOKEN", [{ path: "callback_token", message }]);
 }
 
+/**
+ * A service that calls back is part of its run, as an agent that reports is. A person gives a name,
+ * or has a token that no service has.
+ */
+function isPerson({ caller, header }: Who): boolean {
+  const given = header(BY_HEADER) ?? "";
+  return given !== "" || caller?.role === "operator" || caller?.role === "admin";
+}
+
 /** A namespace that does not exist has no tasks: a caller with a token learns no more than that. */
-async function regionOf(namespaces: Namespaces, { namespace }: CallbackToken): Promise<number> {
+async function namespaceOf(
+  namespaces: Namespaces,
+  { namespace }: CallbackToken,
+): Promise<Namespace> {
   try {
-    return (await namespaces.find(namespace)).region;
+    return await namespaces.find(namespace);
   } catch (error) {
     if (!(error instanceof DroverError) || error.reason !== "NAMESPACE_NOT_FOUND") throw error;
     const message = "names no task of this server: drop it";

@@ -15,6 +15,7 @@ import {
 import type { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Calendar, Overlap } from "../../core/definition/calendar.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   OccurrenceRecord,
   ScheduleRecord,
@@ -23,6 +24,7 @@ import type {
   OccurrenceOutcome as StoreOutcome,
 } from "../../store/schedules.ts";
 import type { EngineStore, Namespace, Store } from "../../store/store.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -79,35 +81,66 @@ export function createScheduleCalls(
   };
 
   return {
-    async createSchedule(request) {
+    async createSchedule(request, who) {
       const of = await named(request);
+      const spec = specFrom(request.spec);
       const pauseReason = request.paused ? "" : null;
-      const { created } = await scheduler.createSchedule(of, specFrom(request.spec), pauseReason);
+      const details = { ...specDetails(spec), paused: request.paused };
+      const entry = entryOf(who, "schedule.create", of, { details });
+      const { created } = await scheduler.createSchedule(of, spec, pauseReason, entry);
       return { created, ...(await shown(of)) };
     },
     getSchedule: async (request) => shown(await named(request)),
-    async updateSchedule(request) {
+    async updateSchedule(request, who) {
       const of = await named(request);
-      await scheduler.updateSchedule(of, specFrom(request.spec));
+      const spec = specFrom(request.spec);
+      const entry = entryOf(who, "schedule.update", of, { details: specDetails(spec) });
+      await scheduler.updateSchedule(of, spec, entry);
       return shown(of);
     },
-    async pauseSchedule(request) {
+    async pauseSchedule(request, who) {
       const of = await named(request);
-      await scheduler.pauseSchedule(of, request.reason);
+      const { reason } = request;
+      await scheduler.pauseSchedule(of, reason, entryOf(who, "schedule.pause", of, { reason }));
       return shown(of);
     },
-    async resumeSchedule(request) {
+    async resumeSchedule(request, who) {
       const of = await named(request);
-      await scheduler.resumeSchedule(of);
+      await scheduler.resumeSchedule(of, entryOf(who, "schedule.resume", of));
       return shown(of);
     },
-    deleteSchedule: async (request) => ({
-      deleted: await scheduler.deleteSchedule(await named(request)),
-    }),
-    backfillSchedule: async (request) => backfill(scheduler, await named(request), request),
-    triggerSchedule: async (request) =>
-      scheduler.triggerSchedule(await named(request), request.requestId),
+    async deleteSchedule(request, who) {
+      const of = await named(request);
+      const entry = entryOf(who, "schedule.delete", of);
+      return { deleted: await scheduler.deleteSchedule(of, entry) };
+    },
+    backfillSchedule: async (request, who) =>
+      backfill(scheduler, await named(request), request, who),
+    async triggerSchedule(request, who) {
+      const of = await named(request);
+      const entry = entryOf(who, "schedule.trigger", of);
+      return scheduler.triggerSchedule(of, request.requestId, entry);
+    },
   };
+}
+
+function entryOf(
+  who: Who,
+  action: AuditAction,
+  of: { readonly namespace: Namespace; readonly name: string },
+  more: { readonly reason?: string; readonly details?: AuditDetails } = {},
+): AuditEntry {
+  const { namespace, name } = of;
+  const subject = ["schedule", name] as const;
+  return auditEntry(who, { action, namespaceId: namespace.id, subject, ...more });
+}
+
+function specDetails({ workflow, calendar, overlap }: ScheduleSpec): AuditDetails {
+  const when =
+    calendar.kind === "cron"
+      ? { cron: calendar.cron, time_zone: calendar.timeZone }
+      : { every_ms: calendar.everyMs };
+  return { workflow, ...when, overlap };
 }
 
 function notFound(namespace: Namespace, name: string) {
@@ -136,6 +169,7 @@ async function backfill(
   scheduler: Scheduler,
   of: { readonly namespace: Namespace; readonly name: string },
   { startTime, endTime, concurrency, dryRun }: BackfillScheduleRequest,
+  who: Who,
 ) {
   const from = epochMsFrom(startTime, "start_time") ?? 0;
   const until = epochMsFrom(endTime, "end_time") ?? 0;
@@ -144,7 +178,9 @@ async function backfill(
     throw refusal("INVALID_REQUEST", [{ path: "end_time", message }]);
   }
   const asked = { ...of, from, until, concurrency: concurrency === 0 ? 1 : concurrency, dryRun };
-  const { occurrences, next, count } = await scheduler.backfillSchedule(asked);
+  const details = { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+  const entry = entryOf(who, "schedule.backfill", of, { details });
+  const { occurrences, next, count } = await scheduler.backfillSchedule(asked, entry);
   return {
     occurrences: occurrences.map(({ at, text, runId, created, message }) => ({
       time: timestampFromMs(at),

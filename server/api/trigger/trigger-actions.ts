@@ -109,7 +109,8 @@ async function complete(deps: Deps, namespace: Namespace, asked: Of<"complete">)
     callbackToken,
     outcome: outcomeMessage(outcome),
   });
-  await deps.commands.completeDeferred(checked(deps, CompleteDeferredRequestSchema, message));
+  const request = checked(deps, CompleteDeferredRequestSchema, message);
+  await deps.commands.completeDeferred(request, null);
   return token;
 }
 

@@ -11,8 +11,10 @@ import { isEndKind } from "../../core/model/model.ts";
 import { DroverError } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
+import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type { Namespace, Store } from "../../store/store.ts";
 import type { KnownTrigger } from "../../store/triggers.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -53,11 +55,16 @@ export function createTriggerCalls(
   }
 
   return {
-    async putTrigger(request) {
+    async putTrigger(request, who) {
       const namespace = await namespaces.find(request.namespace);
       const { definition } = soundFrom(deps, request.source);
       const secret = secretFrom(request, definition.source.kind === "http");
-      const put = await store.triggers.put({ namespaceId: namespace.id, definition, secret });
+      const entry = triggerEntry(who, "trigger.put", namespace, definition.name, {
+        source: definition.source.kind,
+        new_secret: secret !== null,
+      });
+      const trigger = { namespaceId: namespace.id, definition, secret };
+      const put = await store.triggers.put(trigger, entry);
       if (!put) throw noSecret();
       const stored = await known(namespace, definition.name);
       return { created: put.created, trigger: triggerMessage(stored, namespace.name) };
@@ -71,9 +78,10 @@ export function createTriggerCalls(
       const triggers = await store.lists.triggers(namespace.id);
       return { triggers: triggers.map((one) => triggerMessage(one, namespace.name)) };
     },
-    async deleteTrigger(request) {
-      const namespace = await namespaces.find(request.namespace);
-      return { deleted: await store.triggers.delete(namespace.id, request.name) };
+    async deleteTrigger({ namespace: of, name }, who) {
+      const namespace = await namespaces.find(of);
+      const entry = triggerEntry(who, "trigger.delete", namespace, name);
+      return { deleted: await store.triggers.delete(namespace.id, name, entry) };
     },
     async listRefusals({ namespace: name, trigger, pageSize }) {
       const namespace = await namespaces.find(name);
@@ -96,6 +104,16 @@ export function createTriggerCalls(
     if (compiled.ok) return { definition, mapping: compiled.mapping };
     throw new Error(`trigger ${of.value} was put and does not compile`);
   }
+}
+
+function triggerEntry(
+  who: Who,
+  action: AuditAction,
+  { id: namespaceId }: Namespace,
+  name: string,
+  details: AuditDetails = {},
+): AuditEntry {
+  return auditEntry(who, { action, namespaceId, subject: ["trigger", name], details });
 }
 
 function soundFrom(deps: TriggerCallDeps, source: PutTriggerRequest["source"]): SoundTrigger {

@@ -20,6 +20,7 @@ import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { VersionRecord } from "../../store/lists.ts";
 import type { EngineStore, Namespace, Store } from "../../store/store.ts";
+import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import type { RequestCheck } from "../calls/request-check.ts";
 import { pauseMessage } from "../operator/queue-calls.ts";
@@ -54,7 +55,7 @@ const VERSIONS_LISTED_MAX = 10;
 export function createRegisterCalls(deps: RegisterCallDeps) {
   const { scheduler, namespaces } = deps;
   return Object.freeze({
-    async registerWorkflow(request: RegisterWorkflowRequest) {
+    async registerWorkflow(request: RegisterWorkflowRequest, who: Who) {
       const namespace = await namespaces.find(request.namespace);
       const definition = registeredDefinition(request, deps);
       const missing = await missingWorkflows(deps.store, namespace, definition);
@@ -65,13 +66,24 @@ export function createRegisterCalls(deps: RegisterCallDeps) {
         namespace,
         definition,
         request.keepDefault,
+        auditEntry(who, {
+          action: "workflow.register",
+          namespaceId: namespace.id,
+          subject: ["workflow", definition.workflow],
+        }),
       );
       return { name: definition.workflow, version, created };
     },
 
-    async setDefaultVersion({ namespace: of, name, version }: SetDefaultVersionRequest) {
+    async setDefaultVersion({ namespace: of, name, version }: SetDefaultVersionRequest, who: Who) {
       const namespace = await namespaces.find(of);
-      const previous = await scheduler.setDefaultVersion(namespace, name, version);
+      const entry = auditEntry(who, {
+        action: "workflow.default",
+        namespaceId: namespace.id,
+        subject: ["workflow", name],
+        details: { version },
+      });
+      const previous = await scheduler.setDefaultVersion(namespace, name, version, entry);
       if (previous === null)
         throw notFound(`version ${version} of workflow "${name}"`, name, namespace);
       return { previousVersion: previous, version };

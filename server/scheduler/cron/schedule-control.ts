@@ -13,6 +13,7 @@ import {
 } from "../../core/definition/calendar.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { DroverError } from "../../errors.ts";
+import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
@@ -77,21 +78,22 @@ export interface ScheduleControl {
     of: ScheduleName,
     spec: ScheduleSpec,
     pauseReason: string | null,
+    audit?: Audit,
   ): Promise<{ readonly created: boolean }>;
   /**
    * Replaces all of it. With another calendar, its next occurrence is the first one from now on.
    */
-  updateSchedule(of: ScheduleName, spec: ScheduleSpec): Promise<void>;
+  updateSchedule(of: ScheduleName, spec: ScheduleSpec, audit?: Audit): Promise<void>;
   /** Idempotent: the first reason is kept. */
-  pauseSchedule(of: ScheduleName, reason: string): Promise<void>;
+  pauseSchedule(of: ScheduleName, reason: string, audit?: Audit): Promise<void>;
   /** Occurrences that passed meanwhile get no run, except by a backfill. */
-  resumeSchedule(of: ScheduleName): Promise<void>;
+  resumeSchedule(of: ScheduleName, audit?: Audit): Promise<void>;
   /** false: there was none. */
-  deleteSchedule(of: ScheduleName): Promise<boolean>;
+  deleteSchedule(of: ScheduleName, audit?: Audit): Promise<boolean>;
   /** Begins a run now, as an occurrence would. */
-  triggerSchedule(of: ScheduleName, requestId: string): Promise<Scheduled>;
+  triggerSchedule(of: ScheduleName, requestId: string, audit?: Audit): Promise<Scheduled>;
   /** Begins the runs of occurrences that have passed and have none. */
-  backfillSchedule(request: BackfillRequest): Promise<Backfilled>;
+  backfillSchedule(request: BackfillRequest, audit?: Audit): Promise<Backfilled>;
   /** The occurrences to come, the next one first. */
   timesToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
   /** The name of an occurrence for people and in labels of runs. */
@@ -100,15 +102,15 @@ export interface ScheduleControl {
 
 export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
   return Object.freeze({
-    createSchedule: (of: ScheduleName, spec: ScheduleSpec, pauseReason: string | null) =>
-      create(options, of, spec, pauseReason),
-    updateSchedule: (of: ScheduleName, spec: ScheduleSpec) => update(options, of, spec),
-    pauseSchedule: (of: ScheduleName, reason: string) => pause(options, of, reason),
-    resumeSchedule: (of: ScheduleName) => resume(options, of),
-    deleteSchedule: ({ namespace, name }: ScheduleName) =>
-      options.store.schedules.delete(namespace.id, name),
-    triggerSchedule: (of: ScheduleName, requestId: string) => trigger(options, of, requestId),
-    backfillSchedule: (request: BackfillRequest) => backfill(options, request),
+    createSchedule: (of, spec, pauseReason, audit = null) =>
+      create(options, of, { spec, pauseReason }, audit),
+    updateSchedule: (of, spec, audit = null) => update(options, of, spec, audit),
+    pauseSchedule: (of, reason, audit = null) => pause(options, of, reason, audit),
+    resumeSchedule: (of, audit = null) => resume(options, of, audit),
+    deleteSchedule: ({ namespace, name }, audit = null) =>
+      options.store.schedules.delete(namespace.id, name, audit),
+    triggerSchedule: (of, requestId, audit = null) => trigger(options, of, requestId, audit),
+    backfillSchedule: (request, audit = null) => backfill(options, request, audit),
     timesToCome,
     nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
       nominalTimeText(calendar, nominalTime),
@@ -118,8 +120,8 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
 async function create(
   options: OccurrenceOptions,
   of: ScheduleName,
-  spec: ScheduleSpec,
-  pauseReason: string | null,
+  { spec, pauseReason }: { readonly spec: ScheduleSpec; readonly pauseReason: string | null },
+  audit: Audit,
 ): Promise<{ readonly created: boolean }> {
   const { store, random } = options;
   const { namespace, name } = of;
@@ -133,7 +135,9 @@ async function create(
     const first = firstOf(id, spec, tx.now);
     const placedIn = { id, partition: partitionOf(namespace.region, id) };
     const row = { ...placedIn, namespaceId: namespace.id, name, spec, next: first };
-    return (await tx.insertSchedule({ ...row, pauseReason })) ? first : "taken";
+    if (!(await tx.insertSchedule({ ...row, pauseReason }))) return "taken";
+    if (audit) await tx.recordAudit([audit]);
+    return first;
   });
   if (next === "taken") return { created: same(await find(options, of), spec) };
   if (next && pauseReason === null) options.announce(next.wakeAt);
@@ -144,11 +148,12 @@ async function update(
   options: OccurrenceOptions,
   of: ScheduleName,
   spec: ScheduleSpec,
+  audit: Audit,
 ): Promise<void> {
   await find(options, of);
   await refuseWorkflow(options, of.namespace, spec);
-  await change(options, of, async (tx, record) => {
-    if (specText(record.spec) === specText(spec)) return null;
+  await change(options, of, audit, async (tx, record) => {
+    if (specText(record.spec) === specText(spec)) return "unchanged";
     refuseCalendar(spec, tx.now);
     const { id, pause } = record;
     const isSameCalendar = textOf(record.spec.calendar) === textOf(spec.calendar);
@@ -161,18 +166,23 @@ async function update(
   });
 }
 
-function pause(options: OccurrenceOptions, of: ScheduleName, reason: string): Promise<void> {
-  return change(options, of, async (tx, record) => {
-    if (record.pause) return null;
+function pause(
+  options: OccurrenceOptions,
+  of: ScheduleName,
+  reason: string,
+  audit: Audit,
+): Promise<void> {
+  return change(options, of, audit, async (tx, record) => {
+    if (record.pause) return "unchanged";
     await tx.changeSchedule({ ...record, pause: { since: tx.now, reason } });
     return null;
   });
 }
 
-function resume(options: OccurrenceOptions, of: ScheduleName): Promise<void> {
-  return change(options, of, async (tx, record) => {
+function resume(options: OccurrenceOptions, of: ScheduleName, audit: Audit): Promise<void> {
+  return change(options, of, audit, async (tx, record) => {
     const { id, spec } = record;
-    if (!record.pause) return null;
+    if (!record.pause) return "unchanged";
     const times = calendarTimesOf(spec.calendar);
     const left = record.next && passOver(times, record.next, tx.now);
     const next = left?.next ? placedBy(id, spec, left.next) : null;
@@ -186,12 +196,17 @@ function resume(options: OccurrenceOptions, of: ScheduleName): Promise<void> {
 async function change(
   options: OccurrenceOptions,
   of: ScheduleName,
-  work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedTime | null>,
+  audit: Audit,
+  work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedTime | null | "unchanged">,
 ): Promise<void> {
   const { id } = await find(options, of);
   const use = { name: "change-schedule", ...WAITS };
-  const next = await options.store.transact(use, async (tx) => work(tx, await lock(tx, of, id)));
-  if (next) options.announce(next.wakeAt);
+  const next = await options.store.transact(use, async (tx) => {
+    const changed = await work(tx, await lock(tx, of, id));
+    if (audit && changed !== "unchanged") await tx.recordAudit([audit]);
+    return changed;
+  });
+  if (next && next !== "unchanged") options.announce(next.wakeAt);
 }
 
 function timesToCome({ spec, next }: ScheduleRecord, most: number): readonly NominalTime[] {
@@ -292,6 +307,7 @@ async function trigger(
   options: ScheduleOptions,
   of: ScheduleName,
   requestId: string,
+  audit: Audit,
 ): Promise<Scheduled> {
   const record = await find(options, of);
   const { id, name } = record;
@@ -319,6 +335,7 @@ async function trigger(
       const error = started.errors[0];
       if (error) throw error;
       if (started.rows.length > 0) await tx.writeOccurrences(started.rows);
+      if (audit && run?.created) await tx.recordAudit([withDetails(audit, { new_run: run.runId })]);
       return { ...started, run };
     },
   );
@@ -334,7 +351,11 @@ async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
   }
 }
 
-async function backfill(options: ScheduleOptions, request: BackfillRequest): Promise<Backfilled> {
+async function backfill(
+  options: ScheduleOptions,
+  request: BackfillRequest,
+  audit: Audit,
+): Promise<Backfilled> {
   const { from, until, concurrency: limit, dryRun } = request;
   const record = await find(options, request);
   const { id: scheduleId, name, series, spec } = record;
@@ -366,6 +387,8 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
       const message = errors[place]?.message ?? "";
       return { at, text, runId: run?.runId ?? null, created: run?.created ?? false, message };
     });
+    const started = occurrences.filter(({ created }) => created).length;
+    if (audit && started > 0) await tx.recordAudit([withDetails(audit, { started })]);
     return { ...worked, occurrences };
   });
   return { occurrences: committed.occurrences, next, count };

@@ -19,6 +19,7 @@ import type { Lists } from "../lists.ts";
 import type { Actor } from "../pass-record.ts";
 import type { RunId } from "../run-head.ts";
 import { attemptIn } from "./attempts-at.ts";
+import { type Audited, recordAudit } from "./audit.ts";
 import { circuitSettings, circuitStates, cordonKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
@@ -29,7 +30,7 @@ import type { Query, Transaction } from "./transaction.ts";
 /** Runs the work in a transaction of its own. */
 type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
 
-export function createCircuits(query: Query, transact: Transact): Circuits {
+export function createCircuits(query: Query, transact: Transact, audited: Audited): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
   async function learn({ now, changeToken, watched }: CircuitVersion): Promise<CircuitSnapshot> {
@@ -46,14 +47,19 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) =>
       transact((transaction) => changeCircuits(transaction.query, changes, actor)),
-    setOverride: ({ lane, agentId }, override) =>
+    setOverride: ({ lane, agentId }, override, audit = null) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
-        if (override === null) await ask("release_circuit", key);
-        else {
-          const { forced, by, why } = override;
-          await ask("force_circuit", { ...key, forced: circuitSettings.code(forced), by, why });
-        }
+        const changed =
+          override === null
+            ? await ask("release_circuit", key)
+            : await ask("force_circuit", {
+                ...key,
+                forced: circuitSettings.code(override.forced),
+                by: override.by,
+                why: override.why,
+              });
+        if (changed.length > 0) await recordAudit(ask, audit);
         if (agentId === "") {
           const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
           await settleOutages(
@@ -65,8 +71,8 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         if (row) return circuitOf(row);
         return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
-    async cordon({ namespaceId, kind, name, by, why }) {
-      await query("cordon", {
+    async cordon({ namespaceId, kind, name, by, why }, audit = null) {
+      await audited(audit, "cordon", {
         namespace_id: namespaceId,
         kind: cordonKinds.code(kind),
         name,
@@ -79,9 +85,10 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       if (!known) throw new Error(`the cordon of ${kind} ${name} was removed while it was set`);
       return known;
     },
-    uncordon: async ({ namespaceId, kind, name }) =>
-      (await query("uncordon", { namespace_id: namespaceId, kind: cordonKinds.code(kind), name }))
-        .length > 0,
+    async uncordon({ namespaceId, kind, name }, audit = null) {
+      const key = { namespace_id: namespaceId, kind: cordonKinds.code(kind), name };
+      return (await audited(audit, "uncordon", key)).length > 0;
+    },
   } satisfies Circuits);
 }
 

@@ -2,9 +2,11 @@
 import { createHash } from "node:crypto";
 import type { Definition } from "../../core/definition/definition.ts";
 import { DroverError } from "../../errors.ts";
+import { type AuditEntry, withDetails } from "../audit.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { namespaceDeleted } from "../namespaces.ts";
 import type { Store, WorkflowVersion } from "../store.ts";
+import { type Audited, recordAudit } from "./audit.ts";
 import { INSERTS_MAX } from "./drawn-ids.ts";
 import type { Query, Transact } from "./transaction.ts";
 
@@ -16,15 +18,23 @@ type Definitions = Pick<
   "internDefinition" | "definition" | "registerWorkflow" | "setDefaultVersion" | "workflowVersion"
 >;
 
-export function definitionsOf(query: Query, transact: Transact): Definitions {
+export function definitionsOf(query: Query, transact: Transact, audited: Audited): Definitions {
   return {
     internDefinition: (namespaceId, definition) => internDefinition(query, namespaceId, definition),
     definition: (id) => readDefinition(query, id),
-    registerWorkflow: (workflow) =>
-      transact({}, (transaction) => registerWorkflow(transaction.query, workflow)),
-    async setDefaultVersion(namespaceId, name, version) {
+    registerWorkflow: (workflow, audit = null) =>
+      transact({}, (transaction) => registerWorkflow(transaction.query, workflow, audit)),
+    async setDefaultVersion(namespaceId, name, version, audit = null) {
       const asked = { namespace_id: namespaceId, name, version };
-      const [row] = await query<{ previous_version: number }>("set_default_version", asked);
+      const [row] = await audited<{ previous_version: number }>(
+        audit,
+        "set_default_version",
+        asked,
+        (entry, [was]) =>
+          was && was.previous_version !== version
+            ? withDetails(entry, { before: was.previous_version })
+            : null,
+      );
       return row?.previous_version ?? null;
     },
     workflowVersion: (namespaceId, name, version) => findVersion(query, namespaceId, name, version),
@@ -63,6 +73,7 @@ async function readDefinition(query: Query, id: number): Promise<Definition> {
 async function registerWorkflow(
   query: Query,
   workflow: Parameters<Store["registerWorkflow"]>[0],
+  audit: AuditEntry | null,
 ): Promise<{ version: number; created: boolean }> {
   const { namespaceId, name, definitionId, keepDefault } = workflow;
   const [row] = await query<{ default_version: number; latest_version: number }>("lock_workflow", {
@@ -91,6 +102,8 @@ async function registerWorkflow(
     latest_version: Math.max(latest, version),
     default_version: isDefault ? version : before,
   });
+  if (!known && audit)
+    await recordAudit(query, withDetails(audit, { version, default: isDefault }));
   return { version, created: !known };
 }
 

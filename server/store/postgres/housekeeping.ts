@@ -57,6 +57,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("forget_lane_pollers", { retention: times.pollerMs }),
       bounded("forget_refused"),
       bounded("forget_deliveries", { retention: DELIVERY_RETENTION_MS }),
+      bounded("forget_audit", { retention: times.auditMs }),
       bounded("forget_schedules"),
       bounded("forget_circuit_ends", { retention: times.circuitEndsMs }),
       bounded("fold_run_counts"),

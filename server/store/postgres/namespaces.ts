@@ -11,6 +11,7 @@ import {
 } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { Namespace, Store } from "../store.ts";
+import type { Audited } from "./audit.ts";
 import { INSERTS_MAX } from "./drawn-ids.ts";
 import type { Query, Transact } from "./transaction.ts";
 
@@ -20,6 +21,7 @@ const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 export function namespacesOf(
   query: Query,
   transact: Transact,
+  audited: Audited,
 ): Pick<Store, "namespace" | "createNamespace"> {
   const find = async (name: string): Promise<Namespace | null> => {
     const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", {
@@ -29,12 +31,17 @@ export function namespacesOf(
   };
   return {
     namespace: find,
-    async createNamespace(name, region = "default") {
+    async createNamespace(name, region = "default", audit = null) {
       const known = await find(name);
       if (known) return known;
       await transact({}, ({ query: within }) => createRegion(within, region));
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
-        await query("create_namespace", { name, region });
+        await audited<{ id: number }>(
+          audit,
+          "create_namespace",
+          { name, region },
+          (entry, [made]) => (made ? { ...entry, namespaceId: made.id } : null),
+        );
         const made = await find(name);
         if (made) return made;
       }
@@ -95,12 +102,13 @@ function limitsOf(row: LimitColumns): NamespaceLimits {
   };
 }
 
-export function createNamespaces(query: Query, transact: Transact): Namespaces {
+export function createNamespaces(query: Query, transact: Transact, audited: Audited): Namespaces {
   return Object.freeze({
-    async setRetention(namespaceId, retentionMs) {
-      await query("set_retention", { namespace_id: namespaceId, retention_ms: retentionMs });
+    async setRetention(namespaceId, retentionMs, audit = null) {
+      const retention = { namespace_id: namespaceId, retention_ms: retentionMs };
+      await audited(audit, "set_retention", retention);
     },
-    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }) {
+    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }, audit = null) {
       const { perSecond = null, burst = null } = rate ?? {};
       const limits = {
         open_runs_max: openRunsMax,
@@ -108,7 +116,7 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
         runs_burst: burst,
         payload_bytes_max: payloadBytesMax,
       };
-      await query("set_namespace_limits", { namespace_id: namespaceId, ...limits });
+      await audited(audit, "set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },
     async limited() {
       const rows = await query<LimitColumns & { id: number; name: string }>(

@@ -29,6 +29,7 @@ import type { StoreTimes } from "../store-times.ts";
 import { createActivity } from "./activity.ts";
 import { heldTasks, listAgents } from "./agents.ts";
 import { attemptIn } from "./attempts-at.ts";
+import { listAudit } from "./audit.ts";
 import { handOverReasons, rules } from "./codes.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { lateTimers } from "./late-timers.ts";
@@ -51,6 +52,7 @@ export function createOperators(
     handOvers: (page) => listHandOvers(query, page),
     supervisors: () => listNodes(query, times),
     interventions: (...of) => listInterventions(query, ...of),
+    audit: (...of) => listAudit(query, ...of),
     now: async () => (await databaseNow(query)).now,
     cluster: async (of) => ({ ...(await cluster(query)), ...(await activity.openRuns(of)) }),
     attention: (namespaceId) => attention(query, namespaceId, times),

@@ -1,6 +1,7 @@
 // Hooks, the outbox and its deliveries on PostgreSQL.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
+import { withDetails } from "../audit.ts";
 import {
   CAUSE_APART_MS,
   type DeliveryPage,
@@ -11,6 +12,7 @@ import {
   type OutboxEscalation,
 } from "../outbox.ts";
 import { endOfRecord } from "../run-states.ts";
+import type { Audited } from "./audit.ts";
 import { deliveryStates, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -21,26 +23,33 @@ const START = { partition: 0, id: 0 };
 /** Most due deliveries of a partition among which those of each hook are searched. */
 const DUE_MAX = 2_000;
 
-export function createOutbox(query: Query): Outbox {
+export function createOutbox(query: Query, audited: Audited): Outbox {
   /** Where the walk through the outbox continues: rows that have to wait would be in its way. */
   let folded = START;
   return Object.freeze({
-    async putHook({ namespaceId, name, url, events, secret }) {
-      const [row] = await query<{ created: boolean }>("put_hook", {
-        namespace_id: namespaceId,
-        name,
-        url,
-        events: events.map(outboxKinds.code),
-        secret: secret?.value ?? null,
-        secret_digest: secret?.digest ?? null,
-      });
+    async putHook({ namespaceId, name, url, events, secret }, audit = null) {
+      const [row] = await audited<{ created: boolean }>(
+        audit,
+        "put_hook",
+        {
+          namespace_id: namespaceId,
+          name,
+          url,
+          events: events.map(outboxKinds.code),
+          secret: secret?.value ?? null,
+          secret_digest: secret?.digest ?? null,
+        },
+        (entry, [put]) => (put ? withDetails(entry, { created: put.created }) : null),
+      );
       return row ?? null;
     },
     async hooks(namespaceId) {
       return (await query<HookRow>("list_hooks", { namespace_id: namespaceId })).map(hookOf);
     },
-    deleteHook: async (namespaceId, name) =>
-      (await query("delete_hook", { namespace_id: namespaceId, name })).length > 0,
+    async deleteHook(namespaceId, name, audit = null) {
+      const deleted = await audited(audit, "delete_hook", { namespace_id: namespaceId, name });
+      return deleted.length > 0;
+    },
     async due(partitions, limit) {
       const inOrder = partitions.toSorted((a, b) => a - b);
       const folding = {

@@ -1,8 +1,10 @@
 // Input to runs: signals, decisions of approvers, escalations.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../../core/model/history.ts";
+import type { AuditEntry } from "../audit.ts";
 import type { ChangedInput, DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
 import type { EscalationClaim, RunId } from "../store.ts";
+import type { Audited } from "./audit.ts";
 import { answers, escalationReasons } from "./codes.ts";
 import { byRun, columns, payloadOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -173,11 +175,18 @@ export async function changedInputsOf(
 
 /** The statement's own guard decides; if it met no row, the holder is looked up. */
 export async function claimEscalation(
-  query: Query,
+  { query, audited }: { readonly query: Query; readonly audited: Audited },
   name: "claim_escalation" | "release_escalation",
   { runId, n, by, anyway }: EscalationClaim,
+  audit: AuditEntry | null,
 ): Promise<{ readonly by: string | null } | null> {
-  if ((await query(name, { run_id: runId, n, by, anyway })).length > 0) return null;
+  const rows = await audited<{ changed: boolean }>(
+    audit,
+    name,
+    { run_id: runId, n, by, anyway },
+    (entry, [row]) => (row?.changed ? entry : null),
+  );
+  if (rows.length > 0) return null;
   const [holder] = await query<{ by: string | null }>("escalation_holder", { run_id: runId, n });
   return holder ?? { by: null };
 }

@@ -5,13 +5,21 @@
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
-import { isWorkflow, lanesMade, type MoveRow, type Mover, moveNoted } from "./ready-moves.ts";
+import type { Audited } from "./audit.ts";
+import {
+  ifChanged,
+  isWorkflow,
+  lanesMade,
+  type Mover,
+  moveNoted,
+  type NotedRow,
+} from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
-export function createPins(query: Query, clock: Clock): Pins {
+export function createPins(query: Query, clock: Clock, audited: Audited): Pins {
   const mover = { query, clock };
   return Object.freeze({
-    async pin(of: PinRef, agentVersion: string) {
+    async pin(of, agentVersion, audit = null) {
       const definition = await definitionOf(query, of);
       if (definition === null) return null;
       const { namespaceId, queue, workflow, version } = of;
@@ -24,12 +32,16 @@ export function createPins(query: Query, clock: Clock): Pins {
         definition_id: definition,
         class: made,
       };
-      return moveNoted(mover, of, await query<MoveRow>("pin_version", named));
+      return moveNoted(mover, of, await audited<NotedRow>(audit, "pin_version", named, ifChanged));
     },
-    async unpin(of: PinRef) {
+    async unpin(of, audit = null) {
       const { namespaceId, queue, workflow, version } = of;
       const named = { namespace_id: namespaceId, queue, workflow, version };
-      return moveNoted(mover, of, await query<MoveRow>("unpin_version", named));
+      return moveNoted(
+        mover,
+        of,
+        await audited<NotedRow>(audit, "unpin_version", named, ifChanged),
+      );
     },
   } satisfies Pins);
 }

@@ -8,6 +8,7 @@ import type { OperatorStore } from "../operator-store.ts";
 import type { EngineStore, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
+import { type Audited, createAudited } from "./audit.ts";
 import { createCircuits } from "./circuits.ts";
 import { differingRuns } from "./consistency.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
@@ -67,6 +68,7 @@ interface Connected {
   readonly query: Query;
   /** On the hot pool. */
   readonly transact: Transact;
+  readonly audited: Audited;
 }
 
 export function createPostgresStore(options: PostgresStoreOptions): Store {
@@ -79,7 +81,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const time = createDatabaseTime(clock);
   const transact = createTransact(hot, clock, schema, time);
   const query = guarded(queryOn(hot, schema));
-  const connected = { pools, schema, clock, times, query, transact };
+  const audited = createAudited(query, transact);
+  const connected = { pools, schema, clock, times, query, transact, audited };
   const statistics = createStatistics(query, hot, clock, log);
   const cache = createPageCache();
   const emptyLanes = createEmptyLanes(clock);
@@ -93,16 +96,18 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       statistics.written();
       return transactOn(transact, { cache, emptyLanes }, use, work);
     },
-    ...namespacesOf(query, transact),
-    ...definitionsOf(query, transact),
+    ...namespacesOf(query, transact, audited),
+    ...definitionsOf(query, transact, audited),
     ...lanesOf(query),
     ...heartbeatsOf(query, transact, cache),
     recordIntervention: ({ runId }, intervention, actor) =>
       recordIntervention(query, runId, intervention, actor),
     incarnation: incarnations.count,
     onIncarnation: incarnations.listen,
-    claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
-    releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),
+    claimEscalation: (claim, audit = null) =>
+      claimEscalation({ query, audited }, "claim_escalation", claim, audit),
+    releaseEscalation: (claim, audit = null) =>
+      claimEscalation({ query, audited }, "release_escalation", claim, audit),
     taskFacts: (tasks) => taskFacts(query, tasks, cache),
     facts: (wanted) => loadFacts(query, wanted, stepsRead(query, cache)),
     markAgents: (server, seen) => markAgents(query, server, seen),
@@ -130,10 +135,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   } satisfies Store);
 }
 
-function operatorStore({ pools, schema, times, query }: Connected): OperatorStore {
+function operatorStore({ pools, schema, times, query, audited }: Connected): OperatorStore {
   return {
     lists: createLists(pools.reads, schema, query),
-    tokens: createTokens(query),
+    tokens: createTokens(query, audited),
     inbox: createInboxRows(query),
     operators: createOperators(guarded(queryOn(pools.operators, schema), readFailure), {
       times,
@@ -155,17 +160,18 @@ type EngineParts = Pick<
   | "namespaces"
 >;
 
-function engineParts({ pools, schema, clock, times, query, transact }: Connected): EngineParts {
+function engineParts(connected: Connected): EngineParts {
+  const { pools, schema, clock, times, query, transact, audited } = connected;
   return {
     reads: createReads(pools.reads, schema, times),
-    outbox: createOutbox(query),
-    queues: createQueues(query, clock),
-    pins: createPins(query, clock),
-    schedules: createSchedules(query),
-    triggers: createTriggers(query),
-    circuits: createCircuits(query, (work) => transact({}, work)),
+    outbox: createOutbox(query, audited),
+    queues: createQueues(query, clock, audited),
+    pins: createPins(query, clock, audited),
+    schedules: createSchedules(query, audited),
+    triggers: createTriggers(query, audited),
+    circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
-    namespaces: createNamespaces(query, transact),
+    namespaces: createNamespaces(query, transact, audited),
   };
 }
 

@@ -18,44 +18,55 @@ import {
   READY_COUNTED_MAX,
   type WorkflowRef,
 } from "../queues.ts";
+import type { Audited } from "./audit.ts";
 import { columns, writeEach } from "./columns.ts";
-import { claimsOver, isWorkflow, type MoveRow, moveNoted } from "./ready-moves.ts";
+import { claimsOver, ifChanged, isWorkflow, moveNoted, type NotedRow } from "./ready-moves.ts";
 import type { Query, Send } from "./transaction.ts";
 
-export function createQueues(query: Query, clock: Clock): Queues {
+export function createQueues(query: Query, clock: Clock, audited: Audited): Queues {
   return Object.freeze({
-    async pause(of: QueueRef, reason: string): Promise<Pause> {
-      await query("pause_queue", { namespace_id: of.namespaceId, name: of.queue, reason });
+    async pause(of, reason, audit = null) {
+      const named = { namespace_id: of.namespaceId, name: of.queue };
+      await audited(audit, "pause_queue", { ...named, reason });
       // Also if it was paused before: that server may have died before its claims were over.
       await claimsOver(query, clock);
       const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
     },
-    async resume({ namespaceId, queue }: QueueRef): Promise<readonly number[]> {
-      await query("resume_queue", { namespace_id: namespaceId, name: queue });
+    async resume({ namespaceId, queue }, audit = null) {
+      await audited(audit, "resume_queue", { namespace_id: namespaceId, name: queue });
       return lanesOf(query, { namespaceId, queue });
     },
-    async setLimits({ namespaceId, queue }: QueueRef, limits: QueueLimits) {
+    async setLimits({ namespaceId, queue }, limits, audit = null) {
       const { leasesMax, rate } = limits;
       const values = {
         leases_max: leasesMax,
         rate: rate?.perSecond ?? null,
         burst: rate?.burst ?? null,
       };
-      await query("set_queue_limits", { namespace_id: namespaceId, name: queue, ...values });
+      const named = { namespace_id: namespaceId, name: queue };
+      await audited(audit, "set_queue_limits", { ...named, ...values });
       await claimsOver(query, clock);
       return lanesOf(query, { namespaceId, queue });
     },
-    async pauseWorkflow(of: WorkflowRef, reason: string) {
+    async pauseWorkflow(of, reason, audit = null) {
       if (!(await isWorkflow(query, of))) return null;
       const named = { namespace_id: of.namespaceId, name: of.workflow, reason };
-      await moveNoted({ query, clock }, of, await query<MoveRow>("pause_workflow", named));
+      await moveNoted(
+        { query, clock },
+        of,
+        await audited<NotedRow>(audit, "pause_workflow", named, ifChanged),
+      );
       // Another caller may have resumed it meanwhile: it was paused all the same.
       return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
-    async resumeWorkflow(of: WorkflowRef) {
+    async resumeWorkflow(of, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.workflow };
-      return moveNoted({ query, clock }, of, await query<MoveRow>("resume_workflow", named));
+      return moveNoted(
+        { query, clock },
+        of,
+        await audited<NotedRow>(audit, "resume_workflow", named, ifChanged),
+      );
     },
   } satisfies Queues);
 }

@@ -4,6 +4,7 @@
 // rows. If the server dies in between, the note is left, and housekeeping finishes the move.
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
+import type { AuditEntry } from "../audit.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunId } from "../run-head.ts";
 import type { Query } from "./transaction.ts";
@@ -21,8 +22,18 @@ export interface Mover {
 }
 
 /** The note of a move. */
-export interface MoveRow {
+interface MoveRow {
   id: number;
+}
+
+/** What a statement returns that pins or pauses, or takes that back. */
+export interface NotedRow extends MoveRow {
+  /** false: it was so before, and the move may only have been left incomplete. */
+  changed: boolean;
+}
+
+export function ifChanged(entry: AuditEntry, rows: readonly NotedRow[]): AuditEntry | null {
+  return rows.some(({ changed }) => changed) ? entry : null;
 }
 
 /** Whether some run may have this workflow: a definition of this name is known. */

@@ -12,12 +12,13 @@ import type {
   Schedules,
   ScheduleTx,
 } from "../schedules.ts";
+import type { Audited } from "./audit.ts";
 import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
 import { columns, writeEach } from "./columns.ts";
 import type { Values } from "./sql.ts";
 import type { Query, Transaction } from "./transaction.ts";
 
-export function createSchedules(query: Query): Schedules {
+export function createSchedules(query: Query, audited: Audited): Schedules {
   return Object.freeze({
     async find(namespaceId, name) {
       const [row] = await query<ScheduleRow>("find_schedule", { namespace_id: namespaceId, name });
@@ -34,8 +35,10 @@ export function createSchedules(query: Query): Schedules {
         return { ...occurrenceOf(row), handledAt: row.handled_at, runState };
       });
     },
-    delete: async (namespaceId, name) =>
-      (await query("delete_schedule", { namespace_id: namespaceId, name })).length > 0,
+    async delete(namespaceId, name, audit = null) {
+      const deleted = await audited(audit, "delete_schedule", { namespace_id: namespaceId, name });
+      return deleted.length > 0;
+    },
   } satisfies Schedules);
 }
 

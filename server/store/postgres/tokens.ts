@@ -1,5 +1,6 @@
 // API tokens on PostgreSQL.
 import type { EpochMs } from "../../core/model/attempt.ts";
+import { EVERY_NAMESPACE } from "../audit.ts";
 import {
   type Role,
   TOKEN_RETENTION_MS,
@@ -7,9 +8,10 @@ import {
   type Tokens,
   USE_INTERVAL_MS,
 } from "../tokens.ts";
+import type { Audited } from "./audit.ts";
 import type { Query } from "./transaction.ts";
 
-export function createTokens(query: Query): Tokens {
+export function createTokens(query: Query, audited: Audited): Tokens {
   const one = async (id: string, namespaceId: number | null): Promise<TokenRecord | null> => {
     const [row] = await query<TokenRow>("list_tokens", {
       namespace_id: namespaceId,
@@ -21,7 +23,7 @@ export function createTokens(query: Query): Tokens {
     return row ? recordOf(row) : null;
   };
   return Object.freeze({
-    async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }) {
+    async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }, audit = null) {
       const values = {
         id,
         digest,
@@ -32,7 +34,7 @@ export function createTokens(query: Query): Tokens {
         made_by: madeBy,
         valid: validMs,
       };
-      await query("create_token", { ...values, retention: TOKEN_RETENTION_MS });
+      await audited(audit, "create_token", { ...values, retention: TOKEN_RETENTION_MS });
       const made = await one(id, null);
       if (!made) throw new Error(`token ${id} was made and is not there`);
       return made;
@@ -41,8 +43,17 @@ export function createTokens(query: Query): Tokens {
       const asked = { namespace_id: namespaceId, ended, after, limit, id: null };
       return (await query<TokenRow>("list_tokens", asked)).map(recordOf);
     },
-    async revoke(id, by, namespaceId) {
-      await query("revoke_token", { id, by, namespace_id: namespaceId });
+    async revoke(id, by, namespaceId, audit = null) {
+      const asked = { id, by, namespace_id: namespaceId };
+      await audited<RevokedRow>(audit, "revoke_token", asked, (entry, [row]) =>
+        row === undefined
+          ? null
+          : {
+              ...entry,
+              namespaceId: row.namespace_id ?? EVERY_NAMESPACE,
+              details: { name: row.name },
+            },
+      );
       return one(id, namespaceId);
     },
     async find(digests) {
@@ -67,6 +78,11 @@ interface KnownRow {
   left_ms: number | null;
   revoked: boolean;
   use_is_stale: boolean;
+}
+
+interface RevokedRow {
+  name: string;
+  namespace_id: number | null;
 }
 
 interface TokenRow {

@@ -4,6 +4,7 @@ import type { TriggerDefinition } from "../../core/definition/trigger.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { isEnded } from "../../core/model/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
+import { withDetails } from "../audit.ts";
 import type { Lists } from "../lists.ts";
 import { triggerFromText, triggerText } from "../trigger-text.ts";
 import {
@@ -14,33 +15,41 @@ import {
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
+import type { Audited } from "./audit.ts";
 import { runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-export function createTriggers(query: Query): Triggers {
+export function createTriggers(query: Query, audited: Audited): Triggers {
   return Object.freeze({
-    async put({ namespaceId, definition, secret }) {
+    async put({ namespaceId, definition, secret }, audit = null) {
       const { name, source } = definition;
       const auth = source.kind === "http" ? source.auth.kind : null;
-      const [row] = await query<{ created: boolean }>("put_trigger", {
-        namespace_id: namespaceId,
-        name,
-        auth,
-        workflow: source.kind === "run-end" ? source.workflow : null,
-        states: source.kind === "run-end" ? source.states.map(runStates.code) : [],
-        body: triggerText(definition),
-        secret: auth === "hmac" ? (secret?.value ?? null) : null,
-        secret_digest: auth === null ? null : (secret?.digest ?? null),
-      });
+      const [row] = await audited<{ created: boolean }>(
+        audit,
+        "put_trigger",
+        {
+          namespace_id: namespaceId,
+          name,
+          auth,
+          workflow: source.kind === "run-end" ? source.workflow : null,
+          states: source.kind === "run-end" ? source.states.map(runStates.code) : [],
+          body: triggerText(definition),
+          secret: auth === "hmac" ? (secret?.value ?? null) : null,
+          secret_digest: auth === null ? null : (secret?.digest ?? null),
+        },
+        (entry, [put]) => (put ? withDetails(entry, { created: put.created }) : null),
+      );
       return row ?? null;
     },
     async find(namespaceId, name) {
       const [row] = await query<TriggerRow>("find_trigger", { namespace_id: namespaceId, name });
       return row ? knownOf(row) : null;
     },
-    delete: async (namespaceId, name) =>
-      (await query("delete_trigger", { namespace_id: namespaceId, name })).length > 0,
+    async delete(namespaceId, name, audit = null) {
+      const deleted = await audited(audit, "delete_trigger", { namespace_id: namespaceId, name });
+      return deleted.length > 0;
+    },
     async refuse(refused) {
       if (refused.length === 0) return;
       await query(

@@ -11,6 +11,7 @@ import type {
   Tx,
 } from "../store.ts";
 import { attemptsAt } from "./attempts-at.ts";
+import { writeAudit } from "./audit.ts";
 import { takeProbes } from "./circuits.ts";
 import { columns } from "./columns.ts";
 import { rewriteDerived } from "./consistency.ts";
@@ -99,6 +100,7 @@ function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenT
       pages.begin(runs);
       insertRuns(send, runs);
     },
+    recordAudit: async (entries) => writeAudit(send, entries),
     rewriteDerived: async (runs) => rewriteDerived(query, cache, await pages.lockRuns(runs, true)),
     write: (passes) => writePasses(transaction, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,

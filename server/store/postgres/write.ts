@@ -10,6 +10,7 @@ import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effect
 import { failureKeys } from "../search-keys.ts";
 import type { NewRun, RunId } from "../store.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
+import { writeAudit } from "./audit.ts";
 import { policies, runStates } from "./codes.ts";
 import { columns, ofEach, payloadColumns, writeRows } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
@@ -93,6 +94,10 @@ export async function writePasses(
   );
   countFailures(send, records);
   writeFailureKeys(send, records);
+  writeAudit(
+    send,
+    records.flatMap(({ audit = [] }) => audit),
+  );
   const more = records.filter(({ effects }) => !changesPagesOnly(effects));
   if (more.length > 0) await writeRowsBeside(transaction, more.map(rowsOfEffects));
   const freesNothing =

@@ -33,8 +33,8 @@ let answer: Answer;
 beforeAll(async () => {
   world = await startWorld();
   grpc = grpcClient(world.port);
-  world.scheduler.command = async (...given) => {
-    received.push(given);
+  world.scheduler.command = async (to, event) => {
+    received.push([to, event]);
     return answer;
   };
   world.store.definition = async () => ({

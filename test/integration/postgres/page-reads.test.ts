@@ -18,6 +18,7 @@ import type {
 import { ANY_RUN, type RunFilter } from "../../../server/store/lists.ts";
 import { createActivity } from "../../../server/store/postgres/activity.ts";
 import { heldTasks } from "../../../server/store/postgres/agents.ts";
+import { type Audited, createAudited } from "../../../server/store/postgres/audit.ts";
 import { createCircuits } from "../../../server/store/postgres/circuits.ts";
 import { payloadOf } from "../../../server/store/postgres/columns.ts";
 import { DATABASE_SCHEMA } from "../../../server/store/postgres/database-schema.ts";
@@ -52,6 +53,7 @@ let database: TestDatabase;
 let db: pg.Client;
 let pool: pg.Pool;
 let transact: ReturnType<typeof createTransact>;
+let audited: Audited;
 let definitionId: number;
 let lane: number;
 
@@ -61,6 +63,7 @@ beforeAll(async () => {
   await db.connect();
   pool = createPool(database.connectionString, "hot", 2, quietLog);
   transact = createTransact(pool, systemClock, DATABASE_SCHEMA);
+  audited = createAudited(query, transact);
   definitionId = await idOf(
     `insert into drover.definition (namespace_id, digest, body)
      values (1, '\\x00', '{"workflow":"w","steps":[{"id":"flight"},{"id":"hotel"}]}') returning id`,
@@ -305,7 +308,7 @@ describe("lists and counts", () => {
       `insert into drover.namespace (id, name, region, open_runs_max) values ($1, 'counted', 0, 10)`,
       [NAMESPACE],
     );
-    const namespaces = createNamespaces(query, transact);
+    const namespaces = createNamespaces(query, transact, audited);
     expect(await namespaces.limited()).toMatchObject([{ namespaceId: NAMESPACE, openRuns: 2 }]);
   });
 });
@@ -430,7 +433,7 @@ describe("a task that tries for a circuit", () => {
        values ($1, '', 2, now(), $2, 1, 1, decode($3, 'hex'))`,
       [lane, runId, secret],
     );
-    const circuits = createCircuits(query, (work) => transact({}, work));
+    const circuits = createCircuits(query, (work) => transact({}, work), audited);
     const [found] = await circuits.evidence([lane], 10_000);
     return found?.circuits[0]?.probeEnd;
   };
@@ -477,7 +480,7 @@ describe("how a run ended", () => {
          values (7, 1, 3, $1::uuid, 0, 'h', $1::uuid::text, 1, 0, now())`,
         [runId],
       );
-    const outgoing = await createOutbox(query).due([7], 10);
+    const outgoing = await createOutbox(query, audited).due([7], 10);
     expect(new Map(outgoing.map(({ runId, run }) => [runId, run.end]))).toEqual(
       new Map([
         [failed, expect.objectContaining({ state: "FAILED", reason: "STEP_FAILED", at: NOW })],
@@ -488,7 +491,7 @@ describe("how a run ended", () => {
       "insert into drover.trigger_end (partition, namespace_id, trigger, run_id) values (7, 1, 't', $1)",
       [failed],
     );
-    expect(await createTriggers(query).ended([7], 10)).toMatchObject([
+    expect(await createTriggers(query, audited).ended([7], 10)).toMatchObject([
       { runId: failed, state: "FAILED", reason: "STEP_FAILED", depth: 0 },
     ]);
     const schedule = "01900000-0000-7000-8000-0000000000aa";
@@ -502,7 +505,7 @@ describe("how a run ended", () => {
          values ($1, 1, $2::bigint, to_timestamp($2::bigint), 0, 0, $3)`,
         [schedule, dueAt, runId],
       );
-    const occurrences = await createSchedules(query).lastOccurrences([schedule], 5);
+    const occurrences = await createSchedules(query, audited).lastOccurrences([schedule], 5);
     expect(occurrences.map(({ runState }) => runState)).toEqual([null, "RUNNING", "FAILED"]);
   });
 });
@@ -512,7 +515,7 @@ describe("retention", () => {
   const of = { namespaceId: NAMESPACE };
   const runId = (n: number) => `01800000-0000-7000-8000-00000000000${n}`;
   const forget = async () => {
-    const namespaces = createNamespaces(query, transact);
+    const namespaces = createNamespaces(query, transact, audited);
     const asked = { namespaceId: NAMESPACE, keptMs: 60_000, after: null, limit: 10 };
     while ((await namespaces.forgetRuns(asked)).more);
   };

@@ -41,6 +41,7 @@ const HOT = [
   "schedule",
   "occurrence",
   "intervention",
+  "audit_entry",
 ];
 /** What every step, or every run, passes. */
 const EVERY_STEP = [

@@ -4,7 +4,7 @@ import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { token } from "../shell/session.ts";
+import { person, token } from "../shell/session.ts";
 
 const authorize: Interceptor = (next) => (request) => {
   const held = token();
@@ -12,10 +12,17 @@ const authorize: Interceptor = (next) => (request) => {
   return next(request);
 };
 
+/** Says who calls, for the audit. Percent-encoded: a header has no other characters. */
+const name: Interceptor = (next) => (request) => {
+  const by = person();
+  if (by !== "") request.header.set("drover-by", encodeURIComponent(by));
+  return next(request);
+};
+
 const transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
-  interceptors: [authorize],
+  interceptors: [authorize, name],
 });
 
 export const scheduler = createClient(SchedulerService, transport);

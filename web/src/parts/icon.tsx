@@ -11,6 +11,7 @@ const paths = {
   approvals: "M4 4h12v12H4zM7 10l2.200 2.200L13.200 8",
   escalations: "M10 3.500 17.500 16h-15zM10 8v4M10 14v.2",
   schedules: "M4 5h12v11H4zM4 8.500h12M7 3v3M13 3v3",
+  interventions: "M11 3 5 11h4l-1 6 7-9h-4z",
   audit: "M5 3h7l3 3v11H5zM8 9h4M8 12h4",
   ok: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM7 10l2.200 2.200L13.200 8",
   moving: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM8.500 7.200v5.600l4.600-2.800z",

@@ -1,10 +1,10 @@
 // The name of the person and the reason: fields of a dialog. The name is stored in this browser, so
 // that it is typed only once.
 
+import { keepPerson, person } from "../shell/session.ts";
 import { written } from "./act.tsx";
 import { Field } from "./field.tsx";
 
-const KEPT_AS = "drover.name";
 const NAME_MAX = 256;
 const WHY_MAX = 1_024;
 
@@ -18,7 +18,7 @@ export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
           required
           maxLength={NAME_MAX}
           autoComplete="name"
-          defaultValue={localStorage.getItem(KEPT_AS) ?? ""}
+          defaultValue={person()}
         />
       </Field>
       {why === "none" ? null : <WhyField />}
@@ -37,6 +37,6 @@ export function WhyField() {
 /** The values of the fields; the name is stored. */
 export function personOf(form: FormData): { readonly by: string; readonly why: string } {
   const by = written(form, "by");
-  localStorage.setItem(KEPT_AS, by);
+  keepPerson(by);
   return { by, why: written(form, "why") };
 }

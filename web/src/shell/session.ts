@@ -1,4 +1,5 @@
-// The API token of this tab. It is stored until the tab is closed, and nowhere else.
+// The API token of this tab, which is stored until the tab is closed and nowhere else; and the name
+// of the person, which the browser keeps.
 
 const KEPT_AS = "drover.token";
 const listeners = new Set<() => void>();
@@ -10,6 +11,17 @@ export function token(): string | null {
 export function keepToken(value: string): void {
   sessionStorage.setItem(KEPT_AS, value);
   for (const listener of listeners) listener();
+}
+
+const PERSON = "drover.name";
+
+/** The name that the user of this browser gave; "": none yet. */
+export function person(): string {
+  return localStorage.getItem(PERSON) ?? "";
+}
+
+export function keepPerson(name: string): void {
+  localStorage.setItem(PERSON, name);
 }
 
 /** Called when there is a new token: refused calls are repeated. */

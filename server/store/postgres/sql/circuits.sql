@@ -214,6 +214,7 @@ select v.lane from drover.version_lane as v where v.base = :lane::integer;
 --   versions of agents. A circuit that is set so already stays as it is.
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :forced smallint
 --   (code), :by text, :why text.
+-- Result: No row: it was set so before.
 insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select o.lane, :agent_id::text, :forced::smallint, :by::text, :why::text, now()
 from (
@@ -224,19 +225,22 @@ from (
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), forced = excluded.forced,
   forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = now()
-where c.forced is distinct from excluded.forced;
+where c.forced is distinct from excluded.forced
+returning c.lane;
 
 -- name: release_circuit
 -- Purpose: Takes back what an operator has set, in the same lanes as force_circuit. The circuit starts
 --   closed, and outcomes that were counted before no longer count.
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
+-- Result: No row: nothing was set.
 update drover.circuit
 set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
 where agent_id = :agent_id::text and forced is not null
   and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v
-    where v.base = :lane::integer));
+    where v.base = :lane::integer))
+returning lane;
 
 -- name: circuit_by_key
 -- Purpose: Reads one circuit.
@@ -272,9 +276,11 @@ limit :limit::integer;
 -- Purpose: Cordons an agent or a version of agents. A cordon that exists stays as it is.
 -- Params: :namespace_id integer, :kind smallint (code), :name text (agent id or version), :by text, :why
 --   text.
+-- Result: No row: there is a cordon.
 insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
 values (:namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text)
-on conflict (namespace_id, kind, name) do nothing;
+on conflict (namespace_id, kind, name) do nothing
+returning name;
 
 -- name: uncordon
 -- Purpose: Removes a cordon.

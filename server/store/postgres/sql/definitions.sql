@@ -10,9 +10,11 @@ select id, name, region from drover.namespace where name = :name::text;
 -- name: create_namespace
 -- Purpose: Creates a namespace in a region that exists. Nothing happens if the name or the id is taken.
 -- Params: :name text, :region text (name).
+-- Result: The id. No row: nothing happened.
 insert into drover.namespace (name, region)
 select :name::text, r.id from drover.region as r where r.name = :region::text
-on conflict do nothing;
+on conflict do nothing
+returning id;
 
 -- name: find_region
 -- Purpose: Finds a region by name.

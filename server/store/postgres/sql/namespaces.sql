@@ -3,17 +3,25 @@
 -- name: set_retention
 -- Purpose: Sets how long runs of a namespace are retained after their end.
 -- Params: :namespace_id integer, :retention_ms bigint (null: for ever).
-update drover.namespace set retention_ms = :retention_ms::bigint where id = :namespace_id::integer;
+-- Result: No row: it was so before.
+update drover.namespace set retention_ms = :retention_ms::bigint
+where id = :namespace_id::integer and retention_ms is distinct from :retention_ms::bigint
+returning id;
 
 -- name: set_namespace_limits
 -- Purpose: Sets the limits of a namespace. null: no limit.
 -- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
 --   integer, :payload_bytes_max integer.
+-- Result: No row: it had these limits before.
 update drover.namespace
 set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision,
   runs_burst = :runs_burst::integer,
   payload_bytes_max = :payload_bytes_max::integer
-where id = :namespace_id::integer;
+where id = :namespace_id::integer
+  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max)
+    is distinct from (:open_runs_max::integer, :runs_per_second::double precision, :runs_burst::integer,
+      :payload_bytes_max::integer)
+returning id;
 
 -- name: limited_namespaces
 -- Purpose: Reads the namespaces that have a limit.

@@ -103,25 +103,41 @@ order by r.id, u.step_no;
 -- name: claim_escalation
 -- Purpose: Notes that a person looks after an open escalation.
 -- Params: :run_id uuid, :n integer, :by text, :anyway boolean (also if another person has it).
+-- Locks: The escalation; waits.
 -- Plan: escalation by key.
--- Result: No row: it is closed, or another person has it.
+-- Result: changed: this person did not have it before. No row: it is closed, or another person has it.
+with held as (
+  select e.run_id, e.n, e.claimed_by
+  from drover.escalation as e
+  where e.run_id = :run_id::uuid and e.n = :n::integer and e.closed_by is null
+    and (e.claimed_by is null or e.claimed_by = :by::text or :anyway::boolean)
+  for no key update
+)
 update drover.escalation as e
 set claimed_by = :by::text,
-  claimed_at = case when e.claimed_by = :by::text then e.claimed_at else now() end
-where e.run_id = :run_id::uuid and e.n = :n::integer and e.closed_by is null
-  and (e.claimed_by is null or e.claimed_by = :by::text or :anyway::boolean)
-returning e.n;
+  claimed_at = case when h.claimed_by = :by::text then e.claimed_at else now() end
+from held as h
+where e.run_id = h.run_id and e.n = h.n
+returning h.claimed_by is distinct from :by::text as changed;
 
 -- name: release_escalation
 -- Purpose: Notes that a person no longer looks after an open escalation.
 -- Params: :run_id uuid, :n integer, :by text, :anyway boolean (also if another person has it).
+-- Locks: The escalation; waits.
 -- Plan: escalation by key.
--- Result: No row: it is closed, or another person has it.
+-- Result: changed: a person had it before. No row: it is closed, or another person has it.
+with held as (
+  select e.run_id, e.n, e.claimed_by
+  from drover.escalation as e
+  where e.run_id = :run_id::uuid and e.n = :n::integer and e.closed_by is null
+    and (e.claimed_by is null or e.claimed_by = :by::text or :anyway::boolean)
+  for no key update
+)
 update drover.escalation as e
 set claimed_by = null, claimed_at = null
-where e.run_id = :run_id::uuid and e.n = :n::integer and e.closed_by is null
-  and (e.claimed_by is null or e.claimed_by = :by::text or :anyway::boolean)
-returning e.n;
+from held as h
+where e.run_id = h.run_id and e.n = h.n
+returning h.claimed_by is not null as changed;
 
 -- name: escalation_holder
 -- Purpose: Reads which person looks after an escalation.

@@ -56,7 +56,7 @@ on conflict (lane, agent_id) do nothing;
 --   to be moved. A pin that exists stays, unless it was for another class.
 -- Params: :namespace_id integer, :queue text, :workflow text, :version integer and :definition_id bigint (0
 --   and 0: every version without a pin of its own), :class smallint.
--- Result: The id of the note.
+-- Result: The id of the note. changed: there was no such pin before.
 with pinned as (
   insert into drover.version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
   values (:namespace_id::integer, :queue::text, :workflow::text, :version::integer, :definition_id::bigint,
@@ -64,24 +64,26 @@ with pinned as (
   on conflict (namespace_id, workflow, queue, definition_id) do update
   set class = excluded.class, pinned_at = excluded.pinned_at
   where p.class <> excluded.class
+  returning p.class
 )
 insert into drover.pin_move (namespace_id, workflow)
 values (:namespace_id::integer, :workflow::text)
-returning id;
+returning id, exists (select from pinned) as changed;
 
 -- name: unpin_version
 -- Purpose: Removes a pin, and notes that ready rows are to be moved. The note is made also without a pin: a
 --   server that removed it may have ended before the rows were moved.
 -- Params: :namespace_id integer, :queue text, :workflow text, :version integer.
--- Result: The id of the note.
+-- Result: The id of the note. changed: there was such a pin.
 with unpinned as (
   delete from drover.version_pin
   where namespace_id = :namespace_id::integer and queue = :queue::text and workflow = :workflow::text
     and version = :version::integer
+  returning class
 )
 insert into drover.pin_move (namespace_id, workflow)
 values (:namespace_id::integer, :workflow::text)
-returning id;
+returning id, exists (select from unpinned) as changed;
 
 -- name: place_ready
 -- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow are

@@ -23,9 +23,11 @@ where q.namespace_id = :namespace_id::integer and q.name = :name::text and q.pau
 -- name: resume_queue
 -- Purpose: Resumes a queue.
 -- Params: :namespace_id integer, :name text ('': the namespace).
+-- Result: No row: it was not paused.
 update drover.queue
 set paused_at = null, pause_reason = null
-where namespace_id = :namespace_id::integer and name = :name::text and paused_at is not null;
+where namespace_id = :namespace_id::integer and name = :name::text and paused_at is not null
+returning name;
 
 -- name: queue_lanes
 -- Purpose: Reads the lanes of a queue.
@@ -94,6 +96,7 @@ order by p.name;
 --   keeps what is in it.
 -- Params: :namespace_id integer, :name text, :leases_max integer, :rate double precision (tasks per
 --   second), :burst integer (null: no such limit).
+-- Result: No row: it had these limits before.
 insert into drover.queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
 values (:namespace_id::integer, :name::text, :leases_max::integer, :rate::double precision,
   :burst::integer, :burst::integer,
@@ -102,7 +105,9 @@ on conflict (namespace_id, name) do update
 set leases_max = excluded.leases_max, rate = excluded.rate, burst = excluded.burst,
   tokens = case when q.rate is null then excluded.tokens else least(q.tokens, excluded.tokens) end,
   filled_at = case when q.rate is null or excluded.rate is null then excluded.filled_at
-    else q.filled_at end;
+    else q.filled_at end
+where (q.leases_max, q.rate, q.burst) is distinct from (excluded.leases_max, excluded.rate, excluded.burst)
+returning q.name;
 
 -- name: lock_queues
 -- Purpose: Locks the queues that have limits, and reads their limits and buckets.
@@ -147,15 +152,16 @@ returning q.name;
 -- name: pause_workflow
 -- Purpose: Pauses a workflow, unless it is paused, and notes that its ready rows are to be moved.
 -- Params: :namespace_id integer, :name text, :reason text.
--- Result: The id of the note.
+-- Result: The id of the note. changed: it was not paused before.
 with paused as (
   insert into drover.paused_workflow (namespace_id, name, reason)
   values (:namespace_id::integer, :name::text, :reason::text)
   on conflict (namespace_id, name) do nothing
+  returning name
 )
 insert into drover.pin_move (namespace_id, workflow)
 values (:namespace_id::integer, :name::text)
-returning id;
+returning id, exists (select from paused) as changed;
 
 -- name: workflow_pause
 -- Purpose: Reads the pause of a workflow.
@@ -169,13 +175,14 @@ where p.namespace_id = :namespace_id::integer and p.name = :name::text;
 -- Purpose: Resumes a workflow, and notes that its ready rows are to be moved. The note is made also if the
 --   workflow was not paused: a server that resumed it may have ended before the rows were moved.
 -- Params: :namespace_id integer, :name text.
--- Result: The id of the note.
+-- Result: The id of the note. changed: it was paused before.
 with resumed as (
   delete from drover.paused_workflow where namespace_id = :namespace_id::integer and name = :name::text
+  returning name
 )
 insert into drover.pin_move (namespace_id, workflow)
 values (:namespace_id::integer, :name::text)
-returning id;
+returning id, exists (select from resumed) as changed;
 
 -- name: definitions_of_workflow
 -- Purpose: Reads a page of the definitions that name a workflow, also those of runs with an inline

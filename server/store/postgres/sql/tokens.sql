@@ -12,7 +12,8 @@ with gone as (
 insert into drover.api_token (id, digest, name, role, namespace_id, queues, made_by, expires_at)
 values (:id::text, decode(:digest::text, 'hex'), :name::text, :role::text, :namespace_id::integer,
   :queues::text[], :made_by::text,
-  now() + :valid::bigint * interval '1 millisecond');
+  now() + :valid::bigint * interval '1 millisecond')
+returning id;
 
 -- name: list_tokens
 -- Purpose: Lists tokens, by id. They are few, and all of them are read.
@@ -35,10 +36,12 @@ limit :limit::integer;
 -- Purpose: Revokes a token. One that is revoked stays as it is.
 -- Params: :id text, :by text, :namespace_id integer (only a token of this namespace; null: any).
 -- Plan: api_token by key.
+-- Result: No row: there is none, or it is revoked.
 update drover.api_token as t
 set revoked_at = now(), revoked_by = :by::text
 where t.id = :id::text and t.revoked_at is null
-  and (:namespace_id::integer is null or t.namespace_id = :namespace_id::integer);
+  and (:namespace_id::integer is null or t.namespace_id = :namespace_id::integer)
+returning t.name, t.namespace_id;
 
 -- name: find_tokens
 -- Purpose: Finds tokens by their digests, also those that are revoked or expired.

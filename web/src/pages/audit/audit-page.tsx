@@ -1,24 +1,29 @@
-// What supervisors did in this namespace, newest first: what they saw and did, when it was due and
-// when it was done. The filters are part of the address, so that a link shows the same list.
-import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+// Who changed what in this namespace, newest first, one line for each change. The filters are part
+// of the address, so that a link shows the same list.
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useLocation, useSearch } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useList } from "../../calls/use-list.ts";
 import { Field } from "../../parts/field.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
+import { TimeField } from "../../parts/time-field.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { ruleMeanings } from "../../words/rule-words.ts";
-import { fieldTime, timeOfField } from "../../words/time-words.ts";
-import { InterventionEntry } from "./intervention-entry.tsx";
+import { auditActions, subjectOf } from "../../words/audit-words.ts";
+import { timeOfField } from "../../words/time-words.ts";
+import { AuditEntry } from "./audit-entry.tsx";
+import { AuditExport } from "./audit-export.tsx";
 
 const PAGE = 50;
+const EXPORT_PAGE = 1_000;
 const EVERY_MS = 3_000;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 interface Filters {
-  readonly rule: string;
-  readonly run: string;
+  /** `KIND/NAME`. */
+  readonly subject: string;
+  readonly action: string;
+  readonly by: string;
+  readonly token: string;
   /** Milliseconds since 1970; null: none. */
   readonly after: number | null;
   readonly before: number | null;
@@ -26,122 +31,124 @@ interface Filters {
 
 function filtersOf(search: string): Filters {
   const filter = new URLSearchParams(search);
-  const time = (name: string) => (filter.has(name) ? timeOfField(filter.get(name) ?? "") : null);
+  const text = (name: string) => filter.get(name) ?? "";
+  const time = (name: string) => (filter.has(name) ? timeOfField(text(name)) : null);
   return {
-    rule: filter.get("rule") ?? "",
-    run: filter.get("run") ?? "",
+    subject: text("subject"),
+    action: text("action"),
+    by: text("by"),
+    token: text("token"),
     after: time("after"),
     before: time("before"),
   };
 }
 
-function addressOf({ rule, run, after, before }: Filters): string {
+function addressOf({ after, before, ...texts }: Filters): string {
   const filter = new URLSearchParams();
-  if (rule !== "") filter.set("rule", rule);
-  if (run !== "") filter.set("run", run);
+  for (const [name, value] of Object.entries(texts)) if (value !== "") filter.set(name, value);
   if (after !== null) filter.set("after", new Date(after).toISOString());
   if (before !== null) filter.set("before", new Date(before).toISOString());
   const text = filter.toString();
   return text === "" ? "/audit" : `/audit?${text}`;
 }
 
-const timeField = (ms: number | null): Timestamp | undefined =>
-  ms === null ? undefined : timestampFromMs(ms);
+/** A subject that is not complete matches nothing, so it is not sent while the user types. */
+function requestOf(namespace: string, { subject, action, by, token, after, before }: Filters) {
+  const about = subjectOf(subject);
+  return {
+    namespace,
+    actions: action === "" ? [] : [action],
+    by,
+    token,
+    ...(about ? { subject: about } : {}),
+    ...(after === null ? {} : { after: timestampFromMs(after) }),
+    ...(before === null ? {} : { before: timestampFromMs(before) }),
+  };
+}
 
 export function AuditPage() {
   const namespace = useNamespace();
   const filters = filtersOf(useSearch());
-  const { rule, run, after, before } = filters;
-  const actedAfter = timeField(after);
-  const actedBefore = timeField(before);
+  const load = async (pageToken: string, pageSize: number, signal?: AbortSignal) => {
+    const asked = { ...requestOf(namespace, filters), pageSize, pageToken };
+    const page = await operator.listAudit(asked, signal ? { signal } : {});
+    return { rows: page.entries, nextPageToken: page.nextPageToken };
+  };
   const list = useList(
-    `interventions ${namespace} ${addressOf(filters)}`,
-    async (pageToken, signal) => {
-      const asked = {
-        // A part of an id matches nothing, so it is not sent while the user types.
-        namespace,
-        pageSize: PAGE,
-        pageToken,
-        runId: UUID.test(run) ? run : "",
-        rules: rule === "" ? [] : [rule],
-        ...(actedAfter ? { actedAfter } : {}),
-        ...(actedBefore ? { actedBefore } : {}),
-      };
-      const page = await operator.listInterventions(asked, { signal });
-      return { rows: page.interventions, nextPageToken: page.nextPageToken };
-    },
+    `audit ${namespace} ${addressOf(filters)}`,
+    (pageToken, signal) => load(pageToken, PAGE, signal),
     { everyMs: EVERY_MS },
   );
   const isFiltered = addressOf(filters) !== "/audit";
   return (
     <>
-      <PageHead title="Audit" />
+      <PageHead title="Audit">
+        <AuditExport load={(pageToken) => load(pageToken, EXPORT_PAGE)} />
+      </PageHead>
       <FilterFields filters={filters} />
       <Shown of={{ ...list.state, again: list.again }} what="the audit">
-        {() =>
-          list.rows.length === 0 ? (
-            <EmptyState
-              title={isFiltered ? "No intervention matches these filters" : "No intervention yet"}
-              text="Each action of a supervisor is listed here, with its reason and its lateness."
-            />
-          ) : (
-            <>
-              <ol className="audit" aria-label="What supervisors did, newest first">
+        {() => (
+          <>
+            {list.rows.length > 0 ? (
+              <ol className="entries" aria-label="Who did what, newest first">
                 {list.rows.map((one) => (
-                  <InterventionEntry key={keyOf(one)} of={one} />
+                  <AuditEntry key={one.id} of={one} />
                 ))}
               </ol>
-              {list.complete ? null : (
-                <button type="button" onClick={list.more}>
-                  Show more
-                </button>
-              )}
-            </>
-          )
-        }
+            ) : (
+              <EmptyState
+                title={
+                  !list.complete
+                    ? "None of the newest changes matches these filters"
+                    : isFiltered
+                      ? "No change matches these filters"
+                      : "No person has changed anything yet"
+                }
+                text="Each change that a person or an API token makes is listed here: who, when, from where, and why."
+              />
+            )}
+            {list.complete ? null : (
+              <button type="button" onClick={list.more}>
+                Show older
+              </button>
+            )}
+          </>
+        )}
       </Shown>
     </>
   );
 }
 
-type Listed = Parameters<typeof InterventionEntry>[0]["of"];
-
-function keyOf({ runId, stepId, rule, fence, actedTime }: Listed): string {
-  return [runId, stepId, rule, fence, actedTime?.seconds, actedTime?.nanos].join(" ");
-}
-
 function FilterFields({ filters }: { readonly filters: Filters }) {
   const [, go] = useLocation();
   const set = (more: Partial<Filters>) => go(addressOf({ ...filters, ...more }), { replace: true });
-  const { rule, run, after, before } = filters;
+  const { subject, action, by, token, after, before } = filters;
+  const isComplete = subject === "" || subjectOf(subject) !== null;
   return (
-    <search className="audit-filters" aria-label="Filters">
-      <Field name="Rule">
-        <select value={rule} onChange={({ target }) => set({ rule: target.value })}>
-          <option value="">Anything</option>
-          {Object.entries(ruleMeanings).map(([name, means]) => (
-            <option key={name} value={name}>
-              {means} ({name})
-            </option>
+    <search className="list-filters" aria-label="Filters">
+      <Field name="Action">
+        <select value={action} onChange={({ target }) => set({ action: target.value })}>
+          <option value="">Any</option>
+          {Object.keys(auditActions).map((name) => (
+            <option key={name}>{name}</option>
           ))}
         </select>
       </Field>
       <Field
-        name="Run id"
-        {...(run === "" || UUID.test(run)
-          ? {}
-          : { help: "This is not a complete id: all runs are shown." })}
+        name="Subject"
+        {...(isComplete ? {} : { help: "Write KIND/NAME: until then all are shown." })}
       >
         <input
           type="search"
-          className="mono"
-          size={36}
-          placeholder="Complete id"
-          value={run}
+          size={24}
+          placeholder="queue/mail or run/ID"
+          value={subject}
           spellCheck={false}
-          onChange={({ target }) => set({ run: target.value.trim() })}
+          onChange={({ target }) => set({ subject: target.value.trim() })}
         />
       </Field>
+      <TextField name="By" value={by} onSay={(value) => set({ by: value })} />
+      <TextField name="API token" value={token} onSay={(value) => set({ token: value })} />
       <TimeField name="From" ms={after} onSay={(ms) => set({ after: ms })} />
       <TimeField name="Before" ms={before} onSay={(ms) => set({ before: ms })} />
       {addressOf(filters) === "/audit" ? null : (
@@ -153,19 +160,22 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
   );
 }
 
-interface TimeFieldProps {
+interface TextFieldProps {
   readonly name: string;
-  readonly ms: number | null;
-  readonly onSay: (ms: number | null) => void;
+  readonly value: string;
+  readonly onSay: (value: string) => void;
 }
 
-function TimeField({ name, ms, onSay }: TimeFieldProps) {
+function TextField({ name, value, onSay }: TextFieldProps) {
   return (
     <Field name={name}>
       <input
-        type="datetime-local"
-        value={ms === null ? "" : fieldTime(ms)}
-        onChange={({ target }) => onSay(timeOfField(target.value))}
+        type="search"
+        size={14}
+        placeholder="Complete name"
+        value={value}
+        spellCheck={false}
+        onChange={({ target }) => onSay(target.value)}
       />
     </Field>
   );

@@ -115,7 +115,7 @@ function ActivityTiles({ of }: { readonly of: Activity }) {
             ? "no intervention in the last 30 minutes"
             : `of supervisors in the last 30 minutes, ${numberWords(retries)} of them retries`
         }
-        href="/audit"
+        href="/interventions"
       />
     </div>
   );
