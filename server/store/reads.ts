@@ -160,7 +160,7 @@ export interface RunDetail {
 }
 
 /** How many rows of each kind the run has; the detail may have only the newest. */
-export interface HistoryTotals {
+interface HistoryTotals {
   /** Ended attempts; null: not read, or more items are settled than a read counts. */
   readonly attempts: number | null;
   /** null: not read. */

@@ -65,8 +65,8 @@ interface SchedulerServiceDeps extends RunServiceDeps {
 type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";
 
 /**
- * GetRun shows at most this many rows of each kind, the newest ones; attempts at items are a kind of
- * their own, so that a large map does not hide the attempts at other steps.
+ * GetRun shows at most this many rows of each kind, the newest ones. Attempts at items are a kind
+ * of their own, so that a large map does not hide the attempts at other steps.
  */
 const HISTORY_MAX = 1_000;
 const EXPLAINED_BY = { attempts: true, interventions: false, escalations: true };

@@ -82,7 +82,7 @@ function WholeStep(props: {
 
 const WITH_INPUT = [StepKind.TASK, StepKind.RUN, StepKind.MAP];
 
-/** The definition is loaded with the first step that is opened; a run keeps the one it began with. */
+/** The definition is loaded when a step is opened; a run keeps the one that it began with. */
 function StepInput(props: { readonly run: Run; readonly step: Step; readonly of: GetRunResponse }) {
   const { run, step, of } = props;
   const hasInput = WITH_INPUT.some((kind) => kind === step.kind);

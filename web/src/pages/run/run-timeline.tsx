@@ -1,6 +1,7 @@
-// The timeline: a row for each step with its waits, attempts and interventions (timeline-track.tsx).
-// While an agent works, the bar of its attempt grows to now, with a tick for its last heartbeat. The
-// items of a map share the map's row. A long timeline scrolls by itself.
+// The timeline: a row for each step with its waits, attempts and interventions, which
+// timeline-track.tsx draws. While an agent works, the bar of its attempt grows to now, with a tick
+// for its last heartbeat. The items of a map share the map's row. A long timeline scrolls by
+// itself.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { memo, useMemo } from "react";

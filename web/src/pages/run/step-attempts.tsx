@@ -46,6 +46,7 @@ export function StepAttempts({ of }: { readonly of: readonly Attempt[] }) {
 }
 
 function AttemptEntry({ of }: { readonly of: Attempt }) {
+  const [isOpen, setOpen] = useState(false);
   const session = of.session.length === 0 ? "" : of.session.toHex();
   return (
     <li>
@@ -75,9 +76,9 @@ function AttemptEntry({ of }: { readonly of: Attempt }) {
         ]}
       />
       {of.output === undefined ? null : (
-        <details>
+        <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>Output of this attempt</summary>
-          <PayloadView of={of.output} what="the output of the attempt" />
+          {isOpen ? <PayloadView of={of.output} what="the output of the attempt" /> : null}
         </details>
       )}
     </li>

@@ -1,6 +1,6 @@
 // The track of one step in the timeline. From back to front: what it waited for as thin bars, the
-// gap between the due time and the action of an intervention, a mark for the intervention, and a bar
-// for each attempt. An attempt of some milliseconds is visible, too.
+// gap between the due time and the action of an intervention, a mark for the intervention, and a
+// bar for each attempt. An attempt of some milliseconds is visible, too.
 import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { visibleText } from "../../words/foreign-words.ts";
