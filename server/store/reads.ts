@@ -156,6 +156,15 @@ export interface RunDetail {
   readonly decisions: readonly DecisionRecord[];
   /** Steps that it reuses from another run, with the run that made their effect. */
   readonly reused: ReadonlyMap<number, RunId>;
+  readonly totals: HistoryTotals;
+}
+
+/** How many rows of each kind the run has; the detail may have only the newest. */
+interface HistoryTotals {
+  /** Ended attempts; null: not read, or more items are settled than a read counts. */
+  readonly attempts: number | null;
+  /** null: not read. */
+  readonly interventions: number | null;
 }
 
 export interface ItemPage {

@@ -12,11 +12,12 @@ import { openShop, type Shop } from "./shop.ts";
 const WAIT = { timeout: 15_000 };
 const BAD = [7, 101, 150];
 /** With one attempt each, more than a call returns. */
-const MANY = 1_200;
+const MANY = 2_000;
 
 let shop: Shop;
 let agent: Agent;
 let nightly = "";
+let many = "";
 beforeAll(async () => {
   shop = await openShop();
   agent = createAgent({
@@ -34,7 +35,7 @@ beforeAll(async () => {
     },
   });
   agent.start();
-  nightly = await loaded("nightly-load", 200);
+  [nightly, many] = await Promise.all([loaded("nightly-load", 200), loaded("many", MANY)]);
 });
 afterAll(async () => {
   await closeBrowser();
@@ -87,7 +88,9 @@ test("the items of a map are a table, those that failed first, each with its err
   const page = await sharedPage(context, shop.address);
   await openRun(page, nightly);
   await page.getByRole("region", { name: "Warnings" }).getByRole("button").click();
-  const table = page.getByRole("table", { name: "Items of load" });
+  const drawer = page.getByRole("dialog", { name: "Step load" });
+  await drawer.getByText("Showing 103 of 200 items, failed ones first").waitFor(WAIT);
+  const table = drawer.getByRole("table", { name: "Items of load" });
   const rows = table.getByRole("row").filter({ has: page.getByRole("cell") });
   await rows.first().waitFor(WAIT);
   const listed = async () => (await rows.allTextContents()).slice(0, 5);
@@ -102,29 +105,49 @@ test("the items of a map are a table, those that failed first, each with its err
     ]);
   await checkScreen(page, "run-items");
   await table.getByRole("button", { name: "load[101]" }).click();
-  const item = page.getByRole("region", { name: "Item load[101]" });
+  const item = page.getByRole("dialog", { name: "Item load[101]" });
   await item.getByText("row 101 has no price").first().waitFor(WAIT);
   await item.getByText("loader-1").waitFor(WAIT);
+  expect(new URL(page.url()).search).toBe("?step=load&item=101");
+  await page.goBack();
   await table.getByRole("button", { name: "load[0]" }).click();
-  await page.getByRole("region", { name: "Item load[0]" }).getByText("loaded").waitFor(WAIT);
+  await page
+    .getByRole("dialog", { name: "Item load[0]" })
+    .getByText("loaded")
+    .first()
+    .waitFor(WAIT);
+});
+
+test("an item whose attempts the history of the run leaves out shows them", async (context) => {
+  const page = await sharedPage(context, shop.address);
+  await visit(page, `/runs/${many}?step=load&item=7`);
+  const item = page.getByRole("dialog", { name: "Item load[7]" });
+  await item.getByText("Attempt 1").waitFor(WAIT);
+  await item.getByText("bad-row: row 7 has no price").first().waitFor(WAIT);
+  await visit(page, `/runs/${many}?step=load&item=${MANY}`);
+  await page.getByText("This item has not started").waitFor(WAIT);
 });
 
 test("items are one row of the timeline, and what is not loaded is mentioned", async (context) => {
-  const runId = await loaded("many", MANY);
   const page = await sharedPage(context, shop.address);
-  await openRun(page, runId);
+  await openRun(page, many);
   const timeline = page.getByRole("region", { name: "Timeline" });
-  await timeline.getByText("Only the newest 1,000 attempts are shown").waitFor(WAIT);
-  await timeline.getByText("1,197 of 1,200, 3 failed").waitFor(WAIT);
+  // Of items the newest 1,000, and those of the other steps.
+  await timeline.getByText("the last 1,002 of 2,002 attempts").waitFor(WAIT);
+  await timeline.getByText("1,997 of 2,000, 3 failed").waitFor(WAIT);
   expect(await timeline.locator(".timeline-row button").allTextContents()).toEqual([
     "load",
     "report",
   ]);
   const height = await page.evaluate<number>("document.documentElement.scrollHeight");
   expect(height).toBeLessThan(2_500);
-  await page.getByLabel("load, 1,197 of 1,200, 3 failed").click();
+  await page.getByLabel("load, 1,997 of 2,000, 3 failed").click();
   const table = page.getByRole("table", { name: "Items of load" });
   await table.getByRole("button", { name: "load[7]" }).waitFor(WAIT);
+  await page.getByText("Showing 103 of 2,000 items").waitFor(WAIT);
+  await table.hover();
+  await page.mouse.wheel(0, 3_000);
+  await page.getByText(/Showing 15\d of 2,000 items/).waitFor(WAIT);
   await checkScreen(page, "run-map-many");
   await page.setViewportSize({ width: 390, height: 844 });
   await checkScreen(page, "run-map-many-phone");

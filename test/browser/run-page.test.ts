@@ -92,7 +92,7 @@ test("control characters of messages are shown, and turn nothing round", async (
   }
   await visit(page, `/runs/${asking}`);
   await page.getByLabel("say, escalated").click();
-  await page.getByRole("region", { name: "Step say" }).getByText(VISIBLE).first().waitFor(WAIT);
+  await page.getByRole("dialog", { name: "Step say" }).getByText(VISIBLE).first().waitFor(WAIT);
   await picture(page, "run-control-characters");
   // Titles and labels have it too.
   expect(await hiddenIn(page, "documentElement.outerHTML")).toEqual([]);
@@ -116,8 +116,11 @@ test("control characters of payloads are shown too", async (context) => {
   });
   const page = await sharedPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
-  await page.getByRole("region", { name: "Input" }).getByText(VISIBLE).first().waitFor(WAIT);
-  await page.getByRole("region", { name: "Output of give" }).getByText(VISIBLE).waitFor(WAIT);
+  for (const name of ["Input", "Output of give"]) {
+    const panel = page.getByRole("region", { name });
+    await panel.locator("summary").first().click();
+    await panel.locator(".payload").getByText(VISIBLE).first().waitFor(WAIT);
+  }
   expect(await hiddenIn(page, "body.innerText")).toEqual([]);
 });
 

@@ -151,7 +151,10 @@ describe("a run", () => {
     await visit(page, `/runs/${runId}`);
     await page.locator(".graph-node").first().waitFor(WAIT);
     await picture(page, "run-500-light");
-    await page.getByLabel("step-3, ready").click();
+    const list = page.getByRole("list", { name: "Steps of the run" });
+    await list.getByRole("button", { name: "step-3", exact: true }).click();
+    // The graph follows.
+    await page.getByLabel("step-3, ready").waitFor(WAIT);
     await page.getByRole("heading", { name: "Step step-3" }).waitFor(WAIT);
   });
 });

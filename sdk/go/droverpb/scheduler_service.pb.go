@@ -1623,7 +1623,8 @@ type GetRunResponse struct {
 	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	// The steps of the run, in the order of the definition.
 	Steps []*Step `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
-	// Every hand-out of a task, oldest first; the newest 1,000. Empty unless requested.
+	// Every hand-out of a task, oldest first: the newest 1,000 of steps, and the newest 1,000 of items
+	// of maps. Empty unless requested.
 	Attempts []*Attempt `protobuf:"bytes,3,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Actions of supervisors, oldest first; the newest 1,000. Empty unless requested.
 	Interventions []*Intervention `protobuf:"bytes,4,rep,name=interventions,proto3" json:"interventions,omitempty"`
@@ -1640,7 +1641,14 @@ type GetRunResponse struct {
 	Definition *WorkflowDefinition `protobuf:"bytes,9,opt,name=definition,proto3" json:"definition,omitempty"`
 	// The failures after which the run continued, in the order of the definition; `run.warnings` is
 	// their number.
-	Warnings      []*RunWarning `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*RunWarning `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Number of attempts that the run has had, those that agents hold included; `attempts` has the
+	// newest. Absent unless attempts are requested, and if more than 10,000 items have ended.
+	AttemptsTotal *uint32 `protobuf:"varint,11,opt,name=attempts_total,json=attemptsTotal,proto3,oneof" json:"attempts_total,omitempty"`
+	// Number of interventions of the run; `interventions` has the newest. Absent unless requested.
+	InterventionsTotal *uint32 `protobuf:"varint,12,opt,name=interventions_total,json=interventionsTotal,proto3,oneof" json:"interventions_total,omitempty"`
+	// Id of the run's trace, 32 hexadecimal digits. Empty: the run is not traced.
+	TraceId       string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1745,6 +1753,27 @@ func (x *GetRunResponse) GetWarnings() []*RunWarning {
 	return nil
 }
 
+func (x *GetRunResponse) GetAttemptsTotal() uint32 {
+	if x != nil && x.AttemptsTotal != nil {
+		return *x.AttemptsTotal
+	}
+	return 0
+}
+
+func (x *GetRunResponse) GetInterventionsTotal() uint32 {
+	if x != nil && x.InterventionsTotal != nil {
+		return *x.InterventionsTotal
+	}
+	return 0
+}
+
+func (x *GetRunResponse) GetTraceId() string {
+	if x != nil {
+		return x.TraceId
+	}
+	return ""
+}
+
 // Lists the items of a map.
 type ListItemsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1761,7 +1790,10 @@ type ListItemsRequest struct {
 	// PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Items in any of these states. Empty: all. At most 16.
-	States        []StepState `protobuf:"varint,6,rep,packed,name=states,proto3,enum=drover.v1.StepState" json:"states,omitempty"`
+	States []StepState `protobuf:"varint,6,rep,packed,name=states,proto3,enum=drover.v1.StepState" json:"states,omitempty"`
+	// Only the item with this index, from 0, with its attempts: `page_size`, `page_token` and `states`
+	// do not apply then. No item is returned if it has not started. Absent: all items.
+	Item          *uint32 `protobuf:"varint,7,opt,name=item,proto3,oneof" json:"item,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1838,6 +1870,13 @@ func (x *ListItemsRequest) GetStates() []StepState {
 	return nil
 }
 
+func (x *ListItemsRequest) GetItem() uint32 {
+	if x != nil && x.Item != nil {
+		return *x.Item
+	}
+	return 0
+}
+
 // The items.
 type ListItemsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1845,6 +1884,8 @@ type ListItemsResponse struct {
 	Items []*Step `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
 	// Token for the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The attempts of the item, oldest first; the newest 1,000. Empty unless `item` is set.
+	Attempts      []*Attempt `protobuf:"bytes,3,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1891,6 +1932,13 @@ func (x *ListItemsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListItemsResponse) GetAttempts() []*Attempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
 }
 
 // Selects runs. All conditions that are set must match.
@@ -3981,7 +4029,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x0finclude_signals\x18\x06 \x01(\bR\x0eincludeSignals\x12+\n" +
 	"\x11include_decisions\x18\a \x01(\bR\x10includeDecisions\x12)\n" +
 	"\x10include_settings\x18\b \x01(\bR\x0fincludeSettings\x12-\n" +
-	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\x94\x04\n" +
+	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\xbc\x05\n" +
 	"\x0eGetRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12%\n" +
 	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\x12.\n" +
@@ -3995,7 +4043,12 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"definition\x18\t \x01(\v2\x1d.drover.v1.WorkflowDefinitionR\n" +
 	"definition\x121\n" +
 	"\bwarnings\x18\n" +
-	" \x03(\v2\x15.drover.v1.RunWarningR\bwarnings\"\xc9\x02\n" +
+	" \x03(\v2\x15.drover.v1.RunWarningR\bwarnings\x12*\n" +
+	"\x0eattempts_total\x18\v \x01(\rH\x00R\rattemptsTotal\x88\x01\x01\x124\n" +
+	"\x13interventions_total\x18\f \x01(\rH\x01R\x12interventionsTotal\x88\x01\x01\x12\x19\n" +
+	"\btrace_id\x18\r \x01(\tR\atraceIdB\x11\n" +
+	"\x0f_attempts_totalB\x16\n" +
+	"\x14_interventions_total\"\xf5\x02\n" +
 	"\x10ListItemsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
@@ -4004,10 +4057,13 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12?\n" +
-	"\x06states\x18\x06 \x03(\x0e2\x14.drover.v1.StepStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\"b\n" +
+	"\x06states\x18\x06 \x03(\x0e2\x14.drover.v1.StepStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\x12!\n" +
+	"\x04item\x18\a \x01(\rB\b\xbaH\x05*\x03\x10\x90NH\x00R\x04item\x88\x01\x01B\a\n" +
+	"\x05_item\"\x92\x01\n" +
 	"\x11ListItemsResponse\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.drover.v1.StepR\x05items\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12.\n" +
+	"\battempts\x18\x03 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xc0\x04\n" +
 	"\tRunFilter\x12>\n" +
 	"\x06states\x18\x01 \x03(\x0e2\x13.drover.v1.RunStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\x12:\n" +
 	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\bworkflow\x12~\n" +
@@ -4364,119 +4420,120 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	20,  // 26: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
 	73,  // 27: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
 	65,  // 28: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
-	74,  // 29: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
-	54,  // 30: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
-	61,  // 31: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
-	61,  // 32: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	75,  // 33: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
-	25,  // 34: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 35: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	64,  // 36: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	20,  // 37: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 38: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	65,  // 39: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 40: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	76,  // 41: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	64,  // 42: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 43: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 44: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	64,  // 45: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 46: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 47: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 48: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 49: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 50: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 51: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 52: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 53: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 54: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	25,  // 55: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 56: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 57: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 58: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 59: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	60,  // 60: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	44,  // 61: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 62: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 63: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 64: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 65: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 66: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
-	60,  // 67: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 68: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	77,  // 69: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	78,  // 70: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 71: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 72: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	79,  // 73: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	79,  // 74: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 75: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	80,  // 76: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
-	5,   // 77: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 78: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 79: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 80: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 81: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 82: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 83: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 84: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 85: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 86: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 87: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 88: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 89: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 90: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 91: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 92: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 93: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 94: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 95: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 96: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 97: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	81,  // 98: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	82,  // 99: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	83,  // 100: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	84,  // 101: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	85,  // 102: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	86,  // 103: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	87,  // 104: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	88,  // 105: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	89,  // 106: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 107: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 108: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 109: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 110: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 111: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 112: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 113: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 114: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 115: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 116: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 117: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 118: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 119: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 120: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 121: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 122: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 123: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 124: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 125: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 126: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 127: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	90,  // 128: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	91,  // 129: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	92,  // 130: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	93,  // 131: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	94,  // 132: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	95,  // 133: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	96,  // 134: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	97,  // 135: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	98,  // 136: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	107, // [107:137] is the sub-list for method output_type
-	77,  // [77:107] is the sub-list for method input_type
-	77,  // [77:77] is the sub-list for extension type_name
-	77,  // [77:77] is the sub-list for extension extendee
-	0,   // [0:77] is the sub-list for field type_name
+	66,  // 29: drover.v1.ListItemsResponse.attempts:type_name -> drover.v1.Attempt
+	74,  // 30: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
+	54,  // 31: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
+	61,  // 32: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
+	61,  // 33: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
+	75,  // 34: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
+	25,  // 35: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 36: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	64,  // 37: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	20,  // 38: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 39: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	65,  // 40: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 41: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	76,  // 42: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	64,  // 43: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 44: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 45: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	64,  // 46: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 47: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 48: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 49: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 50: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 51: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 52: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 53: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 54: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 55: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	25,  // 56: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 57: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 58: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 59: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 60: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	60,  // 61: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	44,  // 62: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	63,  // 63: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 64: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	60,  // 65: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 66: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 67: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
+	60,  // 68: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	64,  // 69: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	77,  // 70: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	78,  // 71: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 72: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 73: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	79,  // 74: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	79,  // 75: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	61,  // 76: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	80,  // 77: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
+	5,   // 78: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 79: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 80: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 81: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 82: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 83: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 84: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 85: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 86: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 87: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 88: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 89: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 90: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 91: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 92: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 93: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 94: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 95: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 96: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 97: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 98: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	81,  // 99: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	82,  // 100: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	83,  // 101: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	84,  // 102: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	85,  // 103: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	86,  // 104: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	87,  // 105: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	88,  // 106: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	89,  // 107: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 108: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 109: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 110: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 111: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 112: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 113: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 114: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 115: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 116: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 117: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 118: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 119: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 120: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 121: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 122: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 123: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 124: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 125: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 126: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 127: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 128: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	90,  // 129: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	91,  // 130: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	92,  // 131: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	93,  // 132: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	94,  // 133: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	95,  // 134: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	96,  // 135: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	97,  // 136: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	98,  // 137: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	108, // [108:138] is the sub-list for method output_type
+	78,  // [78:108] is the sub-list for method input_type
+	78,  // [78:78] is the sub-list for extension type_name
+	78,  // [78:78] is the sub-list for extension extendee
+	0,   // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }
@@ -4502,6 +4559,8 @@ func file_drover_v1_scheduler_service_proto_init() {
 		(*RunRef_RunId)(nil),
 		(*RunRef_Key)(nil),
 	}
+	file_drover_v1_scheduler_service_proto_msgTypes[17].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[18].OneofWrappers = []any{}
 	file_drover_v1_scheduler_service_proto_msgTypes[37].OneofWrappers = []any{}
 	file_drover_v1_scheduler_service_proto_msgTypes[44].OneofWrappers = []any{
 		(*CompleteDeferredRequest_Success)(nil),

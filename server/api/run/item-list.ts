@@ -1,4 +1,4 @@
-// ListItems: the items of a map, page by page.
+// ListItems: the items of a map, page by page, or one of them with its attempts.
 import { type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Step, StepSchema, type StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
@@ -7,14 +7,15 @@ import type {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Forward } from "../../core/model/model.ts";
 import { PUBLIC_STATES, type PublicStep } from "../../core/model/public-state.ts";
-import { ITEMS_MAX, itemOf } from "../../core/model/step-key.ts";
+import { ITEMS_MAX, itemOf, stepKeyOf } from "../../core/model/step-key.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { EngineStore } from "../../store/store.ts";
 import { parsePageToken } from "../calls/page-token.ts";
+import { attemptMessages } from "./convert-attempt.ts";
 import { itemMessages, STEP_STATES } from "./convert-run.ts";
 import { pageOf } from "./run-list.ts";
-import type { RunLookup } from "./run-lookup.ts";
+import type { FoundRun, RunLookup } from "./run-lookup.ts";
 
 const STATE_ALONE = { attempts: false, interventions: false, escalations: false };
 /** Most bytes of the items of one page, so that they fit into a message. */
@@ -33,6 +34,8 @@ export async function listItems(
   const plan = await runs.plan(found.record);
   const map = mapOf(plan, request.stepId);
   const { runId } = found.ref;
+  if (request.item !== undefined)
+    return await oneItem({ store, runs }, { found, plan, map, item: request.item + 1 });
   const states = new Set(request.states);
   const list = `items ${runId} ${map} ${[...states].sort().join(" ")}`;
   const last = parsePageToken(list, request.pageToken, isItem);
@@ -55,6 +58,29 @@ export async function listItems(
   return {
     items: wanted,
     nextPageToken: pageOf(list, shown.length).nextToken(read, (place) => String(itemOf(place))),
+  };
+}
+
+/** `item`: its number, from 1. */
+async function oneItem(
+  { store, runs }: ItemListDeps,
+  wanted: {
+    readonly found: FoundRun;
+    readonly plan: Plan;
+    readonly map: number;
+    readonly item: number;
+  },
+): Promise<MessageInitShape<typeof ListItemsResponseSchema>> {
+  const { found, plan, map, item } = wanted;
+  const { runId } = found.ref;
+  const page = { map, after: item - 1, limit: 1, forwards: null };
+  const read = await store.reads.runItems(runId, page);
+  const detail = { ...(await runs.detail(found, STATE_ALONE)), ...read };
+  if (!read.steps.has(stepKeyOf(map, item))) return { items: [], attempts: [] };
+  const { queues } = await store.reads.runLiveness(runId);
+  return {
+    items: itemMessages(detail, plan, map, { bodies: true }, queues),
+    attempts: attemptMessages(detail, plan),
   };
 }
 

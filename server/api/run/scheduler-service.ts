@@ -2,6 +2,7 @@
 // It contains no rules: it converts requests for the scheduler and the store, and their answers to
 // messages.
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Attempt } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
   GetRunRequest,
   GetRunResponseSchema,
@@ -11,7 +12,9 @@ import type { Clock } from "../../clock.ts";
 import { planOf } from "../../core/plan/plan.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
+import type { RunDetail } from "../../store/reads.ts";
 import type { EngineStore } from "../../store/store.ts";
+import { readTrace } from "../../store/trace.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -59,7 +62,10 @@ interface SchedulerServiceDeps extends RunServiceDeps {
 
 type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";
 
-/** GetRun shows at most this many rows of each kind, the newest ones. */
+/**
+ * GetRun shows at most this many rows of each kind, the newest ones. Attempts at items are a kind
+ * of their own, so that a large map does not hide the attempts at other steps.
+ */
 const HISTORY_MAX = 1_000;
 const EXPLAINED_BY = { attempts: true, interventions: false, escalations: true };
 const WITH_BODIES = { bodies: true };
@@ -93,7 +99,11 @@ export function createRunService(
     ...createScheduleCalls(deps),
 
     async getRun(request) {
-      return await getRun(runs, await runs.find(request.namespace, request.run), request);
+      return await getRun(
+        { runs, store: deps.store },
+        await runs.find(request.namespace, request.run),
+        request,
+      );
     },
 
     async explainRun(request) {
@@ -128,7 +138,7 @@ export function createRunService(
 }
 
 async function getRun(
-  runs: RunLookup,
+  { runs, store }: { readonly runs: RunLookup; readonly store: RunServiceDeps["store"] },
   found: FoundRun,
   wanted: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
@@ -140,13 +150,19 @@ async function getRun(
   const definition = await runs.definition(detail.run);
   const plan = planOf(definition);
   const newest = <T>(rows: readonly T[]) => rows.slice(-HISTORY_MAX);
+  const attempts = wanted.includeAttempts ? attemptMessages(detail, plan) : [];
+  const shown = new Set([
+    ...newest(attempts.filter(({ stepId }) => !isItemName(stepId))),
+    ...newest(attempts.filter(({ stepId }) => isItemName(stepId))),
+  ]);
+  const trace = (await store.reads.tracedRuns([found.ref.runId])).get(found.ref.runId)?.trace;
   return {
     run: runMessage(detail.run, found.namespace.name, {
       ...WITH_BODIES,
       named: namedSteps(detail, plan),
     }),
     steps: stepMessages(detail, plan, WITH_BODIES),
-    attempts: wanted.includeAttempts ? newest(attemptMessages(detail, plan)) : [],
+    attempts: attempts.filter((attempt) => shown.has(attempt)),
     interventions: newest(detail.interventions).map((record) =>
       interventionMessage(record, plan, detail.attempts),
     ),
@@ -162,5 +178,25 @@ async function getRun(
     warnings: warningMessages(detail, plan),
     settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
     ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
+    ...totalsOf(wanted, detail, attempts),
+    traceId: (trace ? readTrace(trace) : null)?.traceId ?? "",
+  };
+}
+
+function isItemName(stepId: string): boolean {
+  return stepId.includes("[");
+}
+
+/** `attempts` has those in progress, too, which the detail does not count. */
+function totalsOf(
+  wanted: GetRunRequest,
+  { totals, attempts: ended }: Pick<RunDetail, "totals" | "attempts">,
+  attempts: readonly Attempt[],
+): Pick<MessageInitShape<typeof GetRunResponseSchema>, "attemptsTotal" | "interventionsTotal"> {
+  return {
+    ...(wanted.includeAttempts && totals.attempts !== null
+      ? { attemptsTotal: totals.attempts + attempts.length - ended.length }
+      : {}),
+    ...(totals.interventions === null ? {} : { interventionsTotal: totals.interventions }),
   };
 }

@@ -64,6 +64,8 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
   const row = tables.run.get(runId);
   if (!row) return null;
   const { run } = runStateOf(tables, runId);
+  const attempts = wanted.attempts ? attemptRecords(tables, runId) : [];
+  const interventions = wanted.interventions ? interventionsOf(tables, runId) : [];
   return {
     run: runRecord(tables, row),
     state: run.state,
@@ -71,14 +73,18 @@ export function runDetail(tables: Tables, runId: RunId, wanted: DetailWanted): R
     steps: new Map(
       stepsOf(tables, runId).flatMap(({ step }) => (isShown(step) ? [[step.no, step]] : [])),
     ),
-    attempts: wanted.attempts ? attemptRecords(tables, runId) : [],
-    interventions: wanted.interventions ? interventionsOf(tables, runId) : [],
+    attempts,
+    interventions,
     escalations: wanted.escalations ? escalationsOf(tables, runId) : [],
     signals: signalsOf(tables, runId),
     decisions: decisionsOf(tables, runId),
     reused: new Map(
       tables.reusedSteps.where("run", runId).map(({ step, madeByRun }) => [step, madeByRun]),
     ),
+    totals: {
+      attempts: wanted.attempts ? attempts.length : null,
+      interventions: wanted.interventions ? interventions.length : null,
+    },
   };
 }
 

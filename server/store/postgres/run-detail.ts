@@ -19,6 +19,8 @@ import type { Query } from "./transaction.ts";
 const HISTORY_MAX = 1_000;
 /** Items that are read at once if only some of them are asked for. */
 const ITEMS_READ = 500;
+/** Settled items, beside those that are read, whose attempts are counted. */
+const ITEMS_COUNTED_MAX = 10_000;
 
 export async function runDetailOf(
   query: Query,
@@ -32,22 +34,32 @@ export async function runDetailOf(
     .filter(({ step }) => isShown(step))
     .map(({ step }) => [step.no, step] as const);
   const interventions = wanted.interventions
-    ? await query<InterventionRow>("run_interventions", { run_id: runId, limit: HISTORY_MAX })
+    ? await query<InterventionRow & { total: number }>("run_interventions", {
+        run_id: runId,
+        limit: HISTORY_MAX,
+      })
     : [];
   const reused = await query<{ step_no: number; of_run: string }>("run_reused", { run_id: runId });
   const escalations = wanted.escalations
     ? await query<EscalationRow>("run_escalations", { run_id: runId, limit: HISTORY_MAX })
     : [];
+  const { attempts, total } = wanted.attempts
+    ? await history(query, runId, { found, hasMore })
+    : { attempts: [], total: null };
   return {
     state: run.state,
     pivoted: run.pivoted,
     steps: new Map(steps),
-    attempts: wanted.attempts ? await history(query, runId, { found, hasMore }) : [],
+    attempts,
     interventions: interventions.map((row) => ({ runId, ...interventionOf(row) })),
     escalations: escalations.map(escalationRecord),
     signals: (await signalsOf(query, [runId])).get(runId) ?? [],
     decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],
     reused: new Map(reused.map((row) => [row.step_no, row.of_run])),
+    totals: {
+      attempts: total,
+      interventions: wanted.interventions ? (interventions[0]?.total ?? 0) : null,
+    },
   };
 }
 
@@ -58,22 +70,46 @@ function isShown({ no, forward, undo }: Step): boolean {
 
 /**
  * The newest attempts at steps, and the newest at items. Of the items that are done for good only
- * the last ones are read: a map may have ten thousand.
+ * the last ones are read: a map may have ten thousand. `total`: how many there are; null: unknown.
  */
 async function history(
   query: Query,
   runId: string,
   { found, hasMore }: { readonly found: readonly PageStep[]; readonly hasMore: boolean },
-): Promise<readonly AttemptRecord[]> {
+): Promise<{ readonly attempts: readonly AttemptRecord[]; readonly total: number | null }> {
   const settled = hasMore
     ? await query<PageRow>("settled_items", { run_id: runId, limit: HISTORY_MAX })
     : [];
-  const attempts = await newestAttempts(query, runId, [...found, ...stepsIn(settled)], HISTORY_MAX);
+  const read = [...found, ...stepsIn(settled)];
+  const attempts = await newestAttempts(query, runId, read, HISTORY_MAX);
   const inOrder = attempts.toSorted(inOrderOfEnd);
   const newest = (areItems: boolean) =>
     inOrder.filter(({ step }) => itemOf(step) > 0 === areItems).slice(-HISTORY_MAX);
   const shown = [...newest(false), ...newest(true)].sort(inOrderOfEnd);
-  return attemptRecords(query, runId, shown);
+  const unread = await settledAttempts(query, runId, settled);
+  const total = unread === null ? null : unread + attemptsOf(read);
+  return { attempts: await attemptRecords(query, runId, shown), total };
+}
+
+function attemptsOf(steps: readonly PageStep[]): number {
+  return steps.reduce((sum, { attempts, logged }) => sum + attempts.length + logged, 0);
+}
+
+/** The attempts at settled items that were not read; null: there are more than are counted. */
+async function settledAttempts(
+  query: Query,
+  runId: string,
+  read: readonly PageRow[],
+): Promise<number | null> {
+  const before = read.at(-1)?.no;
+  if (before === undefined || read.length < HISTORY_MAX) return 0;
+  const [counted] = await query<{ items: number; attempts: number }>("count_settled_attempts", {
+    run_id: runId,
+    before,
+    limit: ITEMS_COUNTED_MAX,
+  });
+  if (counted === undefined || counted.items === ITEMS_COUNTED_MAX) return null;
+  return counted.attempts;
 }
 
 export async function runItemsOf(

@@ -115,6 +115,7 @@ export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
     signals: [],
     decisions: [],
     reused: new Map(),
+    totals: { attempts: over.attempts?.length ?? 0, interventions: 0 },
     ...over,
   };
 }

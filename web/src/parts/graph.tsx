@@ -10,8 +10,9 @@ import {
   type NodeProps,
   Position,
   ReactFlow,
+  type ReactFlowInstance,
 } from "@xyflow/react";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import "@xyflow/react/dist/base.css";
 import "./graph.css";
 import type { Status } from "./badge.tsx";
@@ -36,6 +37,9 @@ export interface GraphProps {
   readonly onPick?: (id: string) => void;
 }
 
+/** With more nodes it is big: it is higher, and follows the node that is picked. */
+const SMALL_MAX = 12;
+
 type StepNode = Node<GraphNode & { readonly [key: string]: unknown }, "step">;
 
 export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
@@ -52,6 +56,8 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
               position: positions[node.id] ?? { x: 0, y: 0 },
               width: NODE_WIDTH,
               height: NODE_HEIGHT,
+              // React Flow measures only nodes that it draws, and fits only measured ones.
+              measured: { width: NODE_WIDTH, height: NODE_HEIGHT },
               selected: node.id === picked,
               ariaLabel: `${node.id}, ${node.word}`,
               handles: [
@@ -63,9 +69,17 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
     [nodes, positions, picked],
   );
   const edges = useMemo(() => nodes.flatMap(edgesOf), [nodes]);
+  const flow = useRef<ReactFlowInstance<StepNode> | null>(null);
+  useEffect(() => {
+    if (flow.current !== null && picked !== null) centre(flow.current, picked);
+  }, [picked]);
   if (positions === null) return <LoadingState what="the graph" />;
   return (
-    <section className="graph" aria-label={name} data-size={nodes.length > 12 ? "big" : "small"}>
+    <section
+      className="graph"
+      aria-label={name}
+      data-size={nodes.length > SMALL_MAX ? "big" : "small"}
+    >
       <ReactFlow
         nodes={drawn}
         edges={edges}
@@ -80,9 +94,15 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
         nodesConnectable={false}
         edgesFocusable={false}
         deleteKeyCode={null}
-        minZoom={0.05}
-        fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
+        minZoom={MIN_ZOOM}
+        onInit={(instance) => {
+          flow.current = instance;
+          showStart(instance, picked);
+        }}
+        fitViewOptions={FIT}
+        // The wheel scrolls the page; with Ctrl it zooms.
+        zoomOnScroll={false}
+        preventScrolling={false}
         proOptions={{ hideAttribution: true }}
       >
         <Background />
@@ -90,6 +110,31 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
       </ReactFlow>
     </section>
   );
+}
+
+/** A chain of 500 steps fits into the frame of the graph. */
+const MIN_ZOOM = 0.003;
+const FIT = { maxZoom: 1, padding: 0.1 };
+/** With a smaller zoom no name can be read. */
+const READABLE_ZOOM = 0.4;
+
+/** Shows the whole graph if it can be read then, or else the step that is picked, or its first. */
+function showStart(flow: ReactFlowInstance<StepNode>, picked: string | null): void {
+  void flow.fitView(FIT).then(() => {
+    if (flow.getZoom() >= READABLE_ZOOM) return;
+    const first = flow.getNodes().toSorted((a, b) => a.position.x - b.position.x)[0];
+    if (picked !== null) centre(flow, picked);
+    else if (first !== undefined) centre(flow, first.id, NODE_WIDTH);
+  });
+}
+
+/** Moves a graph that cannot be seen as a whole, so that the node is `aside` left of the middle. */
+function centre(flow: ReactFlowInstance<StepNode>, id: string, aside = 0): void {
+  const node = flow.getNode(id);
+  if (node === undefined || flow.getNodes().length <= SMALL_MAX) return;
+  const { x, y } = node.position;
+  const zoom = Math.max(flow.getZoom(), READABLE_ZOOM * 2);
+  void flow.setCenter(x + NODE_WIDTH / 2 + aside, y + NODE_HEIGHT / 2, { zoom });
 }
 
 function edgesOf({ id, needs }: GraphNode): Edge[] {

@@ -31,6 +31,24 @@ where p.run_id = :run_id::uuid and drover.is_item_page(p.no) and p.settled
 order by p.run_id desc, p.no desc
 limit :limit::integer;
 
+-- name: count_settled_attempts
+-- Purpose: Counts the attempts at items that are settled, of at most :limit items.
+-- Params: :run_id uuid, :before integer (step key; only items before it), :limit integer.
+-- Plan: run_page by the run's key, backwards.
+-- Result: One row: the items, and the attempts in their pages and in the log.
+select count(*)::integer as items, coalesce(sum(s.in_page + s.logged), 0)::integer as attempts
+from (
+  select p.no, p.state
+  from drover.run_page as p
+  where p.run_id = :run_id::uuid and p.no < :before::integer and drover.is_item_page(p.no) and p.settled
+  order by p.run_id desc, p.no desc
+  limit :limit::integer
+) as p
+cross join lateral (select drover.page_json(p.state) -> 's' -> p.no::text as step) as x
+cross join lateral (
+  select coalesce(jsonb_array_length(x.step -> 'e'), 0) as in_page, coalesce((x.step ->> 'g')::integer, 0) as logged
+) as s;
+
 -- name: item_pages
 -- Purpose: Reads the next :limit pages of items of one map.
 -- Params: :run_id uuid, :map integer (number of its step), :after integer (step key of the last item of the
@@ -84,8 +102,10 @@ order by o.step_no, o.strategy;
 -- Purpose: Reads the newest :limit interventions of a run, in the order of their times.
 -- Params: :run_id uuid, :limit integer.
 -- Plan: intervention by the run's key.
+-- Result: total is the number of all interventions of the run.
 select * from (
-  select i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition, i.epoch
+  select i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition, i.epoch,
+    count(*) over ()::integer as total
   from drover.intervention as i
   where i.run_id = :run_id::uuid
   order by i.acted_at desc

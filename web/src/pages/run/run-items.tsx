@@ -1,8 +1,7 @@
-// The items of a map: first those that failed or need a person, then all others in the order of the
-// list. A selected item is shown in full.
+// The items of a map as a table: first those that failed or need a person, then all others in the
+// order of the list.
 import { type Run, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
-import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { useMemo, useState } from "react";
+import { useMemo, useRef } from "react";
 import { scheduler } from "../../calls/clients.ts";
 import { type ListPage, useList } from "../../calls/use-list.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -10,29 +9,30 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { CutText, Foreign } from "../../parts/foreign.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
+import { counted, numberWords } from "../../words/counts.ts";
 import { isFinal, stepStatus } from "../../words/run-words.ts";
+import { type Picked, pickedOf } from "./run-address.ts";
 import { refOf } from "./run-ref.ts";
-import { StepFacts, StepHistory } from "./step-history.tsx";
-
-interface RunItemsProps {
-  readonly run: Run;
-  readonly step: Step;
-  readonly history: GetRunResponse;
-}
 
 const idOf = ({ id }: Step) => id;
 const AGAIN_MS = 2_000;
 
-export function RunItems({ run, step, history }: RunItemsProps) {
-  const [picked, setPicked] = useState("");
+export function RunItems(props: {
+  readonly run: Run;
+  readonly step: Step;
+  readonly onPick: (picked: Picked) => void;
+}) {
+  const { run, step, onPick } = props;
   const open = !isFinal(run.state);
   const list = useList(
     `items ${run.runId} ${step.id} ${step.state} ${step.undoState}`,
     (pageToken, signal) => loadItems(run, step.id, pageToken, signal),
     open ? { everyMs: AGAIN_MS } : {},
   );
-  const columns = useMemo(() => columnsOf(setPicked), []);
-  const item = list.rows.find(({ id }) => id === picked);
+  // A new function each time would draw all rows again.
+  const pick = useRef(onPick);
+  pick.current = onPick;
+  const columns = useMemo(() => columnsOf((id) => pick.current(pickedOf(id))), []);
   return (
     <section className="items">
       <h3>Items</h3>
@@ -41,31 +41,33 @@ export function RunItems({ run, step, history }: RunItemsProps) {
           list.rows.length === 0 ? (
             <p className="dim">No item has started.</p>
           ) : (
-            <DataTable
-              name={`Items of ${step.id}`}
-              columns={columns}
-              rows={list.rows}
-              keyOf={idOf}
-              onEnd={list.more}
-              complete={list.complete}
-            />
+            <>
+              <p className="dim">
+                {shownWords(list.rows.length, step.items?.total ?? list.rows.length, list.complete)}
+              </p>
+              <DataTable
+                name={`Items of ${step.id}`}
+                columns={columns}
+                rows={list.rows}
+                keyOf={idOf}
+                onEnd={list.more}
+                complete={list.complete}
+              />
+            </>
           )
         }
       </Shown>
-      {item === undefined ? null : (
-        <section className="item" aria-label={`Item ${item.id}`}>
-          <div className="panel-head">
-            <h3>Item {item.id}</h3>
-            <button type="button" className="quiet" onClick={() => setPicked("")}>
-              Close
-            </button>
-          </div>
-          <StepFacts of={item} />
-          <StepHistory step={item} of={history} output={item.output} />
-        </section>
-      )}
     </section>
   );
+}
+
+/** Items that have not started are in no list. */
+function shownWords(shown: number, total: number, complete: boolean): string {
+  const of = `${numberWords(shown)} of ${counted(total, "item")}`;
+  if (!complete) return `Showing ${of}, failed ones first. Scroll down for more.`;
+  return shown < total
+    ? `Showing ${of}, failed ones first; the others have not started.`
+    : `All ${counted(total, "item")}, failed ones first.`;
 }
 
 function columnsOf(onPick: (id: string) => void): readonly Column<Step>[] {
@@ -113,7 +115,7 @@ const OTHERS: readonly StepState[] = [
   StepState.SKIPPED,
   StepState.CANCELLED,
 ];
-const PAGE = 200;
+const PAGE = 50;
 const TO_OTHERS = "others ";
 const TO_URGENT = "urgent ";
 

@@ -1,11 +1,12 @@
-// One run, live: why it is not moving, its steps, its timeline, its data, and its actions.
+// One run, live. From top to bottom: its state and actions, why it is not moving, its data, the
+// timeline, the steps, signals, child runs and the history. A step opens in a drawer.
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
   ExplainRunResponse,
   WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { useEffect, useState } from "react";
-import { useLocation, useParams } from "wouter";
+import { useCallback, useEffect, useState } from "react";
+import { useLocation, useParams, useSearch } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
 import type { Problem } from "../../calls/problem.ts";
 import { type Loaded, useCall } from "../../calls/use-call.ts";
@@ -14,13 +15,17 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, LoadingState, ProblemState, Shown } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { isFinal } from "../../words/run-words.ts";
+import { LeftOut } from "./left-out.tsx";
+import { addressOf, type Picked, pickedIn, pickedOf } from "./run-address.ts";
+import { RunChildren } from "./run-children.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
-import { RunGraph } from "./run-graph.tsx";
 import { RunHead } from "./run-head.tsx";
+import { RunHistory } from "./run-history.tsx";
 import { refOf } from "./run-ref.ts";
 import { RunSignals } from "./run-signals.tsx";
 import { RunStep } from "./run-step.tsx";
+import { RunSteps } from "./run-steps.tsx";
 import { RunTimeline } from "./run-timeline.tsx";
 import { RunWarnings } from "./run-warnings.tsx";
 import { RunWhy } from "./run-why.tsx";
@@ -100,7 +105,11 @@ interface ShownRunProps {
 
 function ShownRun({ run, steps, cursor }: ShownRunProps) {
   const ref = refOf(run);
-  const [picked, setPicked] = useState<string | null>(null);
+  const [, go] = useLocation();
+  const picked = pickedIn(useSearch());
+  // The same function each time, so that rows are not drawn again.
+  const show = useCallback((next: Picked) => go(addressOf(run.runId, next)), [go, run.runId]);
+  const pick = useCallback((stepId: string) => show(pickedOf(stepId)), [show]);
   const history = useSteady(
     useCall(cursor, (signal) => scheduler.getRun({ ...ref, ...WITH_HISTORY }, { signal })),
   );
@@ -113,34 +122,35 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
     ),
   );
   const explained = open && why.kind === "loaded" ? why.value : null;
-  const step = steps.find(({ id }) => id === picked) ?? null;
+  const shown = { explained, picked: picked.step, onPick: pick };
   return (
     <>
-      <RunHead run={run} steps={steps} />
+      <RunHead run={run} steps={steps} traceId={loadedOf(history)?.traceId ?? ""} />
       {history.kind === "loaded" ? (
         <>
-          <RunWarnings warnings={history.value.warnings} onPick={setPicked} />
+          <RunWarnings warnings={history.value.warnings} onPick={pick} />
           <RunEscalations of={history.value} />
         </>
       ) : null}
-      {open ? <RunWhy of={why} onPick={setPicked} /> : null}
-      <Panel title="Steps">
-        <RunGraph steps={steps} explained={explained} picked={picked} onPick={setPicked} />
-      </Panel>
-      {step === null ? null : (
-        <RunStep run={run} step={step} history={history} onClose={() => setPicked(null)} />
-      )}
+      {open ? <RunWhy of={why} onPick={pick} /> : null}
       <RunData history={history} />
-      {history.kind === "loaded" ? (
-        <RunSignals signals={history.value.signals} steps={steps} />
-      ) : null}
       <Panel title="Timeline">
         <Shown of={history} what="the timeline">
           {(value) => (
-            <RunTimeline of={value} explained={explained} picked={picked} onPick={setPicked} />
+            <>
+              <LeftOut of={value} />
+              <RunTimeline of={value} {...shown} />
+            </>
           )}
         </Shown>
       </Panel>
+      <RunSteps steps={steps} {...shown} />
+      {history.kind === "loaded" ? (
+        <RunSignals signals={history.value.signals} steps={steps} />
+      ) : null}
+      <RunChildren run={run} steps={steps} />
+      <RunHistory run={run} history={history} onPick={pick} />
+      {picked.step === null ? null : <RunStep {...{ run, steps, history, picked }} onPick={show} />}
     </>
   );
 }
@@ -150,7 +160,12 @@ const WITH_HISTORY = {
   includeInterventions: true,
   includeEscalations: true,
   includeSignals: true,
+  includeDecisions: true,
 };
+
+function loadedOf<T>(loaded: Loaded<T>): T | null {
+  return loaded.kind === "loaded" ? loaded.value : null;
+}
 
 /** The old value stays on the screen until the new one is loaded. */
 function useSteady<T>(loaded: Loaded<T>): Loaded<T> {

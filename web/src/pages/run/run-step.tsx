@@ -1,49 +1,118 @@
-// One step in full: its state, its attempts, the interventions of supervisors, its output; for a
-// map also its items.
+// The content of the drawer: one step in full, or one item of a map.
 import { type Run, type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Loaded } from "../../calls/use-call.ts";
+import { scheduler } from "../../calls/clients.ts";
+import { type Loaded, useCall } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Panel } from "../../parts/panel.tsx";
-import { Shown } from "../../parts/states.tsx";
+import { PayloadView } from "../../parts/payload-view.tsx";
+import { EmptyState, Shown } from "../../parts/states.tsx";
 import { stepStatus } from "../../words/run-words.ts";
+import { NOTHING, type Picked } from "./run-address.ts";
+import { RunDrawer } from "./run-drawer.tsx";
+import { RunItem } from "./run-item.tsx";
 import { RunItems } from "./run-items.tsx";
-import { StepFacts, StepHistory } from "./step-history.tsx";
+import { refOf } from "./run-ref.ts";
+import { Part, StepFacts, StepHistory } from "./step-history.tsx";
 
-export function RunStep(props: {
+interface RunStepProps {
   readonly run: Run;
-  readonly step: Step;
+  readonly steps: readonly Step[];
   readonly history: Loaded<GetRunResponse>;
-  readonly onClose: () => void;
-}) {
-  const { run, step, history, onClose } = props;
+  readonly picked: Picked;
+  readonly onPick: (picked: Picked) => void;
+}
+
+export function RunStep(props: RunStepProps) {
+  const { run, steps, history, picked, onPick } = props;
+  const step = steps.find(({ id }) => id === picked.step);
+  const isItem = picked.item !== null;
+  const name = isItem ? `${picked.step}[${picked.item}]` : picked.step;
   return (
-    <Panel
-      title={`Step ${step.id}`}
-      beside={
-        <div className="page-acts">
-          <Badge {...stepStatus(step)} />
-          <button type="button" className="quiet" onClick={onClose}>
-            Close
-          </button>
-        </div>
-      }
+    <RunDrawer
+      title={`${isItem ? "Item" : "Step"} ${name}`}
+      beside={step === undefined || isItem ? null : <Badge {...stepStatus(step)} />}
+      onClose={() => onPick(NOTHING)}
     >
-      <StepFacts of={step} />
-      <Shown of={history} what="the attempts">
-        {(value) => (
-          <>
-            {step.kind === StepKind.MAP ? (
-              <RunItems key={step.id} run={run} step={step} history={value} />
-            ) : null}
-            <StepHistory
-              step={step}
-              of={value}
-              output={value.steps.find(({ id }) => id === step.id)?.output}
-            />
-          </>
-        )}
+      {step === undefined ? (
+        <EmptyState
+          title="There is no such step"
+          text={`No step of this run has the id “${picked.step}”.`}
+        />
+      ) : (
+        <Shown of={history} what="the attempts">
+          {(value) =>
+            picked.item === null ? (
+              <WholeStep key={step.id} step={step} of={value} run={run} onPick={onPick} />
+            ) : (
+              <RunItem
+                key={picked.item}
+                {...{ run, step, onPick }}
+                item={picked.item}
+                history={value}
+              />
+            )
+          }
+        </Shown>
+      )}
+    </RunDrawer>
+  );
+}
+
+function WholeStep(props: {
+  readonly step: Step;
+  readonly of: GetRunResponse;
+  readonly run: Run;
+  readonly onPick: (picked: Picked) => void;
+}) {
+  const { step, of, run, onPick } = props;
+  const mine = ({ stepId }: { readonly stepId: string }) => stepId === step.id;
+  return (
+    <>
+      <StepFacts of={step} traceId={of.traceId} />
+      {step.kind === StepKind.MAP ? <RunItems {...{ run, step, onPick }} /> : null}
+      <StepInput run={run} step={step} of={of} />
+      <StepHistory
+        attempts={of.attempts.filter(mine)}
+        interventions={of.interventions.filter(mine)}
+        output={of.steps.find(({ id }) => id === step.id)?.output}
+      />
+    </>
+  );
+}
+
+const WITH_INPUT = [StepKind.TASK, StepKind.RUN, StepKind.MAP];
+
+/** The definition is loaded when a step is opened; a run keeps the one that it began with. */
+function StepInput(props: { readonly run: Run; readonly step: Step; readonly of: GetRunResponse }) {
+  const { run, step, of } = props;
+  const hasInput = WITH_INPUT.some((kind) => kind === step.kind);
+  const asked = useCall(hasInput ? `definition ${run.runId}` : null, async (signal) => {
+    const request = { ...refOf(run), includeDefinition: true };
+    return (await scheduler.getRun(request, { signal })).definition;
+  });
+  if (!hasInput) return null;
+  return (
+    <Part title="Input">
+      <Shown of={asked} what="the definition">
+        {(definition) => {
+          const input = definition?.steps.find(({ id }) => id === step.id)?.input;
+          if (input !== undefined)
+            return (
+              <>
+                <p className="dim">As in the definition, before its expressions are evaluated.</p>
+                <PayloadView of={input} what="the input of the step" />
+              </>
+            );
+          if (step.kind === StepKind.MAP)
+            return <p className="dim">Each task gets its item as the input.</p>;
+          return (
+            <>
+              <p className="dim">The input of the run.</p>
+              <PayloadView of={of.run?.input} what="the input of the run" />
+            </>
+          );
+        }}
       </Shown>
-    </Panel>
+    </Part>
   );
 }

@@ -1,25 +1,24 @@
-// The timeline: a row for each step, a bar for each attempt, a mark for each intervention, and
-// before the mark the gap between its due time and its action. While an agent works, its bar grows
-// to now, with a tick for its last heartbeat. The items of a map share the map's row.
+// The timeline: a row for each step with its waits, attempts and interventions, which
+// timeline-track.tsx draws. While an agent works, the bar of its attempt grows to now, with a tick
+// for its last heartbeat. The items of a map share the map's row. A long timeline scrolls by
+// itself.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 import { EmptyState } from "../../parts/states.tsx";
 import { useNowMs } from "../../parts/time.tsx";
-import { numberWords } from "../../words/counts.ts";
-import { visibleText } from "../../words/foreign-words.ts";
 import { itemWords } from "../../words/item-words.ts";
-import { outcomeStatus } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
 import type { Explained } from "./run-page.tsx";
 import { DensityTrack } from "./timeline-density.tsx";
-import { msOf, percent, type Row, rowsOf, type Scale, width } from "./timeline-rows.ts";
+import { msOf, type Row, rowsOf, type Scale } from "./timeline-rows.ts";
+import { Track } from "./timeline-track.tsx";
+import "./timeline.css";
 
-export interface TimelineProps {
+interface TimelineProps {
   readonly of: GetRunResponse;
   readonly explained: Explained;
+  /** Id of a step. */
   readonly picked: string | null;
   readonly onPick: (step: string) => void;
 }
@@ -29,59 +28,67 @@ const LEAST_MS = 1_000;
 export function RunTimeline(props: TimelineProps) {
   const { of, explained, picked, onPick } = props;
   const rows = useMemo(() => rowsOf(of), [of]);
-  const now = useNowMs();
-  const from = of.run?.createdTime ? timestampMs(of.run.createdTime) : now;
-  const end = of.run?.endedTime ? timestampMs(of.run.endedTime) : Math.max(now, lastOf(of));
-  const scale = { fromMs: from, toMs: Math.max(end, from + LEAST_MS) };
+  const scale = useScale(of);
   const heartbeats = useMemo(() => heartbeatsOf(explained), [explained]);
   if (rows.length === 0)
-    return <EmptyState title="No attempt yet" text="Attempts appear here as they start." />;
+    return <EmptyState title="No step yet" text="Steps appear here as the run starts." />;
   return (
-    <div className="timeline">
-      <LeftOut of={of} />
-      <Axis of={scale} />
-      {rows.map((row) => (
-        <div key={row.step} className="timeline-row" data-picked={row.step === picked}>
-          <div className="timeline-name">
-            <RowName step={row.step} onPick={onPick} />
-            {row.items === null ? null : <span className="dim">{itemWords(row.items)}</span>}
-          </div>
-          {row.items === null ? (
-            <Track row={row} scale={scale} heartbeatMs={heartbeats.get(row.step) ?? null} />
-          ) : (
-            <DensityTrack row={row} scale={scale} />
-          )}
-        </div>
-      ))}
-      <Legend withItems={rows.some(({ items }) => items !== null)} />
-    </div>
+    <>
+      <div className="timeline">
+        <Axis of={scale} />
+        {rows.map((row) => (
+          <TimelineRow
+            key={row.step}
+            {...{ row, scale, onPick }}
+            isPicked={row.step === picked}
+            heartbeatMs={heartbeats.get(row.step) ?? null}
+          />
+        ))}
+      </div>
+      <Legend of={rows} />
+    </>
   );
 }
 
-function RowName({ step, onPick }: { readonly step: string } & Pick<TimelineProps, "onPick">) {
+/** From the start of the run to its end, or to now. */
+function useScale(of: GetRunResponse): Scale {
+  const now = useNowMs();
+  const last = useMemo(() => lastOf(of), [of]);
+  const fromMs = of.run?.createdTime ? timestampMs(of.run.createdTime) : now;
+  const end = of.run?.endedTime ? timestampMs(of.run.endedTime) : Math.max(now, last);
+  const toMs = Math.max(end, fromMs + LEAST_MS);
+  return useMemo(() => ({ fromMs, toMs }), [fromMs, toMs]);
+}
+
+interface RowProps {
+  readonly row: Row;
+  readonly scale: Scale;
+  readonly isPicked: boolean;
+  readonly heartbeatMs: number | null;
+  readonly onPick: (step: string) => void;
+}
+
+/** Memoized: of an ended run nothing is drawn again each second. */
+const TimelineRow = memo(({ row, scale, isPicked, heartbeatMs, onPick }: RowProps) => (
+  <div className="timeline-row" data-picked={isPicked}>
+    <div className="timeline-name">
+      <RowName step={row.step} onPick={onPick} />
+      {row.items === null ? null : <span className="dim">{itemWords(row.items)}</span>}
+    </div>
+    {row.items === null ? (
+      <Track {...{ row, scale, heartbeatMs }} />
+    ) : (
+      <DensityTrack row={row} scale={scale} />
+    )}
+  </div>
+));
+
+function RowName({ step, onPick }: Pick<RowProps, "onPick"> & { readonly step: string }) {
   if (step === "") return <span className="step-name">the run</span>;
   return (
     <button type="button" className="quiet step-name" title={step} onClick={() => onPick(step)}>
       {step}
     </button>
-  );
-}
-
-/** The server returns at most this many rows of each kind. */
-const HISTORY_MAX = 1_000;
-
-function LeftOut({ of }: { readonly of: GetRunResponse }) {
-  const cut = [
-    ...(of.attempts.length >= HISTORY_MAX ? ["attempts"] : []),
-    ...(of.interventions.length >= HISTORY_MAX ? ["interventions"] : []),
-  ];
-  if (cut.length === 0) return null;
-  const what = cut.map((name) => `${numberWords(HISTORY_MAX)} ${name}`).join(" and ");
-  return (
-    <p className="note">
-      Only the newest {what} are shown; there may be older ones. Select a map to list all of its
-      items.
-    </p>
   );
 }
 
@@ -107,111 +114,48 @@ function Axis({ of }: { readonly of: Scale }) {
   );
 }
 
-function Track(props: {
-  readonly row: Row;
-  readonly scale: Scale;
-  readonly heartbeatMs: number | null;
-}) {
-  const { row, scale, heartbeatMs } = props;
-  const isOpen = row.attempts.some(({ endedTime }) => endedTime === undefined);
-  return (
-    <div className="timeline-track">
-      {row.interventions.map((one) => (
-        <Mark key={`${one.rule} ${one.fence} ${msOf(one.actedTime)}`} of={one} scale={scale} />
-      ))}
-      {row.attempts.map((one) => (
-        <Bar key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} scale={scale} />
-      ))}
-      {heartbeatMs === null || !isOpen ? null : (
-        <i
-          className="timeline-heartbeat"
-          style={{ left: percent(heartbeatMs, scale) }}
-          role="img"
-          aria-label={`last heartbeat ${clockTime(heartbeatMs)}`}
-          title={`last heartbeat ${clockTime(heartbeatMs)}`}
-        />
-      )}
-    </div>
-  );
-}
-
-function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
-  const from = msOf(of.startedTime);
-  const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
-  const { tone, word } = outcomeStatus(of.outcome);
-  const took = durationWords(Math.max(0, to - from));
-  const withAgent = of.agentId === "" ? "" : ` with ${of.agentId}`;
-  const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
-  const why = failure === "" ? "" : `: ${visibleText(failure)}`;
-  const late = of.late ? ", too late" : "";
-  const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${withAgent}: ${word} after ${took}${late}${why}`;
-  return (
-    <b
-      className="timeline-bar"
-      data-tone={tone}
-      data-open={of.endedTime === undefined}
-      data-kind={of.kind === TaskKind.PERFORM ? "perform" : "other"}
-      style={{ left: percent(from, scale), width: width(from, to, scale) }}
-      role="img"
-      aria-label={text}
-      title={text}
-    />
-  );
-}
-
-function Mark({ of, scale }: { readonly of: Intervention; readonly scale: Scale }) {
-  const due = msOf(of.dueTime);
-  const acted = msOf(of.actedTime);
-  const gap = durationWords(Math.max(0, acted - due));
-  const text = visibleText(`${of.rule}: ${of.saw} → ${of.did} (${gap} after it was due)`);
-  return (
-    <>
-      <i
-        className="timeline-gap"
-        style={{ left: percent(due, scale), width: width(due, acted, scale) }}
-        aria-hidden="true"
-      />
-      <i
-        className="timeline-mark"
-        style={{ left: percent(acted, scale) }}
-        role="img"
-        aria-label={text}
-        title={text}
-      />
-    </>
-  );
-}
-
-function Legend({ withItems }: { readonly withItems: boolean }) {
+function Legend({ of }: { readonly of: readonly Row[] }) {
+  const waits = of.some((row) => row.waits.some(({ on }) => on !== "retry"));
+  const retries = of.some((row) => row.waits.some(({ on }) => on === "retry"));
+  const acted = of.some(({ interventions }) => interventions.length > 0);
+  const withItems = of.some(({ items }) => items !== null);
   return (
     <p className="timeline-legend dim">
       <span>
         <b className="timeline-bar" data-tone="ok" /> attempt, coloured by how it ended
       </span>
-      <span>
-        <i className="timeline-mark" /> intervention of the supervisor
-      </span>
-      <span>
-        <i className="timeline-gap" /> from when it was due until it acted
-      </span>
+      {waits ? (
+        <span>
+          <i className="timeline-wait" /> waiting
+        </span>
+      ) : null}
+      {retries ? (
+        <span>
+          <i className="timeline-wait" data-on="retry" /> until the next attempt
+        </span>
+      ) : null}
+      {acted ? (
+        <>
+          <span>
+            <i className="timeline-mark" /> intervention of the supervisor
+          </span>
+          <span>
+            <i className="timeline-gap" /> from when it was due until it acted
+          </span>
+        </>
+      ) : null}
       <span>
         <i className="timeline-heartbeat" /> last heartbeat
       </span>
       {withItems ? (
         <span>
-          <b className="timeline-density" data-tone="ok" /> items of a map under way, with a mark
+          <b className="timeline-density" data-tone="ok" /> items of a map in progress, with a mark
           where some failed
         </span>
       ) : null}
     </p>
   );
 }
-
-const kindWords: Readonly<Partial<Record<TaskKind, string>>> = {
-  [TaskKind.PERFORM]: "attempt",
-  [TaskKind.VERIFY]: "verify",
-  [TaskKind.COMPENSATE]: "undo",
-};
 
 function heartbeatsOf(explained: Explained): ReadonlyMap<string, number> {
   return new Map(

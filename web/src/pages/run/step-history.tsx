@@ -1,93 +1,90 @@
-// The history of one step, or of one item of a map: facts, attempts, interventions, output.
+// What is known of one step, or of one item of a map: facts, attempts, interventions, output.
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import type { Attempt, Intervention, Step } from "@drover/proto/drover/v1/run_pb.ts";
-import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { Badge } from "../../parts/badge.tsx";
 import { Foreign } from "../../parts/foreign.tsx";
-import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
-import { outcomeStatus } from "../../words/outcome-words.ts";
-import { progressWords } from "../../words/progress-words.ts";
+import { itemWords } from "../../words/item-words.ts";
+import { CopiedText, StepAttempts } from "./step-attempts.tsx";
 
-export function StepFacts({ of: step }: { readonly of: Step }) {
+/** `traceId`: empty if the run is not traced. */
+export function StepFacts(props: { readonly of: Step; readonly traceId: string }) {
+  const { of: step, traceId } = props;
   return (
-    <Facts
-      of={[
-        ["Task", step.task],
-        ["Queue", step.queue ? <Link href={`/queues/${step.queue}`}>{step.queue}</Link> : null],
-        ["Attempt", step.attempt === 0 ? "" : String(step.attempt)],
-        ["With", step.agentId],
-        ["Next automatic action", step.nextTime ? <Ago at={step.nextTime} /> : null],
-        ["Unusually long since", step.suspectTime ? <Ago at={step.suspectTime} /> : null],
-        ["Fallback", step.strategy === 0 ? "" : String(step.strategy)],
-        [
-          "Child run",
-          step.childRunId ? <Link href={`/runs/${step.childRunId}`}>{step.childRunId}</Link> : null,
-        ],
-        ["Last error", step.error ? failureWords(step.error) : ""],
-      ]}
-    />
+    <>
+      {step.error === undefined ? null : (
+        <p className="failure">
+          <Foreign text={failureWords(step.error)} />
+        </p>
+      )}
+      <Facts
+        of={[
+          ["Task", step.task],
+          ["Queue", step.queue ? <Link href={`/queues/${step.queue}`}>{step.queue}</Link> : null],
+          ["Attempt", step.attempt === 0 ? "" : String(step.attempt)],
+          ["Items", step.items ? itemWords(step.items) : ""],
+          ["With", step.agentId],
+          ["Next automatic action", step.nextTime ? <Ago at={step.nextTime} /> : null],
+          ["Unusually long since", step.suspectTime ? <Ago at={step.suspectTime} /> : null],
+          ["Fallback", step.strategy === 0 ? "" : String(step.strategy)],
+          ["Child run", step.childRunId ? <RunLink id={step.childRunId} /> : null],
+          ["Result reused from", step.reusedFrom ? <RunLink id={step.reusedFrom} /> : null],
+          ["Trace", traceId === "" ? null : <CopiedText text={traceId} what="the trace id" />],
+        ]}
+      />
+    </>
+  );
+}
+
+function RunLink({ id }: { readonly id: string }) {
+  return (
+    <Link className="mono" href={`/runs/${id}`}>
+      {id}
+    </Link>
   );
 }
 
 export function StepHistory(props: {
-  readonly step: Step;
-  readonly of: GetRunResponse;
+  readonly attempts: readonly Attempt[];
+  readonly interventions: readonly Intervention[];
   readonly output: Payload | undefined;
 }) {
-  const { step, of, output } = props;
-  const mine = ({ stepId }: { readonly stepId: string }) => stepId === step.id;
-  const attempts = of.attempts.filter(mine);
-  const interventions = of.interventions.filter(mine);
+  const { attempts, interventions, output } = props;
   return (
-    <div className="step-history">
+    <>
+      {output === undefined ? null : (
+        <Part title="Output">
+          <PayloadView of={output} what="the output" />
+        </Part>
+      )}
       {attempts.length === 0 ? null : (
-        <section>
-          <h3>Attempts</h3>
-          <ol className="lines">
-            {attempts.map((one) => (
-              <AttemptLine key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} />
-            ))}
-          </ol>
-        </section>
+        <Part title="Attempts">
+          <StepAttempts of={attempts} />
+        </Part>
       )}
       {interventions.length === 0 ? null : (
-        <section>
-          <h3>What the supervisor did</h3>
+        <Part title="Interventions of the supervisor">
           <ol className="lines">
-            {interventions.map((one) => (
+            {interventions.toReversed().map((one) => (
               <InterventionLine key={`${one.rule} ${one.fence} ${one.saw}`} of={one} />
             ))}
           </ol>
-        </section>
+        </Part>
       )}
-      {output === undefined ? null : (
-        <section>
-          <h3>Output</h3>
-          <PayloadView of={output} what="the output" />
-        </section>
-      )}
-    </div>
+    </>
   );
 }
 
-function AttemptLine({ of }: { readonly of: Attempt }) {
-  const came = progressWords(of.progress);
+export function Part(props: { readonly title: string; readonly children: ReactNode }) {
   return (
-    <li>
-      <Badge {...outcomeStatus(of.outcome)} />
-      <span>
-        {of.agentId || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
-        <Ago at={of.startedTime} />
-        {came === "" ? "" : `, progress ${came}`}
-        {of.late ? ", reported too late" : ""}
-        {of.failure === undefined ? null : <ForeignMessage text={failureWords(of.failure)} />}
-      </span>
-    </li>
+    <section>
+      <h3>{props.title}</h3>
+      {props.children}
+    </section>
   );
 }
 

@@ -1,13 +1,15 @@
 // The rows of the timeline, and the position of a time on it.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Attempt, Intervention, ItemCounts } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Attempt, Intervention, ItemCounts, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type WaitSpan, waitsOf } from "./timeline-waits.ts";
 
 export interface Row {
   /** Id of the step; "" for the run as a whole. */
   readonly step: string;
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
+  readonly waits: readonly WaitSpan[];
   /** Set for a map, whose items share this row. */
   readonly items: ItemCounts | null;
 }
@@ -17,19 +19,25 @@ export interface Scale {
   readonly toMs: number;
 }
 
-/** In the order of the definition; events of `load[3]` are in the row of `load`. */
-export function rowsOf({ steps, attempts, interventions }: GetRunResponse): readonly Row[] {
-  const attemptsOf = Map.groupBy(attempts, mapOf);
-  const interventionsOf = Map.groupBy(interventions, mapOf);
-  const known = ["", ...steps.map(({ id }) => id)];
-  return known
-    .filter((id) => attemptsOf.has(id) || interventionsOf.has(id))
-    .map((step) => ({
-      step,
-      attempts: attemptsOf.get(step) ?? [],
-      interventions: interventionsOf.get(step) ?? [],
-      items: steps.find(({ id }) => id === step)?.items ?? null,
-    }));
+/**
+ * One row for each step, in the order of the definition, also without an attempt; events of
+ * `load[3]` are in the row of `load`. The run has a row if a supervisor acted on it.
+ */
+export function rowsOf(of: GetRunResponse): readonly Row[] {
+  const attemptsOf = Map.groupBy(of.attempts, mapOf);
+  const interventionsOf = Map.groupBy(of.interventions, mapOf);
+  const waits = waitsOf(of, { attemptsOf, interventionsOf });
+  const rowOf = (step: string, items: Step["items"]): Row => ({
+    step,
+    attempts: attemptsOf.get(step) ?? [],
+    interventions: interventionsOf.get(step) ?? [],
+    waits: waits.get(step) ?? [],
+    items: items ?? null,
+  });
+  return [
+    ...(interventionsOf.has("") ? [rowOf("", undefined)] : []),
+    ...of.steps.map(({ id, items }) => rowOf(id, items)),
+  ];
 }
 
 /** `load` for `load[3]`; ids of steps contain no brackets. */
