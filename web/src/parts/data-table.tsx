@@ -144,6 +144,8 @@ function useCurrentRow<T>(
     const next = Math.max(0, Math.min(rows.length - 1, at));
     setCurrent(next);
     scrollTo(next);
+    // Enter is for this row now, not for the link that led to the page.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   };
   const open = () => {
     const row = rows[current];
