@@ -65,7 +65,7 @@ async function play(stage: Stage): Promise<Ended> {
     startDrover(workspace, processes, null, options.trace),
     startServices(workspace, processes, options.seed),
   ]);
-  timeline.act(`PostgreSQL and Drover are up at ${drover.address}, and three remote services`);
+  timeline.act(`PostgreSQL and Drover are up at http://${drover.address}/, and three services`);
   return { drover, outcome: await bookHolidays(stage, drover, services) };
 }
 

@@ -20,8 +20,10 @@ afterAll(async () => {
   await shop?.close();
 });
 
-test.for([
+const paths = [
+  "/",
   "/runs",
+  "/runs/key",
   "/workflows",
   "/workflows/order",
   "/queues",
@@ -31,17 +33,26 @@ test.for([
   "/schedules",
   "/interventions",
   "/audit",
-])("%s fits a screen of 320 px", async (path, context) => {
-  const page = await sharedPage(context, shop.address);
-  await page.setViewportSize({ width: 320, height: 640 });
-  await visit(page, path);
-  await page.getByRole("heading", { level: 1 }).waitFor(WAIT);
-  await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
-  await expect
-    .poll(() => page.evaluate<number>("document.documentElement.scrollWidth"))
-    .toBeLessThanOrEqual(320);
-  await picture(page, `narrow${path.replaceAll("/", "-")}`);
-});
+];
+
+test.for(paths.flatMap((path) => [320, 390].map((width) => [path, width] as const)))(
+  "nothing of %s scrolls sideways on a screen of %i px",
+  async ([path, width], context) => {
+    const page = await sharedPage(context, shop.address);
+    await page.setViewportSize({ width, height: 640 });
+    await visit(page, path === "/runs/key" ? `/runs/${asking}` : path);
+    await page.getByRole("heading", { level: 1 }).waitFor(WAIT);
+    await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
+    await expect
+      .poll(() => page.evaluate<number>("document.documentElement.scrollWidth"))
+      .toBeLessThanOrEqual(width);
+    const wide = `[...document.querySelectorAll("[role=table]")]
+      .filter((table) => table.scrollWidth > table.clientWidth)
+      .map((table) => table.ariaLabel)`;
+    await expect.poll(() => page.evaluate(wide)).toEqual([]);
+    await picture(page, `narrow${path.replaceAll("/", "-")}-${width}`);
+  },
+);
 
 test("the times of a timeline do not overlap on a phone", async (context) => {
   const page = await sharedPage(context, shop.address);
@@ -76,4 +87,43 @@ test("links and boxes of rows are large enough to be hit", async (context) => {
   await page.mouse.click(middleX + 11, middleY + 11);
   await expect.poll(() => box.isChecked()).toBe(false);
   await checkScreen(page, "runs-rows");
+});
+
+test("rows are cards on a phone, each as high as its content, and 32 px high elsewhere", async (context) => {
+  const keys = Array.from({ length: 30 }, (_, n) => `card-${n}${" and a long name".repeat(n % 4)}`);
+  await Promise.all(keys.map((key) => shop.client.schedule({ workflow: "asks", key })));
+  const page = await sharedPage(context, shop.address);
+  await visit(page, "/runs");
+  const rows = page.locator(".table-rows [role=row]");
+  await expect.poll(async () => (await rows.first().boundingBox())?.height).toBe(32);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const heading = page.getByRole("columnheader", { name: "State" });
+  await expect.poll(async () => (await heading.boundingBox())?.width).toBe(1);
+  // What a screen reader gets is the same table.
+  await rows.first().getByRole("cell", { name: "escalated" }).waitFor(WAIT);
+  const gaps = `(() => {
+    const boxes = [...document.querySelectorAll(".table-rows [role=row]")]
+      .map((row) => row.getBoundingClientRect())
+      .sort((one, other) => one.top - other.top);
+    return boxes.slice(1).map(({ top }, at) => Math.round(top - boxes[at].bottom));
+  })()`;
+  await expect.poll(async () => [...new Set(await page.evaluate<number[]>(gaps))]).toEqual([0]);
+  await page.locator(".table").evaluate("document.querySelector('.table').scrollTop = 1e6");
+  // The last row of all, which was not drawn before.
+  await expect.poll(() => rows.last().getAttribute("aria-rowindex")).toBe("32");
+  await expect.poll(async () => [...new Set(await page.evaluate<number[]>(gaps))]).toEqual([0]);
+  await checkScreen(page, "narrow-cards");
+});
+
+test("an id as a title is short, and is copied whole", async (context) => {
+  const { runId } = await shop.client.schedule({ workflow: "order" });
+  // The client makes a key up.
+  const { key } = (await shop.client.getRun(runId)).run;
+  const page = await sharedPage(context, shop.address);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await visit(page, `/runs/${runId}`);
+  const title = page.getByRole("heading", { level: 1, name: key });
+  await title.getByText(`…${key.slice(-6)}`).waitFor(WAIT);
+  await page.getByRole("button", { name: "Copy this id" }).click();
+  await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe(key);
 });

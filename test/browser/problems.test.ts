@@ -52,6 +52,48 @@ test("an error of the server is not put down to the person", async (context) => 
   await page.getByRole("table", { name: "Workflows" }).waitFor(WAIT);
 });
 
+test("what takes longer than 300 ms has grey bars in its place", async (context) => {
+  const page = await sharedPage(context, shop.address);
+  await visit(page, "/runs");
+  await page.evaluate(`{
+    const real = globalThis.fetch;
+    const released = new Promise((resolve) => { globalThis.release = resolve; });
+    globalThis.fetch = async (to, how) => {
+      if (String(to).endsWith("/ListWorkflows")) await released;
+      return real(to, how);
+    };
+  }`);
+  await visit(page, "/workflows");
+  const bars = page.locator("main .skeleton[aria-busy=true]");
+  await bars.getByText("Loading the workflows").waitFor({ ...WAIT, state: "attached" });
+  const delay = `document.querySelector(".skeleton").getAnimations()[0].effect.getTiming().delay`;
+  expect(await page.evaluate<number>(delay)).toBe(300);
+  await checkScreen(page, "skeleton");
+  // Nothing moves for a reader who wants no motion; the bars are there all the same.
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const style = (of: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector(".skeleton i")).${of}`);
+  expect(await style("animationName")).toBe("none");
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  expect(await style("animationName")).toBe("breathe");
+  await page.evaluate("release()");
+  await page.getByRole("table", { name: "Workflows" }).waitFor(WAIT);
+  expect(await bars.count()).toBe(0);
+});
+
+test("while the connection is lost, buttons that change something say why they do nothing", async (context) => {
+  const page = await sharedPage(context, shop.address);
+  await visit(page, "/queues/default");
+  const pause = page.getByRole("button", { name: "Pause", exact: true });
+  await expect.poll(() => pause.isEnabled()).toBe(true);
+  await shop.kill();
+  await expect.poll(() => pause.isDisabled()).toBe(true);
+  expect(await pause.getAttribute("title")).toContain("The connection to the server is lost");
+  await page.getByText("nothing can be changed").waitFor(WAIT);
+  await shop.restart();
+  await expect.poll(() => pause.isEnabled(), { timeout: 30_000 }).toBe(true);
+});
+
 test.for(["/runs/orders%2F7", "/runs/orders/7"])(
   "a run is found by its key in the address: %s",
   async (address, context) => {

@@ -10,11 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Attempt } from "@drover/sdk";
+import { type Attempt, createClient } from "@drover/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Holiday, holidays } from "../../agents-examples/holiday/demo/holidays.ts";
 import { checkLedgers, type Ledgers } from "../../agents-examples/holiday/demo/ledgers.ts";
 import type { LedgerEntry } from "../../agents-examples/holiday/services/ledger.ts";
+import { callJson, listAt } from "../support/json-call.ts";
 
 const program = fileURLToPath(new URL("../../agents-examples/holiday/demo.ts", import.meta.url));
 const demoMsMax = 120_000;
@@ -138,6 +139,35 @@ test(
     expect(report.processes.filter(({ pid }) => isRunning(pid))).toEqual([]);
     expect(processesIn(report.folder)).toEqual([]);
     expect(existsSync(report.folder)).toBe(false);
+  },
+  demoMsMax,
+);
+
+test(
+  "with --keep the dashboard, the runs and the agents stay until Ctrl-C, which stops everything",
+  async () => {
+    const folder = givenFolder();
+    const demo = runDemo(folder, "--keep");
+    await demo.printed("Still running");
+    const [url = ""] = /http:\/\/[\d.:]+\/(?= +the dashboard)/.exec(demo.lines.join("\n")) ?? [];
+    const page = await fetch(url);
+    expect(page.status, demo.lines.join("\n")).toBe(200);
+    expect(await page.text()).toContain('id="app"');
+
+    const { host } = new URL(url);
+    const { body } = await callJson(host, "SchedulerService/ListRuns", {});
+    expect(listAt(body, "runs")).toHaveLength(25);
+    // The agents still work: another holiday is booked.
+    const client = createClient({ address: host });
+    onTestFinished(() => client.close());
+    const input = { ...holidays[0], run: "one-more" };
+    const one = await client.schedule({ workflow: "book-holiday", input });
+    expect((await client.waitRun(one.runId)).state).toBe("COMPLETED");
+
+    demo.child.kill("SIGINT");
+    expect(await demo.ended, demo.lines.join("\n")).toBe(0);
+    expect(processesIn(folder)).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   },
   demoMsMax,
 );

@@ -5,7 +5,8 @@ export const usage = `usage: npm run demo -- [options]
   --seed N        seed of the faults of the remote services (default 1)
   --naive         the same services and faults, called by a plain sequential program
   --json FILE     write runs, ledgers and interventions there
-  --keep          leave everything running after the summary, until Ctrl-C
+  --keep          leave everything running after the summary, until Ctrl-C, and print the address
+                  of the dashboard
   --trace URL     send the traces of server and agents to this receiver of OTLP over HTTP, such as
                   Jaeger at http://127.0.0.1:4318
   --data-dir DIR  store database, ledgers and logs there; DIR must be new or empty

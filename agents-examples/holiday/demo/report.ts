@@ -129,7 +129,7 @@ function conclusion({ holidays, details, problems, tookMs }: Outcome): string {
 
 export const nextSteps = `${title("Try next", "")}
   npm run demo -- --seed 7      other faults, the same ledgers
-  npm run demo -- --keep        leave it running, and inspect it with psql and drover
+  npm run demo -- --keep        leave it running: dashboard, psql, drover run list
   npm run drover -- dev         a server of your own, its data in ./.drover
 
 ${title("Where to find more", "")}
@@ -145,7 +145,7 @@ export function insideSteps(
   const drover = `npm run drover -- --address ${address}`;
   const psql = `psql '${connectionString}'`;
   return `${title("Still running", "until Ctrl-C")}
-  http://${address}/          the dashboard: what needs a person, and the progress of each run
+  http://${address}/          the dashboard: what needs attention, and the history of each run
   ${drover} run list
   ${drover} run show key:${run}
   ${psql} -c 'select * from drover.intervention_view order by acted_at'

@@ -25,6 +25,10 @@ export function useConnectionLost(): boolean {
   );
 }
 
+/** Why nothing can be changed now. */
+export const CONNECTION_LOST =
+  "The connection to the server is lost. The action is possible once it is back.";
+
 const FIRST_MS = 400;
 const MOST_MS = 8_000;
 

@@ -1,9 +1,11 @@
-// An action: a button, a dialog that asks before it, and a message after it.
+// An action: a button, a dialog that asks before it, and a message after it. While the connection
+// to the server is lost, the button is disabled.
 //
 //   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "Paused."}>
 //     what will happen, and fields if the user must fill in something
 //   </Act>
 import { type ReactNode, useState } from "react";
+import { CONNECTION_LOST, useConnectionLost } from "../calls/connection.ts";
 import { useNotice } from "../shell/notices.tsx";
 import { ConfirmDialog } from "./confirm-dialog.tsx";
 
@@ -31,12 +33,14 @@ export function Act(props: ActProps) {
   const { name, label, title, act, danger, variant, disabled, onAct, done, children } = props;
   const [open, setOpen] = useState(false);
   const notify = useNotice();
+  const lost = useConnectionLost();
   return (
     <>
       <button
         type="button"
         className={variant}
-        disabled={disabled}
+        disabled={disabled === true || lost}
+        title={lost ? CONNECTION_LOST : undefined}
         aria-label={label}
         onClick={() => setOpen(true)}
       >

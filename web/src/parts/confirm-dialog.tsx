@@ -5,7 +5,7 @@
 //     onAct={async (form) => {...}} onClose={() => setOpen(false)}>what will happen, fields</…>
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useConnectionLost } from "../calls/connection.ts";
+import { CONNECTION_LOST, useConnectionLost } from "../calls/connection.ts";
 import { type Problem, problemOf } from "../calls/problem.ts";
 import { RefusedFieldContext } from "./field.tsx";
 import { Foreign } from "./foreign.tsx";
@@ -63,9 +63,7 @@ export function ConfirmDialog(props: ConfirmProps) {
           </div>
         )}
         <p role="status" className={lost ? "note" : ""}>
-          {lost
-            ? "The connection to the server is lost. The action is possible once it is back."
-            : null}
+          {lost ? CONNECTION_LOST : null}
         </p>
         <div className="dialog-acts">
           <button type="button" onClick={() => dialog.current?.close()}>

@@ -1,12 +1,24 @@
 // A table of any length: only visible rows are drawn. Rows are links: Enter, click, middle click
 // and `j` `k` work as expected. Rows can be selected for bulk actions.
 //
+// On a narrow screen each row is a card with a line for each column, as high as its content.
+//
 // The roles of a table are set on a grid, because a real <table> cannot leave out rows. The
 // scrolling element takes the focus, so that the keyboard can scroll it. (biome.json allows both in
 // this file.)
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import {
+  memo,
+  type ReactNode,
+  type RefCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "../shell/keys.ts";
 import { Foreign } from "./foreign.tsx";
@@ -40,7 +52,12 @@ export interface DataTableProps<T> {
   readonly complete?: boolean;
 }
 
-const ROW_PX = 38;
+/** The height of a row in parts.css. */
+const ROW_PX = 32;
+/** What a card is taken for until it is measured. */
+const CARD_PX = 180;
+/** Where parts.css makes cards of rows. */
+const narrowScreen = matchMedia("(max-width: 40rem)");
 /** Invisible rows that are drawn on each side; each one is laid out and painted with each frame. */
 const OVERSCAN = 6;
 /** The next page is requested this many rows before the end. */
@@ -51,12 +68,16 @@ const SCROLLS_FROM = 15;
 export function DataTable<T>(props: DataTableProps<T>) {
   const { name, columns, rows, choice, complete = true, onEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const cards = useNarrowScreen();
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => (cards ? CARD_PX : ROW_PX),
     overscan: OVERSCAN,
   });
+  // Forgets the heights that the rows had in the other form.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the form is what has changed.
+  useLayoutEffect(() => virtual.measure(), [cards]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
   useEffect(() => {
@@ -68,9 +89,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
     [columns, choice],
   );
   const { keyOf, hrefOf } = props;
+  const measure = cards ? virtual.measureElement : undefined;
   const table = useMemo(
-    (): RowShape<T> => ({ columns, keyOf, hrefOf, choice }),
-    [columns, keyOf, hrefOf, choice],
+    (): RowShape<T> => ({ columns, keyOf, hrefOf, choice, measure }),
+    [columns, keyOf, hrefOf, choice, measure],
   );
   const scrolls = rows.length > SCROLLS_FROM || !complete;
   return (
@@ -81,8 +103,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       aria-rowcount={complete ? rows.length + 1 : -1}
       className="table"
       data-scrolls={scrolls}
-      // On a narrow screen every table scrolls, and a table without links has nothing else to
-      // focus.
+      // A table without links has nothing else to focus.
       tabIndex={scrolls || props.hrefOf === undefined ? 0 : undefined}
     >
       <HeadRow {...props} tracks={tracks} />
@@ -102,6 +123,16 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
+function useNarrowScreen(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      narrowScreen.addEventListener("change", listener);
+      return () => narrowScreen.removeEventListener("change", listener);
+    },
+    () => narrowScreen.matches,
+  );
+}
+
 /** The row that `j` and `k` have reached; -1: none yet. */
 function useCurrentRow<T>(
   { rows, hrefOf }: DataTableProps<T>,
@@ -113,6 +144,12 @@ function useCurrentRow<T>(
     const next = Math.max(0, Math.min(rows.length - 1, at));
     setCurrent(next);
     scrollTo(next);
+    // Enter is for this row now, not for the link that led to the page.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  };
+  const open = () => {
+    const row = rows[current];
+    if (row !== undefined && hrefOf !== undefined) go(hrefOf(row));
   };
   useKeys(
     hrefOf === undefined
@@ -120,14 +157,8 @@ function useCurrentRow<T>(
       : [
           { keys: "j", does: "go to the next row", act: () => moveTo(current + 1) },
           { keys: "k", does: "go to the row before", act: () => moveTo(current - 1) },
-          {
-            keys: "o",
-            does: "open the row",
-            act: () => {
-              const row = rows[current];
-              if (row !== undefined) go(hrefOf(row));
-            },
-          },
+          { keys: "Enter", does: "open the row", act: open },
+          { keys: "o", does: "open the row", act: open },
         ],
   );
   return current;
@@ -164,6 +195,8 @@ function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
 interface RowShape<T> extends Pick<DataTableProps<T>, "columns" | "keyOf"> {
   readonly hrefOf: ((row: T) => string) | undefined;
   readonly choice: Choice | undefined;
+  /** Reports the height of a card; undefined: rows have one height. */
+  readonly measure: RefCallback<HTMLDivElement> | undefined;
 }
 
 /** Memoized: scrolling does not draw visible rows again. */
@@ -180,13 +213,15 @@ interface BodyRowProps<T> {
 
 function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<T>) {
   const [, go] = useLocation();
-  const { columns, keyOf, hrefOf, choice } = table;
+  const { columns, keyOf, hrefOf, choice, measure } = table;
   const key = keyOf(row);
   const href = hrefOf?.(row);
   const chosen = choice?.chosen.has(key) ?? false;
   return (
     <div
+      ref={measure}
       role="row"
+      data-index={index}
       aria-rowindex={index + 2}
       aria-selected={choice ? chosen : undefined}
       className="table-row"
@@ -214,7 +249,7 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
         </div>
       )}
       {columns.map(({ title, align, cell }) => (
-        <div role="cell" key={title} data-align={align}>
+        <div role="cell" key={title} data-align={align} data-title={title}>
           <CellContent of={cell(row)} />
         </div>
       ))}

@@ -42,11 +42,28 @@ export function EmptyState(props: {
   );
 }
 
-/** `what` as in "Loading the runs". It appears after a short delay: most answers arrive before. */
-export function LoadingState({ what }: { readonly what: string }) {
+const SKELETON_ROWS = 5;
+
+/**
+ * `what` as in "Loading the runs", which screen readers read. Grey bars are where the content will
+ * be; they appear after a short delay: most answers arrive before.
+ */
+export function LoadingState(props: {
+  readonly what: string;
+  /** There is nothing else on the page: its title is missing, too. */
+  readonly wholePage?: boolean;
+}) {
+  const { what, wholePage = false } = props;
   return (
-    <div className="state" data-kind="loading" role="status">
-      <p>Loading {what}…</p>
+    <div className="skeleton" aria-busy="true" data-whole={wholePage}>
+      <p role="status" className="unseen">
+        Loading {what}…
+      </p>
+      {wholePage ? <i className="skeleton-title" /> : null}
+      {Array.from({ length: SKELETON_ROWS }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike.
+        <i key={row} />
+      ))}
     </div>
   );
 }
@@ -109,7 +126,7 @@ export function Shown<T>(props: {
   const { of, what, wholePage = false, children } = props;
   switch (of.kind) {
     case "loading":
-      return <LoadingState what={what} />;
+      return <LoadingState {...{ what, wholePage }} />;
     case "failed":
       return (
         <ProblemState

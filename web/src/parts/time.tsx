@@ -65,16 +65,16 @@ export function Lasted(props: {
   if (from === undefined) return <span className="dim">–</span>;
   const fromMs = timestampMs(from);
   if (to === undefined) return <Counting fromMs={fromMs} />;
-  return <span className="number">{durationWords(timestampMs(to) - fromMs)}</span>;
+  return <span>{durationWords(timestampMs(to) - fromMs)}</span>;
 }
 
 function Counting({ fromMs }: { readonly fromMs: number }) {
   const now = useNowMs();
-  return <span className="number">{durationWords(Math.max(0, now - fromMs), "coarse")}</span>;
+  return <span>{durationWords(Math.max(0, now - fromMs), "coarse")}</span>;
 }
 
 /** A duration; a dash if there is none. */
 export function Length({ of }: { readonly of: Duration | undefined }) {
   if (of === undefined) return <span className="dim">–</span>;
-  return <span className="number">{durationWords(durationMs(of))}</span>;
+  return <span>{durationWords(durationMs(of))}</span>;
 }

@@ -11,6 +11,7 @@ import { NamespaceProvider } from "./namespace.tsx";
 import { Navigation } from "./navigation.tsx";
 import { NoticeProvider } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
+import { Palette } from "./palette.tsx";
 import { TokenDialog } from "./token-dialog.tsx";
 
 export function App() {
@@ -47,6 +48,7 @@ function Frame({ namespace }: { readonly namespace: string }) {
           </div>
         </div>
         <KeyHelp />
+        <Palette />
         <TokenDialog />
       </NoticeProvider>
     </NamespaceProvider>
@@ -62,7 +64,7 @@ function Page() {
   }, [location]);
   return (
     <PageBoundary key={location}>
-      <Suspense fallback={<LoadingState what="the page" />}>
+      <Suspense fallback={<LoadingState what="the page" wholePage />}>
         <Switch>
           {routes.map(({ id, path }) => {
             const Shown = pages[id];

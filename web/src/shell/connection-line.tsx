@@ -7,8 +7,8 @@ export function ConnectionLine() {
     <div role="status" className="connection">
       {lost ? (
         <p>
-          <strong>Connection lost, trying again.</strong> The page shows the last known state; it
-          continues by itself.
+          <strong>Connection lost, trying again.</strong> The page shows the last known state, and
+          nothing can be changed; it continues by itself.
         </p>
       ) : null}
     </div>

@@ -1,11 +1,11 @@
 // The keyboard: one list of the keys of this page, which the help shows.
 //
 // A key does nothing while the user types into a field or a dialog is open. `g r` is two keys, one
-// after the other.
+// after the other; `Ctrl k` (`⌘ k` on a Mac) is both at once, and works in a field too.
 import { useEffect, useRef } from "react";
 
 export interface KeyUse {
-  /** As `/`, `?`, or `g r`. */
+  /** As `/`, `?`, `g r`, or `Ctrl k`. */
   readonly keys: string;
   /** What the key does, as an imperative: "search". */
   readonly does: string;
@@ -14,6 +14,9 @@ export interface KeyUse {
 
 const uses = new Map<object, readonly KeyUse[]>();
 const BETWEEN_MS = 1_200;
+const isMac = /^(Mac|iP)/.test(navigator.platform);
+/** The key that is held for commands. */
+export const COMMAND = isMac ? "⌘" : "Ctrl";
 let before: { readonly key: string; readonly at: number } | null = null;
 
 /** The keys of a component while it is on the screen. */
@@ -41,9 +44,27 @@ function isWriting(target: EventTarget | null): boolean {
   );
 }
 
+/** Enter on these does what they are for. */
+function takesEnter(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("a, button, summary");
+}
+
 function onKeyDown(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
-  if (document.querySelector("dialog[open]") !== null) return;
+  if (event.altKey || document.querySelector("dialog[open]") !== null) return;
+  if (event.ctrlKey || event.metaKey) onCommand(event);
+  else if (!isWriting(event.target)) onPlainKey(event);
+}
+
+function onCommand(event: KeyboardEvent): void {
+  if (isMac ? event.ctrlKey : event.metaKey) return;
+  const use = keysInUse().findLast(({ keys }) => keys === `${COMMAND} ${event.key}`);
+  if (use === undefined) return;
+  event.preventDefault();
+  use.act();
+}
+
+function onPlainKey(event: KeyboardEvent): void {
+  if (event.key === "Enter" && takesEnter(event.target)) return;
   const sequence =
     before !== null && event.timeStamp - before.at < BETWEEN_MS ? `${before.key} ${event.key}` : "";
   const all = keysInUse();

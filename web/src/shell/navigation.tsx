@@ -4,8 +4,9 @@ import { Link, useLocation } from "wouter";
 import { pages } from "../pages.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { addressOf, routes } from "../routes.ts";
-import { askForHelp } from "./keys.ts";
+import { askForHelp, COMMAND } from "./keys.ts";
 import { NamespaceChoice } from "./namespace.tsx";
+import { openPalette } from "./palette.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
 export function Navigation() {
@@ -28,6 +29,12 @@ export function Navigation() {
           Menu
         </button>
       </div>
+      <button type="button" className="go-to" onClick={openPalette}>
+        Go to…{" "}
+        <span>
+          <kbd>{COMMAND}</kbd> <kbd>k</kbd>
+        </span>
+      </button>
       <NamespaceChoice />
       <nav aria-label="Pages">
         <ul>

@@ -8,6 +8,7 @@ import { LoadingState, ProblemState } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { ActivityPanels } from "./activity-panels.tsx";
 import { FailingNow } from "./failing-now.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { NeedsPerson } from "./needs-person.tsx";
 import "./overview.css";
 
@@ -29,12 +30,14 @@ export function OverviewPage() {
           {seen.overview === undefined ? null : (
             <NeedsPerson of={seen.overview} activity={seen.activity} />
           )}
-          {seen.activity === undefined ? null : (
-            <>
-              <FailingNow of={seen.activity} />
-              <ActivityPanels of={seen.activity} />
-            </>
-          )}
+          <FirstSteps>
+            {seen.activity === undefined ? null : (
+              <>
+                <FailingNow of={seen.activity} />
+                <ActivityPanels of={seen.activity} />
+              </>
+            )}
+          </FirstSteps>
         </>
       )}
     </>
