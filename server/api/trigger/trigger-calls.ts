@@ -12,7 +12,7 @@ import { DroverError } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
 import type { Namespace, Store } from "../../store/store.ts";
-import type { KnownTrigger } from "../../store/triggers.ts";
+import type { KnownTrigger, TriggerRecord } from "../../store/triggers.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -38,6 +38,11 @@ type TriggerCalls =
   | "tryTrigger";
 
 const PAGE_SIZE_DEFAULT = 50;
+
+const starts =
+  (workflow: string) =>
+  ({ definition: { action } }: TriggerRecord) =>
+    action.kind === "schedule" && action.workflow === workflow;
 
 export function createTriggerCalls(
   deps: TriggerCallDeps,
@@ -68,7 +73,8 @@ export function createTriggerCalls(
     },
     async listTriggers(request) {
       const namespace = await namespaces.find(request.namespace);
-      const triggers = await store.lists.triggers(namespace.id);
+      const all = await store.lists.triggers(namespace.id);
+      const triggers = request.workflow === "" ? all : all.filter(starts(request.workflow));
       return { triggers: triggers.map((one) => triggerMessage(one, namespace.name)) };
     },
     async deleteTrigger(request) {

@@ -8,6 +8,7 @@ import { failureCounts } from "../failure-counts.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { NewRun, RunId } from "../store.ts";
+import { BUCKET_LOG } from "../took-buckets.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { policies, runStates } from "./codes.ts";
 import { columns, ofEach, payloadColumns, writeRows } from "./columns.ts";
@@ -154,8 +155,10 @@ function countFailures(send: Send, records: readonly PassRecord[]): void {
 }
 
 function endRuns(send: Send, ended: readonly { readonly runId: RunId; readonly run: Run }[]): void {
-  writeRows(send, "end_runs", ended, {
+  if (ended.length === 0) return;
+  const rows = columns(ended, {
     run_id: ({ runId }) => runId,
     state: ({ run }) => runStates.code(run.state.kind),
   });
+  void send("end_runs", { ...rows, bucket_log: BUCKET_LOG });
 }
