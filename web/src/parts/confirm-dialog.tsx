@@ -7,6 +7,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useConnectionLost } from "../calls/connection.ts";
 import { type Problem, problemOf } from "../calls/problem.ts";
+import { FieldProblems } from "./field.tsx";
 import { Foreign } from "./foreign.tsx";
 import { ProblemText } from "./states.tsx";
 
@@ -49,7 +50,9 @@ export function ConfirmDialog(props: ConfirmProps) {
         <h2 id={id}>
           <Foreign text={title} />
         </h2>
-        <div className="dialog-text">{children}</div>
+        <div className="dialog-text">
+          <FieldProblems value={problem}>{children}</FieldProblems>
+        </div>
         {problem === null ? null : (
           <div className="dialog-problem" role="alert">
             <ProblemText problem={problem} />

@@ -1,16 +1,31 @@
-// A field with its name above and a short help text below.
-import type { ReactNode } from "react";
+// A field with its name above and a short help text below; if the server has refused its value, the
+// reason is shown at it.
+import { createContext, type ReactNode, useContext } from "react";
+import type { Problem } from "../calls/problem.ts";
+import { Foreign } from "./foreign.tsx";
+
+/** The problem of the dialog around the fields; null: none. */
+export const FieldProblems = createContext<Problem | null>(null);
 
 export function Field(props: {
   readonly name: string;
+  /** The path of the field in the request, as the server names it. */
+  readonly path?: string;
   readonly help?: string;
   readonly children: ReactNode;
 }) {
+  const { path } = props;
+  const problems = useContext(FieldProblems)?.fields.filter((one) => one.path === path) ?? [];
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is handed in.
     <label className="field">
       <span>{props.name}</span>
       {props.children}
+      {problems.map(({ message }) => (
+        <small key={message} className="field-problem">
+          <Foreign text={message} />
+        </small>
+      ))}
       {props.help === undefined ? null : <small>{props.help}</small>}
     </label>
   );

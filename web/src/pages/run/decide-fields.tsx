@@ -7,11 +7,8 @@ import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Field } from "../../parts/field.tsx";
-import { type FormField, formFields, formJson } from "../../words/form-schema.ts";
+import { SchemaFields, schemaJson } from "../../parts/schema-fields.tsx";
 import { keepStatedName, refOf, statedName } from "./run-ref.ts";
-
-const FORM_JSON = "form-json";
-const nameOf = (field: string) => `form.${field}`;
 
 export function DecideFields({
   run,
@@ -45,7 +42,14 @@ export function DecideFields({
           <option value="reject">Reject</option>
         </select>
       </Field>
-      {approves && schema !== null ? <FormFields key={step} schema={schema} /> : null}
+      {approves && schema !== null ? (
+        <SchemaFields
+          key={step}
+          schema={schema}
+          path="form"
+          whole="The form of this step, as JSON"
+        />
+      ) : null}
       <Field name="Your name" help="Stored with the decision; the server does not verify it.">
         <input name="by" required maxLength={256} defaultValue={statedName()} />
       </Field>
@@ -63,68 +67,11 @@ function schemaOf(definition: WorkflowDefinition | undefined, step: string): str
   return form?.body.case === "json" ? form.body.value : null;
 }
 
-function FormFields({ schema }: { readonly schema: string }) {
-  const fields = formFields(schema);
-  if (fields === null)
-    return (
-      <Field name="The form of this step, as JSON" help={`It must match this schema: ${schema}`}>
-        <textarea name={FORM_JSON} rows={4} required defaultValue="{}" />
-      </Field>
-    );
-  return (
-    <>
-      {/* The schema is part of the form, so that the fields are known when the form is read. */}
-      <input type="hidden" name="form-schema" value={schema} />
-      {fields.map((field) => (
-        <FormInput key={field.name} field={field} />
-      ))}
-    </>
-  );
-}
-
-function FormInput({ field }: { readonly field: FormField }) {
-  const { name, required } = field;
-  const given = { name: nameOf(name), required };
-  switch (field.kind) {
-    case "text":
-      return (
-        <Field name={name}>
-          <input {...given} />
-        </Field>
-      );
-    case "number":
-      return (
-        <Field name={name}>
-          <input {...given} type="number" step="any" />
-        </Field>
-      );
-    case "boolean":
-      return (
-        <Field name={name}>
-          <input name={nameOf(name)} type="checkbox" value="yes" />
-        </Field>
-      );
-    case "choice":
-      return (
-        <Field name={name}>
-          <select {...given}>
-            {required ? null : <option value="">–</option>}
-            {field.options.map((option) => (
-              <option key={option}>{option}</option>
-            ))}
-          </select>
-        </Field>
-      );
-  }
-}
-
 export async function decide(run: Run, form: FormData): Promise<void> {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const approver = text("by");
   keepStatedName(approver);
-  const schema = form.get("form-schema");
-  const fields = typeof schema === "string" ? formFields(schema) : null;
-  const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
+  const json = schemaJson(form);
   await scheduler.decide({
     ...refOf(run),
     stepId: text("step"),
