@@ -1,4 +1,4 @@
-/** `drover workflow show`: a version as YAML, or what changed since another one; its runs of a day. */
+/** `drover workflow show`: a version as YAML, or what changed since another; its runs of a day. */
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type GetWorkflowResponse,
@@ -54,7 +54,8 @@ async function printDiff(
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import("diff");
   const nameOf = ({ workflow }: GetWorkflowResponse) =>
     `${workflow?.name ?? ""} v${workflow?.version ?? 0}`;
-  const [a, b] = [before.definitionText, after.definitionText];
+  const a = before.definitionText;
+  const b = after.definitionText;
   if (a === b) {
     output.note(`${nameOf(before)} and v${after.workflow?.version ?? 0} have the same definition`);
     return;

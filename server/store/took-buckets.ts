@@ -1,5 +1,5 @@
-// How long runs took, as a histogram of fixed buckets: bucket n holds from 1.2^n to 1.2^(n+1) ms, so
-// 146 of them reach ten years. A quantile is told as the middle of its bucket, so it is within 10 %.
+// How long runs took, as a histogram of fixed buckets: bucket n holds from 1.2^n to 1.2^(n+1) ms,
+// so 146 of them reach ten years. A quantile is the middle of its bucket, so it is within 10 %.
 // The statement `end_runs` gives each run its bucket.
 
 const GROWTH = 1.2;

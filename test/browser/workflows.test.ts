@@ -1,4 +1,4 @@
-// Workflows: their runs of a day, what failed, the definition and its changes, and a run from a form.
+// Workflows: runs of a day, what failed, the definition and its changes, and a run from a form.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { checkScreen, closeBrowser, sharedPage, visit } from "./browser.ts";
@@ -59,17 +59,13 @@ test("the definition is shown as YAML, and what changed from another version", a
   await checkScreen(page, "workflow-diff");
 });
 
-test("a run is started from the input schema; a refused value is named at its field", async (context) => {
+test("a run is started from the input schema", async (context) => {
   const page = await sharedPage(context, shop.address);
   await visit(page, "/workflows/refund");
   await page.getByRole("button", { name: "Start a run" }).click(WAIT);
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("customer", { exact: true }).fill("ada");
-  await dialog.getByLabel("cents").fill("0");
   await dialog.getByLabel("Labels").fill("tenant=acme\nnote=two words");
-  await dialog.getByRole("button", { name: "Start" }).click();
-  await dialog.getByRole("alert").waitFor(WAIT);
-  await dialog.locator(".field", { hasText: "cents" }).locator(".field-problem").waitFor(WAIT);
   await checkScreen(page, "start-run");
   await dialog.getByLabel("cents").fill("250");
   await dialog.getByRole("button", { name: "Start" }).click();

@@ -115,7 +115,6 @@ export const besideLayers: readonly Layer[] = [
       "cli/examples.ts",
       "cli/program.ts",
       "commander",
-      "diff",
       "deploy/grafana/dashboard.ts",
       "server/core/",
       "simulator/",

@@ -15,7 +15,8 @@ export function Field(props: {
   readonly children: ReactNode;
 }) {
   const { path } = props;
-  const problems = useContext(FieldProblems)?.fields.filter((one) => one.path === path) ?? [];
+  const all = useContext(FieldProblems)?.fields ?? [];
+  const problems = path === undefined ? [] : all.filter((one) => isAbout(one, path));
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is handed in.
     <label className="field">
@@ -28,5 +29,14 @@ export function Field(props: {
       ))}
       {props.help === undefined ? null : <small>{props.help}</small>}
     </label>
+  );
+}
+
+/** A value that breaks a schema is named by its path in the message: "cents must be >= 1". */
+function isAbout(problem: Problem["fields"][number], path: string): boolean {
+  const dot = path.lastIndexOf(".");
+  const isWithin = problem.path === path.slice(0, dot);
+  return (
+    problem.path === path || (isWithin && problem.message.startsWith(`${path.slice(dot + 1)} `))
   );
 }
