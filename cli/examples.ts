@@ -34,6 +34,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover workflow apply holiday.yaml --keep-default",
   ],
   "workflow list": ["drover workflow list"],
+  "workflow show": [
+    "drover workflow show book-holiday",
+    "drover workflow show book-holiday --version 3 --diff 2",
+  ],
   "workflow graph": [
     "drover workflow graph holiday.yaml --out holiday.svg",
     "drover workflow graph book-holiday@3 --format dot | dot -Tpng > holiday.png",

@@ -289,18 +289,22 @@ comment on column drover.message.step_key is 'Of the end of a child run: the ste
 
 -- One row for each transaction that accepted or ended runs, and each namespace, workflow and event in it. The
 -- statement that writes the runs writes it, and it never changes, so no two transactions wait for each other.
--- Housekeeping adds the rows to run_count once a minute. There is no index, because few rows stay for longer.
+-- Housekeeping adds the rows to run_count and run_hour_count once a minute. There is no index, because few
+-- rows stay for longer.
 create table drover.run_count_delta (
-  minute timestamptz not null,
+  at timestamptz not null,
   namespace_id integer not null,
   runs integer not null,
   event smallint not null,
-  workflow text not null
+  workflow text not null,
+  took smallint[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on column drover.run_count_delta.event is '-1: accepted; else the code of the state in which the runs ended.';
+comment on column drover.run_count_delta.at is 'Of accepted runs the start of the minute.';
+comment on column drover.run_count_delta.took is 'Of ended runs: for each run, how long it took, as the number of a bucket (store/took-buckets.ts).';
 
--- The sums of the rows that were removed from run_count_delta. Deleted a day after their minute.
+-- The sums of the rows that were removed from run_count_delta, by minute.
 create table drover.run_count (
   minute timestamptz not null,
   namespace_id integer not null,
@@ -311,6 +315,22 @@ create table drover.run_count (
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on column drover.run_count.event is 'As in run_count_delta.';
+
+-- The same sums of ended runs by hour, and by how long the runs took.
+create table drover.run_hour_count (
+  hour timestamptz not null,
+  last_at timestamptz not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  took smallint not null,
+  workflow text not null,
+  primary key (namespace_id, workflow, hour, event, took)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.run_hour_count.event is 'The code of the state in which the runs ended.';
+comment on column drover.run_hour_count.last_at is 'When the last of them ended.';
+comment on column drover.run_hour_count.took is 'The number of a bucket.';
 
 -- Failures of steps. One row for each transaction, definition, step and error code in it; as run_count_delta,
 -- it never changes, and housekeeping adds the rows to failure_count once a minute.
@@ -331,7 +351,7 @@ comment on column drover.failure_delta.attempts is 'Attempts that failed, or who
 comment on column drover.failure_delta.steps is 'Steps, or items of a map, that failed for good.';
 comment on column drover.failure_delta.undo is 'The compensation of the step failed.';
 
--- The sums of the rows that were removed from failure_delta. Deleted a day after their minute.
+-- The sums of the rows that were removed from failure_delta.
 create table drover.failure_count (
   minute timestamptz not null,
   first_at timestamptz not null,
@@ -694,6 +714,7 @@ create table drover.schedule (
   partition smallint not null,
   series integer not null default 1,
   revision integer not null default 1,
+  workflow text not null,
   spec text not null,
   next_nominal_time bigint,
   next_at timestamptz,
@@ -1010,9 +1031,14 @@ create index intervention_by_rule on drover.intervention (namespace_id, rule, ac
 create index escalation_by_namespace on drover.escalation (namespace_id, run_id, n);
 create index escalation_open on drover.escalation (namespace_id, run_id, n) where closed_at is null;
 
+-- Of two indexes that cost the same, the planner takes the later one: that of names.
+create index schedule_by_workflow on drover.schedule (workflow, namespace_id, name collate "C")
+  where deleted_at is null;
 create unique index schedule_by_name on drover.schedule (namespace_id, name) where deleted_at is null;
 create index schedule_deleted on drover.schedule (deleted_at) where deleted_at is not null;
 create index occurrence_by_time on drover.occurrence (schedule_id, at);
+create index run_hour_count_hour on drover.run_hour_count (hour);
+create index failure_count_workflow on drover.failure_count (namespace_id, workflow, minute);
 create index trigger_by_workflow on drover.trigger (namespace_id, workflow) where workflow is not null;
 create index trigger_refusal_last on drover.trigger_refusal (namespace_id, last_at);
 create index inbox_waiting on drover.inbox (id) where refused_at is null;

@@ -599,11 +599,24 @@ create table drover.run_count (
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
 create table drover.run_count_delta (
-  minute timestamp with time zone not null,
+  at timestamp with time zone not null,
   namespace_id integer not null,
   runs integer not null,
   event smallint not null,
-  workflow text not null
+  workflow text not null,
+  took smallint[] not null
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
+create table drover.run_hour_count (
+  hour timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  took smallint not null,
+  workflow text not null,
+  constraint run_hour_count_pkey primary key (namespace_id, workflow, hour, event, took)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
@@ -614,6 +627,7 @@ create table drover.schedule (
   partition smallint not null,
   series integer default 1 not null,
   revision integer default 1 not null,
+  workflow text not null,
   spec text not null,
   next_nominal_time bigint,
   next_at timestamp with time zone,
@@ -924,6 +938,7 @@ create index delivery_ended on drover.delivery using btree (ended_at);
 create index escalation_by_namespace on drover.escalation using btree (namespace_id, run_id, n);
 create index escalation_open on drover.escalation using btree (namespace_id, run_id, n) where (closed_at is null);
 create index escalation_wake on drover.escalation using btree (partition, wake_at);
+create index failure_count_workflow on drover.failure_count using btree (namespace_id, workflow, minute);
 create index idempotency_expiry on drover.idempotency using btree (expires_at);
 create index inbox_waiting on drover.inbox using btree (id) where (refused_at is null);
 create index intervention_by_rule on drover.intervention using btree (namespace_id, rule, acted_at);
@@ -941,6 +956,7 @@ create index run_by_parent on drover.run using btree (parent_id, id) where (pare
 create index run_by_workflow on drover.run using btree (namespace_id, workflow, id);
 create index run_child_by_time on drover.run using btree (namespace_id, created_at, id) where (parent_id is not null);
 create index run_inline on drover.run using btree (definition_id) where (version = 0);
+create index run_hour_count_hour on drover.run_hour_count using btree (hour);
 create index run_page_open on drover.run_page using btree (namespace_id, definition_id, run_id) where ((no = 0) and (ended_at is null));
 create index run_page_open_partition on drover.run_page using btree (partition, run_id) where ((no = 0) and (ended_at is null));
 create index run_page_waits_approval on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 4) <> 0);
@@ -952,6 +968,7 @@ create index run_page_waits_signal on drover.run_page using btree (namespace_id,
 create index run_page_waits_timer on drover.run_page using btree (namespace_id, run_id) where (((waits)::integer & 16) <> 0);
 create index run_page_wake on drover.run_page using btree (partition, wake_at) where (wake_at is not null);
 create unique index schedule_by_name on drover.schedule using btree (namespace_id, name) where (deleted_at is null);
+create index schedule_by_workflow on drover.schedule using btree (workflow, namespace_id, name collate "C") where (deleted_at is null);
 create index schedule_deleted on drover.schedule using btree (deleted_at) where (deleted_at is not null);
 create index schedule_wake on drover.schedule using btree (partition, wake_at);
 create index trigger_by_workflow on drover.trigger using btree (namespace_id, workflow) where (workflow is not null);
@@ -1421,7 +1438,12 @@ comment on column drover.run.parent_until is 'The deadline of the parent when it
 comment on column drover.run.traceparent is 'W3C trace context: the trace, the span of the caller (zeros: none), and whether the trace is sampled; null: not traced.';
 comment on column drover.run.tracestate is 'As the caller sent it.';
 comment on column drover.run_count.event is 'As in run_count_delta.';
+comment on column drover.run_count_delta.at is 'Of accepted runs the start of the minute.';
 comment on column drover.run_count_delta.event is '-1: accepted; else the code of the state in which the runs ended.';
+comment on column drover.run_count_delta.took is 'Of ended runs: for each run, how long it took, as the number of a bucket (store/took-buckets.ts).';
+comment on column drover.run_hour_count.last_at is 'When the last of them ended.';
+comment on column drover.run_hour_count.event is 'The code of the state in which the runs ended.';
+comment on column drover.run_hour_count.took is 'The number of a bucket.';
 comment on table drover.run_mark is 'Search keys, by which lists with a filter find runs.';
 comment on column drover.run_mark.mark is 'NAME=VALUE of a label; step STEP, error CODE, or step STEP error CODE of a failure; the code of the state in which the run ended, or that code and a WORKFLOW.';
 comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state, waits and ended_at.';

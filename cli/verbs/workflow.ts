@@ -27,6 +27,7 @@ import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
 import { addWorkflowList } from "./workflow-list.ts";
 import { addWorkflowPause } from "./workflow-pause.ts";
+import { addWorkflowShow } from "./workflow-show.ts";
 import { addWorkflowTest } from "./workflow-test.ts";
 
 export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
@@ -72,6 +73,7 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
       ended(exitCodes.done);
     });
   addWorkflowList(workflow, ended);
+  addWorkflowShow(workflow, ended);
   addWorkflowGraph(workflow, ended);
   addWorkflowTest(workflow, ended);
   addVersions(workflow, ended);

@@ -1,5 +1,5 @@
 // Counts for the overview of a namespace: open runs by state, runs accepted or ended by minute, and
-// interventions by rule.
+// interventions by rule; and for its workflows: ended runs by state, and how long they took.
 //
 // Promise: the transaction that accepts or ends a run also counts it, so a count is as durable as
 // the run or its end. An ended run never opens again: a retry is a run of its own, and so is a
@@ -9,8 +9,11 @@ import type { Rule } from "../core/model/history.ts";
 import type { EndKind, RunState } from "../core/model/model.ts";
 import type { SubstateFilter } from "./lists.ts";
 import type { RunId } from "./run-head.ts";
+import type { TookCounts } from "./took-buckets.ts";
 
 export const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_HOURS = 24;
 /** Most open runs that are counted in one partition: about 100,000 in a region. */
 export const OPEN_RUNS_COUNTED_MAX = 400;
 /** Most open runs that are counted in one namespace. */
@@ -68,6 +71,16 @@ export interface WorkflowEnds {
   readonly ends: Readonly<Record<EndKind, number>>;
 }
 
+/** The ended runs of a workflow. */
+export interface WorkflowRuns {
+  readonly workflow: string;
+  readonly ends: Readonly<Record<EndKind, number>>;
+  /** How long the runs took that reached COMPLETED, from acceptance to end. */
+  readonly completedTook: TookCounts;
+  /** When the last run reached FAILED or COMPENSATED; null: none did. */
+  readonly lastFailureAt: EpochMs | null;
+}
+
 export interface Activity {
   /** `namespaceId` null: the runs of all namespaces. */
   openRuns(namespaceId: number | null): Promise<OpenRuns>;
@@ -82,10 +95,26 @@ export interface Activity {
     limit: number,
   ): Promise<readonly WorkflowEnds[]>;
   /**
+   * Exact counts of the hours that began at `since` or later; `since` is the start of an hour.
+   * Workflows without ended runs are left out.
+   */
+  workflowRuns(
+    namespaceId: number,
+    workflows: readonly string[],
+    since: EpochMs,
+  ): Promise<readonly WorkflowRuns[]>;
+  /**
    * Failures in the minutes that began at `since` or later: those that failed most steps for good
    * first, then those that failed most attempts.
    */
   failingSteps(namespaceId: number, since: EpochMs, limit: number): Promise<readonly FailingStep[]>;
+  /** As `failingSteps`, of one workflow. */
+  failingStepsOf(
+    namespaceId: number,
+    workflow: string,
+    since: EpochMs,
+    limit: number,
+  ): Promise<readonly FailingStep[]>;
   /**
    * Interventions by rule that were made at `since` or later; at most `INTERVENTIONS_COUNTED_MAX`
    * are counted of each rule.
@@ -95,4 +124,9 @@ export interface Activity {
 
 export function minuteOf(at: EpochMs): EpochMs {
   return Math.floor(at / MINUTE_MS) * MINUTE_MS;
+}
+
+/** The start of the hour that was 24 hours ago: counts by hour since then are those of a day. */
+export function dayBefore(now: EpochMs): EpochMs {
+  return (Math.floor(now / HOUR_MS) - DAY_HOURS) * HOUR_MS;
 }

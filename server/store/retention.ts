@@ -10,7 +10,10 @@ export interface Retention {
   readonly triggeredMs: number;
   /** A definition that no version of a workflow and no run uses. */
   readonly definitionMs: number;
-  /** How many runs were accepted and ended in a minute. */
+  /**
+   * Counts of runs and of failures. They are read for 24 hours from the start of an hour: for up to
+   * 25 hours.
+   */
   readonly runCountsMs: number;
   /** Entries of the audit. */
   readonly auditMs: number;
@@ -22,7 +25,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   circuitEndsMs: 120_000,
   triggeredMs: 86_400_000,
   definitionMs: 86_400_000,
-  runCountsMs: 86_400_000,
+  runCountsMs: 26 * 3_600_000,
   auditMs: AUDIT_RETENTION_MS,
 });
 

@@ -124,6 +124,8 @@ export interface OccurrenceRecord extends Occurrence {
 }
 
 export interface SchedulePage {
+  /** Only schedules that start this workflow; null: all. */
+  readonly workflow: string | null;
   /** The name of the last schedule of the page before. */
   readonly after: string | null;
   readonly limit: number;

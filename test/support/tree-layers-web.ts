@@ -18,6 +18,7 @@ export const webLayers: readonly Layer[] = [
       "@dagrejs/dagre",
       "@tanstack/react-virtual",
       "@xyflow/react",
+      "diff",
       "react",
       "react-dom",
       "uplot",

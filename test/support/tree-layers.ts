@@ -355,6 +355,7 @@ export const layers: readonly Layer[] = [
       "sdk/typescript/index.ts",
       "hdr-histogram-js",
       "commander",
+      "diff",
       "yaml",
     ],
     node: true,

@@ -94,7 +94,7 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
     states: statesOf(open, counts),
     moreRuns: !open.allCounted,
     substates: substatesOf(seen.substates),
-    failingSteps: seen.failing.slice(0, FAILING_STEPS_MAX).map(failingStep),
+    failingSteps: seen.failing.slice(0, FAILING_STEPS_MAX).map(failingStepMessage),
     moreFailingSteps: seen.failing.length > FAILING_STEPS_MAX,
     interventions: numbers.reduce((a, b) => a + b, 0),
     moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
@@ -115,7 +115,7 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
   };
 }
 
-function failingStep(of: FailingStep): MessageInitShape<typeof FailingStepSchema> {
+export function failingStepMessage(of: FailingStep): MessageInitShape<typeof FailingStepSchema> {
   return {
     workflow: of.workflow,
     stepId: of.step,

@@ -57,7 +57,7 @@ interface RunServiceDeps {
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
-  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists">;
+  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists" | "operators">;
 }
 
 type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";

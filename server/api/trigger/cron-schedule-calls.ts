@@ -150,11 +150,12 @@ function notFound(namespace: Namespace, name: string) {
 
 export async function listSchedules(deps: ScheduleListDeps, request: ListSchedulesRequest) {
   const namespace = await deps.namespaces.find(request.namespace);
-  const list = `schedules ${namespace.id}`;
+  const workflow = request.workflow || null;
+  const list = `schedules ${namespace.id} ${request.workflow}`;
   const page = pageOf(list, request.pageSize);
   const after = parsePageToken(list, request.pageToken, isName);
   const limit = page.limit + 1;
-  const records = await deps.store.lists.schedules(namespace.id, { after, limit });
+  const records = await deps.store.lists.schedules(namespace.id, { workflow, after, limit });
   return {
     schedules: await messagesOf(deps, records.slice(0, page.limit), LISTED),
     nextPageToken: page.nextToken(records, ({ name }) => name),

@@ -13,7 +13,7 @@ import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type { Namespace, Store } from "../../store/store.ts";
-import type { KnownTrigger } from "../../store/triggers.ts";
+import type { KnownTrigger, TriggerRecord } from "../../store/triggers.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -40,6 +40,11 @@ type TriggerCalls =
   | "tryTrigger";
 
 const PAGE_SIZE_DEFAULT = 50;
+
+const starts =
+  (workflow: string) =>
+  ({ definition: { action } }: TriggerRecord) =>
+    action.kind === "schedule" && action.workflow === workflow;
 
 export function createTriggerCalls(
   deps: TriggerCallDeps,
@@ -75,7 +80,8 @@ export function createTriggerCalls(
     },
     async listTriggers(request) {
       const namespace = await namespaces.find(request.namespace);
-      const triggers = await store.lists.triggers(namespace.id);
+      const all = await store.lists.triggers(namespace.id);
+      const triggers = request.workflow === "" ? all : all.filter(starts(request.workflow));
       return { triggers: triggers.map((one) => triggerMessage(one, namespace.name)) };
     },
     async deleteTrigger({ namespace: of, name }, who) {

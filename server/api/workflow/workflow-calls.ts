@@ -16,6 +16,7 @@ import type {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../../core/definition/definition.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import { workflowTextOf } from "../../definition-text/writer.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { VersionRecord } from "../../store/lists.ts";
@@ -31,7 +32,9 @@ import {
   definitionOfMessage,
   definitionOfText,
 } from "./definition-source.ts";
+import { given } from "./definition-values.ts";
 import { missingWorkflows } from "./missing-workflows.ts";
+import { statisticsFields, workflowStatistics } from "./workflow-statistics.ts";
 
 interface RegisterCallDeps {
   readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
@@ -44,7 +47,7 @@ interface RegisterCallDeps {
 
 interface WorkflowListDeps {
   readonly scheduler: Pick<Scheduler, "learnedDurations">;
-  readonly store: Pick<Store, "lists" | "definition" | "workflowVersion">;
+  readonly store: Pick<Store, "lists" | "operators" | "definition" | "workflowVersion">;
   readonly namespaces: Namespaces;
 }
 
@@ -114,9 +117,10 @@ function registeredDefinition(
 
 async function getWorkflow(
   { store, scheduler, namespaces }: WorkflowListDeps,
-  { namespace: of, name, version: wanted, includeVersions, includeDurations }: GetWorkflowRequest,
+  request: GetWorkflowRequest,
 ): Promise<MessageInitShape<typeof GetWorkflowResponseSchema>> {
-  const namespace = await namespaces.find(of);
+  const { name, version: wanted, includeVersions, includeDurations } = request;
+  const namespace = await namespaces.find(request.namespace);
   const [found, byDefault, pause] = await Promise.all([
     store.workflowVersion(namespace.id, name, wanted),
     store.workflowVersion(namespace.id, name, 0),
@@ -133,6 +137,10 @@ async function getWorkflow(
     : [];
   const definition = await store.definition(found.definitionId);
   const durations = includeDurations ? await scheduler.learnedDurations(found.definitionId) : [];
+  const statistics = request.includeStatistics
+    ? await statisticsFields(store, namespace.id, name)
+    : {};
+  const message = definitionMessage(definition);
   return {
     workflow: {
       namespace: namespace.name,
@@ -140,7 +148,7 @@ async function getWorkflow(
       version: found.version,
       defaultVersion: byDefault?.version ?? 0,
       createdTime: timestampFromMs(found.createdAt),
-      definition: definitionMessage(definition),
+      definition: message,
       ...(pause ? { pause: pauseMessage(pause) } : {}),
     },
     versions: versions.map(versionMessage),
@@ -148,6 +156,8 @@ async function getWorkflow(
       .map((one) => durationsMessage(definition, one))
       .sort((a, b) => a.no - b.no)
       .map(({ message }) => message),
+    ...statistics,
+    ...(request.includeText ? { definitionText: workflowTextOf(message) } : {}),
   };
 }
 
@@ -180,12 +190,20 @@ async function listWorkflows(
   const names = request.includeVersions ? shown.map(({ name }) => name) : [];
   const versions =
     names.length === 0 ? [] : await store.lists.versions(namespace.id, names, VERSIONS_LISTED_MAX);
+  const statistics = request.includeStatistics
+    ? await workflowStatistics(
+        store,
+        namespace.id,
+        shown.map(({ name }) => name),
+      )
+    : null;
   const workflows = shown.map((row) => ({
     name: row.name,
     defaultVersion: row.defaultVersion,
     newestVersion: row.latestVersion,
     createdTime: timestampFromMs(row.createdAt),
     versions: versions.filter(({ name }) => name === row.name).map(versionMessage),
+    ...given("statistics", statistics?.get(row.name)),
   }));
   return { workflows, nextPageToken: page.nextToken(rows, (row) => row.name) };
 }

@@ -1,7 +1,7 @@
-// Counts for the overview (sql/activity.sql).
+// Counts for the overview and for workflows (sql/activity.sql).
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Rule } from "../../core/model/history.ts";
-import { isEndKind } from "../../core/model/model.ts";
+import { type EndKind, isEndKind } from "../../core/model/model.ts";
 import { WAIT_KINDS, waitBit } from "../../core/model/waits.ts";
 import {
   type Activity,
@@ -14,6 +14,7 @@ import {
   SUBSTATE_RUNS_MAX,
   SUBSTATE_TASKS_MAX,
   type SubstateRuns,
+  type WorkflowRuns,
 } from "../activity.ts";
 import type { SubstateFilter } from "../lists.ts";
 import type { RunId } from "../run-head.ts";
@@ -55,21 +56,17 @@ export function createActivity(query: Query): Activity {
     },
     async failingSteps(namespaceId, since, limit) {
       const asked = { namespace_id: namespaceId, since, limit };
-      const rows = await query<FailingRow>("failing_steps", asked);
-      return rows.map(
-        ({ workflow, step, undo, code, attempts, steps, ...row }): FailingStep => ({
-          workflow,
-          step,
-          isUndo: undo,
-          code,
-          attempts,
-          steps,
-          firstAt: row.first_at,
-          lastAt: row.last_at,
-          lastRunId: row.run_id,
-          lastMessage: row.message,
-        }),
-      );
+      return (await query<FailingRow>("failing_steps", asked)).map(failingStep);
+    },
+    async failingStepsOf(namespaceId, workflow, since, limit) {
+      const asked = { namespace_id: namespaceId, workflow, since, limit };
+      return (await query<FailingRow>("failing_steps_of", asked)).map(failingStep);
+    },
+    async workflowRuns(namespaceId, workflows, since) {
+      if (workflows.length === 0) return [];
+      const asked = { namespace_id: namespaceId, workflows, since };
+      const rows = await query<WorkflowCountRow>("workflow_run_counts", asked);
+      return [...Map.groupBy(rows, ({ workflow }) => workflow)].map(workflowRuns);
     },
     async countInterventions(namespaceId, since) {
       const codes = rules.names.map((rule) => rules.code(rule));
@@ -96,6 +93,47 @@ interface FailingRow {
   readonly last_at: EpochMs;
   readonly run_id: RunId;
   readonly message: string;
+}
+
+function failingStep(row: FailingRow): FailingStep {
+  const { workflow, step, undo, code, attempts, steps } = row;
+  return {
+    workflow,
+    step,
+    isUndo: undo,
+    code,
+    attempts,
+    steps,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    lastRunId: row.run_id,
+    lastMessage: row.message,
+  };
+}
+
+interface WorkflowCountRow {
+  readonly workflow: string;
+  readonly event: number;
+  readonly took: number;
+  readonly runs: number;
+  readonly last_at: EpochMs;
+}
+
+function workflowRuns([workflow, rows]: [string, readonly WorkflowCountRow[]]): WorkflowRuns {
+  const of = (state: EndKind) => rows.filter(({ event }) => event === runStates.code(state));
+  const count = (state: EndKind) => of(state).reduce((sum, { runs }) => sum + runs, 0);
+  const failures = [...of("FAILED"), ...of("COMPENSATED")].map((row) => row.last_at);
+  return {
+    workflow,
+    ends: {
+      COMPLETED: count("COMPLETED"),
+      FAILED: count("FAILED"),
+      COMPENSATED: count("COMPENSATED"),
+      CANCELLED: count("CANCELLED"),
+    },
+    completedTook: new Map(of("COMPLETED").map(({ took, runs }) => [took, runs])),
+    lastFailureAt: failures.length === 0 ? null : Math.max(...failures),
+  };
 }
 
 async function openRuns(query: Query, namespaceId: number | null): Promise<OpenRuns> {

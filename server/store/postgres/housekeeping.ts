@@ -62,6 +62,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("forget_circuit_ends", { retention: times.circuitEndsMs }),
       bounded("fold_run_counts"),
       bounded("forget_run_counts", { retention: times.runCountsMs }),
+      bounded("forget_run_hours", { retention: times.runCountsMs }),
       bounded("fold_failures"),
       bounded("forget_failures", { retention: times.runCountsMs }),
       whole("forget_writers"),

@@ -45,13 +45,13 @@ export function createSchedules(query: Query, audited: Audited): Schedules {
 export async function listSchedules(
   query: Query,
   namespaceId: number,
-  { after, limit }: SchedulePage,
+  { workflow, after, limit }: SchedulePage,
 ): Promise<readonly ScheduleRecord[]> {
-  const rows = await query<ScheduleRow>("list_schedules", {
-    namespace_id: namespaceId,
-    after,
-    limit,
-  });
+  const page = { namespace_id: namespaceId, after, limit };
+  const rows =
+    workflow === null
+      ? await query<ScheduleRow>("list_schedules", page)
+      : await query<ScheduleRow>("list_schedules_of_workflow", { ...page, workflow });
   return rows.map(scheduleOf);
 }
 
@@ -103,6 +103,7 @@ export function schedulesLockedBy({
       const wakeAt = pause ? null : (next?.wakeAt ?? null);
       await query("change_schedule", {
         id,
+        workflow: spec.workflow,
         spec: specText(spec),
         series,
         next_nominal_time: next?.nominalTime ?? null,
@@ -129,6 +130,7 @@ function createdColumns({
     namespace_id: namespaceId,
     name,
     partition,
+    workflow: spec.workflow,
     spec: specText(spec),
     next_nominal_time: next?.nominalTime ?? null,
     next_at: next?.at ?? null,

@@ -9,6 +9,7 @@ import type { PassRecord } from "../pass-record.ts";
 import { endedTasks, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import { failureKeys } from "../search-keys.ts";
 import type { NewRun, RunId } from "../store.ts";
+import { BUCKET_LOG } from "../took-buckets.ts";
 import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { writeAudit } from "./audit.ts";
 import { policies, runStates } from "./codes.ts";
@@ -169,8 +170,10 @@ function writeFailureKeys(send: Send, records: readonly PassRecord[]): void {
 }
 
 function endRuns(send: Send, ended: readonly { readonly runId: RunId; readonly run: Run }[]): void {
-  writeRows(send, "end_runs", ended, {
+  if (ended.length === 0) return;
+  const rows = columns(ended, {
     run_id: ({ runId }) => runId,
     state: ({ run }) => runStates.code(run.state.kind),
   });
+  void send("end_runs", { ...rows, bucket_log: BUCKET_LOG });
 }

@@ -1,10 +1,17 @@
 /** What an overview counts: exactly what a scan of the runs counts, each run once. */
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../server/core/model/attempt.ts";
-import { MINUTE_MS, minuteOf, OPEN_RUNS_COUNTED_MAX } from "../../../server/store/activity.ts";
+import {
+  dayBefore,
+  MINUTE_MS,
+  minuteOf,
+  OPEN_RUNS_COUNTED_MAX,
+  type WorkflowRuns,
+} from "../../../server/store/activity.ts";
 import { ANY_RUN } from "../../../server/store/lists.ts";
 import type { RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";
+import { tookQuantile } from "../../../server/store/took-buckets.ts";
 import { workflow } from "../../support/core-world.ts";
 import { countedRuns, scannedRuns } from "../../support/run-counts.ts";
 import {
@@ -38,6 +45,10 @@ export async function expectCounted(store: Store, namespaceId: number): Promise<
   expect(await countedRuns(store, namespaceId)).toEqual(scannedRuns(runs));
   while (await store.forgetOld(RUNS_MAX));
   expect(await countedRuns(store, namespaceId)).toEqual(scannedRuns(runs));
+}
+
+function sorted({ completedTook }: WorkflowRuns): readonly (readonly [number, number])[] {
+  return [...completedTook].sort(([a], [b]) => a - b);
 }
 
 export function describeActivity(opened: Opened<Store>): void {
@@ -136,6 +147,57 @@ export function describeActivity(opened: Opened<Store>): void {
     expect(await named(1)).toEqual([bad]);
   });
 
+  test("ended runs of a workflow are counted by state, with how long those took that completed", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const mixed = { namespaceId, workflow: "mixed" };
+    for (let n = 0; n < 9; n++) await end(success, mixed);
+    await end(success, { ...mixed, agoMs: 60 * MINUTE_MS });
+    await end(permanent, mixed);
+    await pass(store, await begin(mixed), cancel(false));
+    await end(success, { namespaceId, workflow: "good" });
+    await end(success, { workflow: "mixed" });
+    const read = () =>
+      store.operators.workflowRuns(namespaceId, ["good", "mixed", "none"], FIRST_MINUTE);
+    const before = await read();
+    const {
+      mixed: of,
+      good,
+      ...others
+    } = Object.fromEntries(before.map((one) => [one.workflow, one]));
+    expect(others).toEqual({});
+    expect(good).toMatchObject({ ends: { COMPLETED: 1 }, lastFailureAt: null });
+    expect(of?.ends).toEqual({ COMPLETED: 10, FAILED: 1, COMPENSATED: 0, CANCELLED: 1 });
+    expect(of?.lastFailureAt).toBeCloseTo(await store.operators.now(), -4);
+    const took = of?.completedTook ?? new Map();
+    expect(tookQuantile(took, 0.5)).toBeLessThan(10_000);
+    // 60 minutes, within 10 %.
+    expect(tookQuantile(took, 0.95)).toBeGreaterThan(54 * MINUTE_MS);
+    expect(tookQuantile(took, 0.95)).toBeLessThan(66 * MINUTE_MS);
+
+    const byName = (runs: typeof before) =>
+      new Map(runs.map((one) => [one.workflow, { ...one, completedTook: sorted(one) }]));
+    while (await store.forgetOld(RUNS_MAX));
+    expect(byName(await read())).toEqual(byName(before));
+    await end(success, mixed);
+    const [more] = await store.operators.workflowRuns(namespaceId, ["mixed"], FIRST_MINUTE);
+    expect(more?.ends.COMPLETED).toBe(11);
+    while (await store.forgetOld(RUNS_MAX, { runCountsMs: -2 * MINUTE_MS }));
+    expect(await read()).toEqual([]);
+  });
+
+  test("runs of hours before are left out of the counts of a workflow", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await end(success, { namespaceId, workflow: "w" });
+    const now = await store.operators.now();
+    const since = (at: number) => store.operators.workflowRuns(namespaceId, ["w"], at);
+    expect(await since(dayBefore(now))).toHaveLength(1);
+    while (await store.forgetOld(RUNS_MAX));
+    expect(await since(dayBefore(now))).toHaveLength(1);
+    expect(await since(now + 60 * MINUTE_MS)).toEqual([]);
+  });
+
   test("open runs are counted by their state, of a namespace as the cluster's are", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
@@ -176,10 +238,10 @@ export function describeActivity(opened: Opened<Store>): void {
     expect((await store.operators.countInterventions(await newNamespace(store), 0)).size).toBe(0);
   });
 
-  test("counts are stored for a day, or as long as housekeeping is set to", async () => {
+  test("counts are stored for 26 hours, or as long as housekeeping is set to", async () => {
     const { store } = opened();
     const { namespaceId } = await begin();
-    const old = await begin({ namespaceId, agoMs: 86_400_000 + 2 * MINUTE_MS });
+    const old = await begin({ namespaceId, agoMs: 26 * 60 * MINUTE_MS + 2 * MINUTE_MS });
     expect((await countedRuns(store, old.namespaceId)).size).toBe(2);
     while (await store.forgetOld(RUNS_MAX));
     expect((await countedRuns(store, namespaceId)).size).toBe(1);

@@ -83,6 +83,22 @@ export function describeFailingSteps(opened: Opened<Store>): void {
     expect(await failing(namespaceId, 2)).toEqual(found.slice(0, 2));
   });
 
+  test("failures of one workflow are those of it among all", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    await end(await begin(namespaceId, "mine"), permanent);
+    await end(await begin(namespaceId, "mine"), failure);
+    await end(await begin(namespaceId, "other"), permanent);
+    const of = (limit: number, since = BEGINNING) =>
+      store.operators.failingStepsOf(namespaceId, "mine", since, limit);
+    const found = await of(10);
+    expect(found).toEqual((await failing(namespaceId)).filter(({ workflow: w }) => w === "mine"));
+    expect(found).toHaveLength(2);
+    expect(await of(10)).toEqual(found);
+    expect(await of(1)).toEqual(found.slice(0, 1));
+    expect(await of(10, (await store.operators.now()) + 60_000)).toEqual([]);
+  });
+
   test("failures of other namespaces, and of earlier minutes, are left out", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);

@@ -96,15 +96,46 @@ test("runs that failed do not vanish behind a thousand younger ones that complet
   expect(listAt(cluster, "openRuns")).toEqual([{ state: "RUN_STATE_RUNNING", count: 1 }]);
 });
 
+test("a workflow's runs of a day are counted as exactly, with their durations and what failed", async () => {
+  const ask = (name: string) =>
+    callJson(server.address, "SchedulerService/GetWorkflow", { name, includeStatistics: true });
+  const { body: good } = await ask("good");
+  expect(good).toMatchObject({ statistics: { completed: GOOD, p50: expect.any(String) } });
+  expect(good).not.toHaveProperty("failingSteps");
+  const { body: bad } = await ask("bad");
+  expect(bad).toMatchObject({
+    statistics: { failed: FAILED, lastFailureTime: expect.any(String) },
+    failingSteps: [
+      { stepId: "a", code: "broken", failedSteps: FAILED, lastMessage: "it is broken" },
+    ],
+  });
+  expect(bad).not.toHaveProperty("statistics.p50");
+  const { body: open } = await ask("open");
+  expect(open).toMatchObject({ statistics: { sinceTime: expect.any(String) } });
+  expect(open).not.toHaveProperty("statistics.completed");
+
+  const asked = { includeStatistics: true };
+  const { body: list } = await callJson(server.address, "SchedulerService/ListWorkflows", asked);
+  expect(listAt(list, "workflows")).toMatchObject([
+    { name: "bad", statistics: { failed: FAILED } },
+    { name: "good", statistics: { completed: GOOD } },
+    { name: "open", statistics: {} },
+  ]);
+});
+
 test("an earlier minute retains what was counted in it, added up by housekeeping or not", async () => {
   const database = new pg.Client({ connectionString: server.connectionString });
   await database.connect();
   const earlier = "date_bin('1 minute', now(), timestamptz 'epoch') - interval '10 minutes'";
-  for (const table of ["run_count", "run_count_delta"])
-    await database.query(
-      `insert into drover.${table} (minute, namespace_id, runs, event, workflow)
-       select ${earlier}, n.id, 3, 5, 'bad' from drover.namespace as n where n.name = 'default'`,
-    );
+  const row = `${earlier}, n.id, 3, 5, 'bad'`;
+  const from = "from drover.namespace as n where n.name = 'default'";
+  await database.query(
+    `insert into drover.run_count (minute, namespace_id, runs, event, workflow) select ${row} ${from}`,
+  );
+  await database.query(
+    `insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
+     select ${row}, '{1,2,2}' ${from}`,
+  );
   await database.end();
   await startMany("good", GOOD);
   const { body } = await callJson(server.address, "OperatorService/GetOverview", {});

@@ -169,3 +169,25 @@ test("the items of a map are listed, and those alone that are in a state", async
   const none = await drover(`run items ${runId} ship --state leased`);
   expect(none).toMatchObject({ stdout: "", stderr: "no item is in such a state\n" });
 });
+
+test("a registered definition is printed, and what it prints can be applied again", async () => {
+  const text = (timeout: string) =>
+    `workflow: shown\ntimeout: ${timeout}\nsteps:\n  - id: a\n    wait: 1h\n`;
+  await client.registerWorkflow(text("2h"));
+  await client.registerWorkflow(text("3h"));
+  const { stdout, stderr } = await drover("workflow show shown");
+  expect({ stdout, stderr }).toEqual({ stdout: text("3h"), stderr: "" });
+  const applied = await callDrover(["workflow", "apply", "-"], {
+    env: { DROVER_ADDRESS: server.address },
+    stdin: stdout,
+  });
+  expect(applied.stdout).toBe("shown v2 was already registered\n");
+  expect((await drover("workflow show shown --version 2 --diff 1")).stdout.split("\n")).toEqual(
+    expect.arrayContaining(["--- shown v1", "+++ shown v2", "-timeout: 2h", "+timeout: 3h"]),
+  );
+  expect((await drover("workflow show shown --stats")).stderr).toContain(
+    "of all versions that ended",
+  );
+  const data = JSON.parse((await drover("workflow show shown -o json")).stdout);
+  expect(data).toMatchObject({ definitionText: stdout, workflow: { name: "shown", version: 2 } });
+});

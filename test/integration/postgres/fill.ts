@@ -71,8 +71,18 @@ const ROWS = [
    select date_bin('1 minute', now(), timestamptz 'epoch') - n * interval '1 minute', 1 + n % 20, 1,
      3 + n % 5, 'w-' || n % 100
    from made`,
-  `insert into drover.run_count_delta (minute, namespace_id, runs, event, workflow)
-   select date_bin('1 minute', now(), timestamptz 'epoch'), 1 + n % 20, 1, 3 + n % 5, 'w' from made`,
+  `insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
+   select now(), 1 + n % 20, 1, 3 + n % 5, 'w', array[n % 10]::smallint[] from made`,
+  `insert into drover.run_hour_count (hour, last_at, namespace_id, runs, event, took, workflow)
+   select date_bin('1 hour', now(), timestamptz 'epoch') - n % 25 * interval '1 hour', now(), 1 + n % 20, 1,
+     3 + n % 5, n / 1000, 'w-' || n % 100
+   from made
+   on conflict do nothing`,
+  `insert into drover.failure_count (minute, first_at, last_at, run_id, namespace_id, attempts, steps, undo,
+     workflow, step, code, message)
+   select date_bin('1 minute', now(), timestamptz 'epoch') - n * interval '1 minute', now(), now(), run_id,
+     1 + n % 20, 1, 1, false, 'w-' || n % 100, 'a', 'broken', ''
+   from made`,
   `insert into drover.run_mark (namespace_id, mark, run_id)
    select 1, mark, run_id from made cross join (values ('city=Bern'), ('tier=gold')) as m (mark)`,
   `insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id, run_state,
@@ -124,8 +134,8 @@ const ROWS = [
    select n, 'h', 'http://there', '{0,3}', 'x', 'y' from generate_series(1, 20) as n`,
   `insert into drover.outbox (partition, namespace_id, kind, run_id, n, hook, cause)
    select partition, 1, 3, run_id, 0, 'h', run_id::text from made where n % 10 = 0`,
-  `insert into drover.schedule (id, namespace_id, name, partition, spec, next_nominal_time, next_at, wake_at, deleted_at)
-   select run_id, 1 + n % 20, 'nightly-' || n, partition, '{}', n, now(),
+  `insert into drover.schedule (id, namespace_id, name, partition, workflow, spec, next_nominal_time, next_at, wake_at, deleted_at)
+   select run_id, 1 + n % 20, 'nightly-' || n, partition, 'w-' || n % 100, '{}', n, now(),
      case when kind <> 3 then now() + interval '1 hour' end, case when n % 100 = 0 then now() end
    from made`,
   `insert into drover.occurrence (schedule_id, series, nominal_time, at, cause, outcome, run_id)

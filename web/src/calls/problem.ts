@@ -17,8 +17,8 @@ export interface Problem {
   readonly next: string;
   /** The invalid fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
-  /** The part of a decision that is refused: `approver` or `form`; empty: none. */
-  readonly refusedField: string;
+  /** The message is about one field alone, and is shown at it. */
+  readonly isAtField: boolean;
 }
 
 const nextByReason: Readonly<Record<string, string>> = {
@@ -43,8 +43,12 @@ export function problemOf(error: unknown): Problem {
     .findDetails(BadRequestSchema)
     .flatMap((detail) => detail.fieldViolations)
     .map(({ field, description }) => ({ path: field, message: description }));
-  const refusedField = reason === "DECISION_REFUSED" ? (info?.metadata.field ?? "") : "";
-  const answer = { reason, fields, refusedField, message: failure.rawMessage };
+  const message = failure.rawMessage;
+  // Of a decision: `approver` or `form`.
+  const refused = reason === "DECISION_REFUSED" ? (info?.metadata.field ?? "") : "";
+  const isAtField = refused !== "";
+  if (isAtField) fields.push({ path: refused, message });
+  const answer = { reason, fields, isAtField, message };
   switch (failure.code) {
     case Code.Unauthenticated:
     case Code.PermissionDenied:
@@ -78,7 +82,7 @@ const unreachable: Problem = {
   message: "The server does not answer.",
   next: "The dashboard retries automatically; check whether the server runs.",
   fields: [],
-  refusedField: "",
+  isAtField: false,
 };
 
 /** The error of fetch if the server cannot be reached, and of a stream that was cut. */

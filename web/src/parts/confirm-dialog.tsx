@@ -7,7 +7,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { CONNECTION_LOST, useConnectionLost } from "../calls/connection.ts";
 import { type Problem, problemOf } from "../calls/problem.ts";
-import { RefusedFieldContext } from "./field.tsx";
+import { FieldProblems } from "./field.tsx";
 import { Foreign } from "./foreign.tsx";
 import { ProblemText } from "./states.tsx";
 
@@ -44,20 +44,16 @@ export function ConfirmDialog(props: ConfirmProps) {
       .then(onClose, (error: unknown) => setProblem(notByItself(problemOf(error))))
       .finally(() => setBusy(false));
   };
-  const atField =
-    problem === null || problem.refusedField === ""
-      ? null
-      : { field: problem.refusedField, message: problem.message };
   return (
     <dialog ref={dialog} className="dialog" aria-labelledby={id} onClose={onClose}>
       <form onSubmit={submit}>
         <h2 id={id}>
           <Foreign text={title} />
         </h2>
-        <RefusedFieldContext value={atField}>
-          <div className="dialog-text">{children}</div>
-        </RefusedFieldContext>
-        {problem === null || atField !== null ? null : (
+        <div className="dialog-text">
+          <FieldProblems value={problem}>{children}</FieldProblems>
+        </div>
+        {problem === null || problem.isAtField ? null : (
           <div className="dialog-problem" role="alert">
             <ProblemText problem={problem} />
           </div>

@@ -1,37 +1,52 @@
-// A field with its name above and a short help text below.
+// A field with its name above and a short help text below; if the server has refused its value, the
+// reason is shown at it.
 import { createContext, type ReactNode, useContext } from "react";
+import type { Problem } from "../calls/problem.ts";
 import { Foreign } from "./foreign.tsx";
 
-/** Which field of a dialog the server refused, and why; null: none. */
-export interface RefusedField {
-  readonly field: string;
-  readonly message: string;
-}
+/** The problem of the dialog around the fields; null: none. */
+export const FieldProblems = createContext<Problem | null>(null);
 
-export const RefusedFieldContext = createContext<RefusedField | null>(null);
-
-/** Why the server refused the field above; nothing if it did not. */
+/** Why the server has refused a part of the request that has no field of its own. */
 export function FieldProblem({ of }: { readonly of: string }) {
-  const refused = useContext(RefusedFieldContext);
-  if (refused?.field !== of) return null;
-  return (
-    <p className="field-problem" role="alert">
-      <Foreign text={refused.message} />
+  const problems = (useContext(FieldProblems)?.fields ?? []).filter(({ path }) => path === of);
+  return problems.map(({ message }) => (
+    <p key={message} className="field-problem" role="alert">
+      <Foreign text={message} />
     </p>
-  );
+  ));
 }
 
 export function Field(props: {
   readonly name: string;
+  /** The path of the field in the request, as the server names it. */
+  readonly path?: string;
   readonly help?: string;
   readonly children: ReactNode;
 }) {
+  const { path } = props;
+  const all = useContext(FieldProblems)?.fields ?? [];
+  const problems = path === undefined ? [] : all.filter((one) => isAbout(one, path));
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what is handed in.
     <label className="field">
       <span>{props.name}</span>
       {props.children}
+      {problems.map(({ message }) => (
+        <small key={message} className="field-problem">
+          <Foreign text={message} />
+        </small>
+      ))}
       {props.help === undefined ? null : <small>{props.help}</small>}
     </label>
+  );
+}
+
+/** A value that breaks a schema is named by its path in the message: "cents must be >= 1". */
+function isAbout(problem: Problem["fields"][number], path: string): boolean {
+  const dot = path.lastIndexOf(".");
+  const isWithin = problem.path === path.slice(0, dot);
+  return (
+    problem.path === path || (isWithin && problem.message.startsWith(`${path.slice(dot + 1)} `))
   );
 }

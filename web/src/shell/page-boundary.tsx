@@ -26,7 +26,7 @@ export class PageBoundary extends Component<Props, State> {
     const { defect } = this.state;
     if (defect === null) return this.props.children;
     const next = "Load the page again; if that does not help, report it with this text.";
-    const fields = { kind: "refused", reason: "", fields: [], refusedField: "" } as const;
+    const fields = { kind: "refused", reason: "", fields: [], isAtField: false } as const;
     return (
       <ProblemState
         problem={{ ...fields, message: defect.message, next }}

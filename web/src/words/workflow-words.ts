@@ -1,5 +1,15 @@
-// A definition in a few words: what a step does, and in which queue.
-import { Effects, type StepDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+// A definition in a few words: what a step does, in which queue, how it is retried; and how runs of
+// a workflow ended.
+import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
+import {
+  Effects,
+  type RetryPolicy,
+  type StepDefinition,
+  type Timeouts,
+  type WorkflowStatistics,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { counted } from "./counts.ts";
+import { durationWords } from "./time-words.ts";
 
 /** `book-flight in flights`, `waits`, `approval`: what a step does. */
 export function stepDoes({ kind }: StepDefinition): string {
@@ -42,4 +52,45 @@ export function stepNotes(step: StepDefinition): string {
   ]
     .filter((note) => note !== "")
     .join("; ");
+}
+
+/** `5 attempts`; `busy: 10 attempts; 3 attempts`; empty: the default. */
+export function retryWords(policies: readonly RetryPolicy[]): string {
+  return policies
+    .map(({ on, attempts }) => {
+      const tries = attempts ? counted(attempts, "attempt") : "default attempts";
+      return on.length === 0 ? tries : `${on.join(", ")}: ${tries}`;
+    })
+    .join("; ");
+}
+
+const TIMEOUTS = [
+  "pickup",
+  "attempt",
+  "heartbeat",
+  "stall",
+  "total",
+  "settle",
+  "callback",
+] as const;
+
+/** `attempt 10 s, total 1 min`; empty: the defaults. */
+export function timeoutWords(timeouts: Timeouts | undefined): string {
+  const given = (of: Duration | undefined) => of && durationWords(durationMs(of));
+  return TIMEOUTS.flatMap((name) => {
+    const words = given(timeouts?.[name]);
+    return words === undefined ? [] : [`${name} ${words}`];
+  }).join(", ");
+}
+
+export function endedRuns(of: WorkflowStatistics): number {
+  return of.completed + of.failed + of.compensated + of.cancelled;
+}
+
+/** The share of ended runs that completed: `99.2 %`; a dash if none ended. */
+export function successWords(of: WorkflowStatistics): string {
+  const ended = endedRuns(of);
+  if (ended === 0) return "–";
+  // Rounded down: 100 % says that all completed.
+  return `${(Math.floor((of.completed / ended) * 1_000) / 10).toFixed(1)} %`;
 }

@@ -1,6 +1,6 @@
 -- Counts for the overview. `insert_runs` and `end_runs` write to run_count_delta, in the transaction that
--- accepts or ends the runs. `fold_run_counts` moves these rows into run_count. A count is the sum over both
--- tables, read by one statement.
+-- accepts or ends the runs. `fold_run_counts` moves these rows into run_count and run_hour_count. A count is
+-- the sum over the rows that were moved and those that were not, read by one statement.
 
 -- name: run_counts
 -- Purpose: Counts the runs of a namespace that were accepted or that ended, by minute and event.
@@ -14,9 +14,9 @@ from (
   from drover.run_count as c
   where c.namespace_id = :namespace_id::integer and c.minute >= to_timestamp(:since::bigint / 1e3::float8)
   union all
-  select d.minute, d.event, d.runs
+  select date_bin('1 minute', d.at, timestamptz 'epoch'), d.event, d.runs
   from drover.run_count_delta as d
-  where d.namespace_id = :namespace_id::integer and d.minute >= to_timestamp(:since::bigint / 1e3::float8)
+  where d.namespace_id = :namespace_id::integer and d.at >= to_timestamp(:since::bigint / 1e3::float8)
 ) as x
 group by x.minute, x.event
 order by x.minute, x.event;
@@ -40,7 +40,7 @@ from (
   union all
   select d.workflow, d.event, d.runs
   from drover.run_count_delta as d
-  where d.namespace_id = :namespace_id::integer and d.minute >= to_timestamp(:since::bigint / 1e3::float8)
+  where d.namespace_id = :namespace_id::integer and d.at >= to_timestamp(:since::bigint / 1e3::float8)
 ) as x
 where x.event in (:run_state.COMPLETED, :run_state.FAILED, :run_state.COMPENSATED, :run_state.CANCELLED)
 group by x.workflow
@@ -48,26 +48,63 @@ having bool_or(x.event <> :run_state.COMPLETED)
 order by sum(x.runs) filter (where x.event <> :run_state.COMPLETED) desc, x.workflow
 limit :limit::integer;
 
+-- name: workflow_run_counts
+-- Purpose: Counts the ended runs of workflows, by state and by how long they took.
+-- Params: :namespace_id integer, :workflows text[] (names), :since bigint (ms since 1970; hours that began
+--   then or later).
+-- Plan: run_hour_count by key.
+-- Result: One row for each workflow, event (code of the state) and bucket (took) with runs. last_at: when the
+--   last of them ended.
+select x.workflow, x.event, x.took, sum(x.runs)::integer as runs, max(x.last_at) as last_at
+from (
+  select c.workflow, c.event, c.took, c.runs, c.last_at
+  from drover.run_hour_count as c
+  where c.namespace_id = :namespace_id::integer and c.workflow = any (:workflows::text[])
+    and c.hour >= to_timestamp(:since::bigint / 1e3::float8)
+  union all
+  select d.workflow, d.event, t.took, 1, d.at
+  from drover.run_count_delta as d
+  cross join lateral unnest(d.took) as t (took)
+  where d.namespace_id = :namespace_id::integer and d.workflow = any (:workflows::text[])
+    and d.at >= to_timestamp(:since::bigint / 1e3::float8)
+) as x
+group by x.workflow, x.event, x.took;
+
 -- name: fold_run_counts
--- Purpose: Moves up to :rows_max rows of run_count_delta into run_count.
+-- Purpose: Moves up to :rows_max rows of run_count_delta into run_count, and of ended runs also into
+--   run_hour_count.
 -- Params: :rows_max integer.
--- Locks: The moved rows, without waiting: a row that another server moves is skipped. Rows of run_count in
---   key order, because several servers add to the same rows; waits for them.
+-- Locks: The moved rows, without waiting: a row that another server moves is skipped. Rows of run_count and
+--   then of run_hour_count, both in key order, because several servers add to the same rows; waits for them.
 -- Result: One row. more: :rows_max rows were moved, so there may be more.
 with moved as (
   delete from drover.run_count_delta as d
   where d.ctid = any (array(
     select x.ctid from drover.run_count_delta as x limit :rows_max::integer for update skip locked
   ))
-  returning d.minute, d.namespace_id, d.runs, d.event, d.workflow
+  returning d.at, d.namespace_id, d.runs, d.event, d.workflow, d.took
 ),
 added as (
   insert into drover.run_count as c (minute, namespace_id, runs, event, workflow)
-  select m.minute, m.namespace_id, sum(m.runs), m.event, m.workflow
+  select date_bin('1 minute', m.at, timestamptz 'epoch') as minute, m.namespace_id, sum(m.runs), m.event,
+    m.workflow
   from moved as m
-  group by m.namespace_id, m.minute, m.event, m.workflow
-  order by m.namespace_id, m.minute, m.event, m.workflow
+  group by 1, m.namespace_id, m.event, m.workflow
+  order by m.namespace_id, minute, m.event, m.workflow
   on conflict (namespace_id, minute, event, workflow) do update set runs = c.runs + excluded.runs
+  returning 1
+),
+added_by_hour as (
+  insert into drover.run_hour_count as c (hour, last_at, namespace_id, runs, event, took, workflow)
+  select date_bin('1 hour', m.at, timestamptz 'epoch') as hour, max(m.at), m.namespace_id, count(*), m.event,
+    t.took, m.workflow
+  from moved as m
+  cross join lateral unnest(m.took) as t (took)
+  where (select count(*) from added) >= 0
+  group by 1, m.namespace_id, m.event, t.took, m.workflow
+  order by m.namespace_id, m.workflow, hour, m.event, t.took
+  on conflict (namespace_id, workflow, hour, event, took) do update
+    set runs = c.runs + excluded.runs, last_at = greatest(c.last_at, excluded.last_at)
 )
 select count(*) = :rows_max::integer as more from moved;
 
@@ -91,6 +128,26 @@ with gone as (
       for update skip locked
     ) as o
     limit :rows_max::integer
+  ))
+  returning 1
+)
+select count(*) = :rows_max::integer as more from gone;
+
+-- name: forget_run_hours
+-- Purpose: Deletes sums of hours that began more than :retention ms ago.
+-- Params: :rows_max integer, :retention bigint (ms).
+-- Locks: The deleted rows, without waiting: a locked row is skipped.
+-- Plan: run_hour_count_hour.
+-- Result: One row. more: :rows_max rows were deleted, so there may be more.
+with gone as (
+  delete from drover.run_hour_count as c
+  where c.ctid = any (array(
+    select x.ctid
+    from drover.run_hour_count as x
+    where x.hour < now() - :retention::bigint * interval '1 millisecond'
+    order by x.hour
+    limit :rows_max::integer
+    for update skip locked
   ))
   returning 1
 )

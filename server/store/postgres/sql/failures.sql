@@ -39,6 +39,31 @@ group by x.workflow, x.step, x.undo, x.code
 order by sum(x.steps) desc, sum(x.attempts) desc, x.workflow, x.step, x.code
 limit :limit::integer;
 
+-- name: failing_steps_of
+-- Purpose: Sums the failures of a workflow by step and error code, in the order of failing_steps.
+-- Params: :namespace_id integer, :workflow text, :since bigint (ms since 1970; minutes that began then or
+--   later), :limit integer.
+-- Plan: failure_count_workflow.
+-- Result: As of failing_steps.
+select x.workflow, x.step, x.undo, x.code, sum(x.attempts)::integer as attempts,
+  sum(x.steps)::integer as steps, min(x.first_at) as first_at, max(x.last_at) as last_at,
+  (array_agg(x.run_id order by x.last_at desc))[1] as run_id,
+  (array_agg(x.message order by x.last_at desc))[1] as message
+from (
+  select c.workflow, c.step, c.undo, c.code, c.attempts, c.steps, c.first_at, c.last_at, c.run_id, c.message
+  from drover.failure_count as c
+  where c.namespace_id = :namespace_id::integer and c.workflow = :workflow::text
+    and c.minute >= to_timestamp(:since::bigint / 1e3::float8)
+  union all
+  select d.workflow, d.step, d.undo, d.code, d.attempts, d.steps, d.at, d.at, d.run_id, d.message
+  from drover.failure_delta as d
+  where d.namespace_id = :namespace_id::integer and d.workflow = :workflow::text
+    and d.at >= to_timestamp(:since::bigint / 1e3::float8)
+) as x
+group by x.workflow, x.step, x.undo, x.code
+order by sum(x.steps) desc, sum(x.attempts) desc, x.workflow, x.step, x.code
+limit :limit::integer;
+
 -- name: fold_failures
 -- Purpose: Moves up to :rows_max rows of failure_delta into failure_count.
 -- Params: :rows_max integer.

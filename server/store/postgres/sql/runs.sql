@@ -78,8 +78,8 @@ with begun as (
   returning id, namespace_id, workflow, created_at, labels
 ),
 counted as (
-  insert into drover.run_count_delta (minute, namespace_id, runs, event, workflow)
-  select b.minute, b.namespace_id, count(*), -1, b.workflow
+  insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
+  select b.minute, b.namespace_id, count(*), -1, b.workflow, '{}'
   from (
     select date_bin('1 minute', x.created_at, timestamptz 'epoch') as minute, x.namespace_id, x.workflow
     from begun as x
@@ -121,10 +121,11 @@ on conflict do nothing;
 -- Purpose: Writes what follows from the end of runs: search keys of the state if it is not COMPLETED (4),
 --   counts, a row for each trigger that waits for the workflow, and an outbox row for each hook that wants
 --   every end or that the start request named.
--- Params: Parallel arrays: :run_id uuid[], :state smallint[] (code).
+-- Params: Parallel arrays: :run_id uuid[], :state smallint[] (code). :bucket_log float8 (the logarithm of the
+--   growth of a bucket; see took-buckets.ts).
 -- Plan: run, hook by key, trigger_by_workflow.
 with changed as (
-  select r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, u.state
+  select r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, u.state, r.created_at
   from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
   join drover.run as r on r.id = u.run_id
 ),
@@ -137,8 +138,10 @@ marked as (
   on conflict do nothing
 ),
 counted as (
-  insert into drover.run_count_delta (minute, namespace_id, runs, event, workflow)
-  select date_bin('1 minute', now(), timestamptz 'epoch'), c.namespace_id, count(*), c.state, c.workflow
+  insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
+  select now(), c.namespace_id, count(*), c.state, c.workflow,
+    array_agg(floor(ln(greatest(1, extract(epoch from now() - c.created_at) * 1e3::float8)) / :bucket_log::float8)
+      ::smallint)
   from changed as c
   group by c.namespace_id, c.state, c.workflow
 ),

@@ -6,14 +6,13 @@
 
 -- name: create_schedule
 -- Purpose: Creates a schedule.
--- Params: :id uuid, :namespace_id integer, :name text, :partition smallint, :spec text (JSON),
---   :next_nominal_time
---   bigint, :next_at bigint (ms since 1970; null: no next occurrence), :wake_at bigint (ms since 1970;
+-- Params: :id uuid, :namespace_id integer, :name text, :partition smallint, :workflow text, :spec text
+--   (JSON), :next_nominal_time bigint, :next_at bigint (ms since 1970; null: no next occurrence), :wake_at bigint (ms since 1970;
 --   null: no next occurrence, or paused), :pause_reason text (null: not paused).
 -- Result: No row: the name is taken.
-insert into drover.schedule (id, namespace_id, name, partition, spec, next_nominal_time, next_at, wake_at,
-  paused_at, pause_reason)
-values (:id::uuid, :namespace_id::integer, :name::text, :partition::smallint, :spec::text,
+insert into drover.schedule (id, namespace_id, name, partition, workflow, spec, next_nominal_time, next_at,
+  wake_at, paused_at, pause_reason)
+values (:id::uuid, :namespace_id::integer, :name::text, :partition::smallint, :workflow::text, :spec::text,
   :next_nominal_time::bigint,
   to_timestamp(:next_at::bigint / 1e3::float8), to_timestamp(:wake_at::bigint / 1e3::float8),
   case when :pause_reason::text is not null then now() end, :pause_reason::text)
@@ -48,6 +47,19 @@ select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
 where s.namespace_id = :namespace_id::integer and s.deleted_at is null
+  and (:after::text is null or s.name collate "C" > :after::text)
+order by s.name collate "C"
+limit :limit::integer;
+
+-- name: list_schedules_of_workflow
+-- Purpose: Lists the schedules of a namespace that start a workflow, by name.
+-- Params: :namespace_id integer, :workflow text, :after text (the last name of the previous page; null: the
+--   first page), :limit integer.
+-- Plan: schedule_by_workflow.
+select s.*, n.name as namespace, n.region
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
+where s.namespace_id = :namespace_id::integer and s.workflow = :workflow::text and s.deleted_at is null
   and (:after::text is null or s.name collate "C" > :after::text)
 order by s.name collate "C"
 limit :limit::integer;
@@ -91,13 +103,13 @@ returning s.id;
 
 -- name: change_schedule
 -- Purpose: Stores what a person has changed of a locked schedule.
--- Params: :id uuid, :spec text (JSON), :series integer, :next_nominal_time bigint, :next_at bigint (ms since
---   1970; null: no next occurrence), :wake_at bigint (ms since 1970; null: no next occurrence, or paused),
---   :paused_at bigint (ms since 1970; null: not paused), :pause_reason text.
+-- Params: :id uuid, :workflow text, :spec text (JSON), :series integer, :next_nominal_time bigint, :next_at
+--   bigint (ms since 1970; null: no next occurrence), :wake_at bigint (ms since 1970; null: no next
+--   occurrence, or paused), :paused_at bigint (ms since 1970; null: not paused), :pause_reason text.
 -- Plan: schedule by key.
 -- Result: No row: there is none.
 update drover.schedule as s
-set spec = :spec::text, series = :series::integer, revision = s.revision + 1,
+set workflow = :workflow::text, spec = :spec::text, series = :series::integer, revision = s.revision + 1,
   next_nominal_time = :next_nominal_time::bigint,
   next_at = to_timestamp(:next_at::bigint / 1e3::float8),
     wake_at = to_timestamp(:wake_at::bigint / 1e3::float8),

@@ -7,12 +7,9 @@ import { useState } from "react";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Field, FieldProblem } from "../../parts/field.tsx";
+import { SchemaFields, schemaJson } from "../../parts/schema-fields.tsx";
 import { rolesOf } from "../../words/approval-words.ts";
-import { type FormField, formFields, formJson } from "../../words/form-schema.ts";
 import { keepStatedName, refOf, statedName } from "./run-ref.ts";
-
-const FORM_JSON = "form-json";
-const nameOf = (field: string) => `form.${field}`;
 
 /** For the steps of a run, of which the person chooses one. */
 export function DecideFields({
@@ -65,8 +62,9 @@ export function DecisionFields({
           <option value="reject">Reject</option>
         </select>
       </Field>
-      {approves && schema !== null ? <FormFields schema={schema} /> : null}
-      <FieldProblem of="form" />
+      {approves && schema !== null ? (
+        <SchemaFields schema={schema} path="form" whole="The form of this step, as JSON" />
+      ) : null}
       <Field name="Your name" help="Stored with the decision; the server does not verify it.">
         <input name="by" required maxLength={256} defaultValue={name} />
       </Field>
@@ -81,61 +79,6 @@ export function DecisionFields({
   );
 }
 
-function FormFields({ schema }: { readonly schema: string }) {
-  const fields = formFields(schema);
-  if (fields === null)
-    return (
-      <Field name="The form of this step, as JSON" help={`It must match this schema: ${schema}`}>
-        <textarea name={FORM_JSON} rows={4} required defaultValue="{}" />
-      </Field>
-    );
-  return (
-    <>
-      {/* The schema is part of the form, so that the fields are known when the form is read. */}
-      <input type="hidden" name="form-schema" value={schema} />
-      {fields.map((field) => (
-        <FormInput key={field.name} field={field} />
-      ))}
-    </>
-  );
-}
-
-function FormInput({ field }: { readonly field: FormField }) {
-  const { name, required } = field;
-  const given = { name: nameOf(name), required };
-  switch (field.kind) {
-    case "text":
-      return (
-        <Field name={name}>
-          <input {...given} />
-        </Field>
-      );
-    case "number":
-      return (
-        <Field name={name}>
-          <input {...given} type="number" step="any" />
-        </Field>
-      );
-    case "boolean":
-      return (
-        <Field name={name}>
-          <input name={nameOf(name)} type="checkbox" value="yes" />
-        </Field>
-      );
-    case "choice":
-      return (
-        <Field name={name}>
-          <select {...given}>
-            {required ? null : <option value="">–</option>}
-            {field.options.map((option) => (
-              <option key={option}>{option}</option>
-            ))}
-          </select>
-        </Field>
-      );
-  }
-}
-
 /** `step`: in the form of a run, the step that the person has chosen. */
 export async function decide(
   run: Pick<Run, "namespace" | "runId">,
@@ -145,9 +88,7 @@ export async function decide(
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const approver = text("by");
   keepStatedName(approver);
-  const schema = form.get("form-schema");
-  const fields = typeof schema === "string" ? formFields(schema) : null;
-  const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
+  const json = schemaJson(form);
   await scheduler.decide({
     ...refOf(run),
     stepId: step,

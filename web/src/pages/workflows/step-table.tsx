@@ -4,7 +4,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Length } from "../../parts/time.tsx";
 import { numberWords } from "../../words/counts.ts";
-import { stepDoes, stepNotes } from "../../words/workflow-words.ts";
+import { retryWords, stepDoes, stepNotes, timeoutWords } from "../../words/workflow-words.ts";
 
 interface StepTableProps {
   readonly steps: readonly StepDefinition[];
@@ -42,6 +42,18 @@ const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
     title: "Notes",
     width: "minmax(8rem, 1.3fr)",
     cell: (step) => <span title={stepNotes(step)}>{stepNotes(step) || "–"}</span>,
+  },
+  {
+    title: "Retry",
+    width: "minmax(7rem, 1fr)",
+    cell: ({ retry }) => <span title={retryWords(retry)}>{retryWords(retry) || "default"}</span>,
+  },
+  {
+    title: "Timeouts",
+    width: "minmax(8rem, 1.2fr)",
+    cell: ({ timeouts }) => (
+      <span title={timeoutWords(timeouts)}>{timeoutWords(timeouts) || "default"}</span>
+    ),
   },
   {
     title: "Attempts",

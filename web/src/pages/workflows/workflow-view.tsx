@@ -1,5 +1,5 @@
-// One workflow: its steps as a graph and as a table with their typical durations, its versions, and
-// its actions.
+// One workflow: its runs of a day and what failed in them, its steps as a graph and as a table
+// with their typical durations, what starts it, its versions, its definition, and its actions.
 import type { GetWorkflowResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { StepDefinition, Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { useMemo } from "react";
@@ -18,8 +18,13 @@ import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
 import { stepDoes } from "../../words/workflow-words.ts";
+import { DefinitionPanel } from "./definition-panel.tsx";
+import { StartRun } from "./start-run.tsx";
 import { StepTable } from "./step-table.tsx";
 import { VersionTable } from "./version-table.tsx";
+import { StartersPanel } from "./workflow-starters.tsx";
+import { FailingStepsPanel, StatisticsPanel } from "./workflow-statistics.tsx";
+import "./workflows.css";
 
 const EVERY_MS = 5_000;
 
@@ -34,7 +39,12 @@ export function WorkflowView({ name, version }: WorkflowViewProps) {
   const seen = useCall(
     `workflow ${namespace} ${name} ${version}`,
     (signal) => {
-      const more = { includeVersions: true, includeDurations: true };
+      const more = {
+        includeVersions: true,
+        includeDurations: true,
+        includeStatistics: true,
+        includeText: true,
+      };
       return scheduler.getWorkflow({ namespace, name, version, ...more }, { signal });
     },
     { everyMs: EVERY_MS },
@@ -76,8 +86,11 @@ function Seen({ seen, workflow, again }: SeenProps) {
         }
       >
         <Link href={`/runs?workflow=${name}`}>Runs</Link>
+        <StartRun workflow={workflow} />
         <PauseAct workflow={workflow} again={again} />
       </PageHead>
+      {seen.statistics === undefined ? null : <StatisticsPanel of={seen.statistics} />}
+      <FailingStepsPanel of={seen} />
       <Panel title={counted(steps.length, "step")}>
         <Facts
           of={[
@@ -94,7 +107,14 @@ function Seen({ seen, workflow, again }: SeenProps) {
         <DefinitionGraph steps={steps} />
       </Panel>
       <StepTable steps={steps} durations={seen.durations} />
+      <StartersPanel workflow={name} />
       <VersionTable workflow={workflow} versions={seen.versions} again={again} />
+      <DefinitionPanel
+        key={version}
+        workflow={workflow}
+        text={seen.definitionText}
+        versions={seen.versions}
+      />
       {definition?.inputSchema === undefined ? null : (
         <Panel title="Input schema">
           <PayloadView of={definition.inputSchema} what="the input schema" />

@@ -11,8 +11,10 @@ import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { numberWords } from "../../words/counts.ts";
+import { endedRuns, successWords } from "../../words/workflow-words.ts";
 import { WorkflowView } from "./workflow-view.tsx";
 
 const PAGE = 200;
@@ -30,7 +32,7 @@ function WorkflowList() {
   const list = useList(
     `workflows ${namespace}`,
     async (pageToken, signal) => {
-      const asked = { namespace, pageSize: PAGE, pageToken };
+      const asked = { namespace, pageSize: PAGE, pageToken, includeStatistics: true };
       const page = await scheduler.listWorkflows(asked, { signal });
       return { rows: page.workflows, nextPageToken: page.nextPageToken };
     },
@@ -75,30 +77,59 @@ function WorkflowList() {
 const columns = (isPaused: (name: string) => boolean): readonly Column<WorkflowSummary>[] => [
   {
     title: "Workflow",
-    width: "minmax(12rem, 2fr)",
+    width: "minmax(9rem, 2fr)",
     cell: ({ name }) => <Link href={`/workflows/${name}`}>{name}</Link>,
   },
   {
     title: "State",
-    width: "9rem",
+    width: "6.5rem",
     cell: ({ name }) =>
       isPaused(name) ? <Badge tone="paused" word="paused" /> : <Badge tone="ok" word="active" />,
   },
   {
+    title: "Runs 24 h",
+    width: "5.5rem",
+    align: "end",
+    cell: ({ statistics: of }) => (of ? numberWords(endedRuns(of)) : "–"),
+  },
+  {
+    title: "Success",
+    width: "5rem",
+    align: "end",
+    cell: ({ statistics: of }) => (of ? successWords(of) : "–"),
+  },
+  {
+    title: "p50",
+    width: "4.5rem",
+    align: "end",
+    cell: ({ statistics }) => <Length of={statistics?.p50} />,
+  },
+  {
+    title: "p95",
+    width: "4.5rem",
+    align: "end",
+    cell: ({ statistics }) => <Length of={statistics?.p95} />,
+  },
+  {
+    title: "Last failure",
+    width: "6.5rem",
+    cell: ({ statistics }) => <Ago at={statistics?.lastFailureTime} />,
+  },
+  {
     title: "Default version",
-    width: "9rem",
+    width: "7.5rem",
     align: "end",
     cell: ({ defaultVersion }) => `v${defaultVersion}`,
   },
   {
     title: "Newest",
-    width: "7rem",
+    width: "4rem",
     align: "end",
     cell: ({ newestVersion }) => `v${newestVersion}`,
   },
   {
     title: "Newest registered",
-    width: "10rem",
+    width: "8.5rem",
     cell: ({ createdTime }) => <Ago at={createdTime} />,
   },
 ];
