@@ -20,6 +20,7 @@ import {
   openRunsWords,
   unsuccessfulWords,
 } from "../activity-words.ts";
+import { cordonInstanceCommand, failingWords } from "../agent-instances.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { cordonWords, uncordonCommand } from "../cordon-words.ts";
@@ -111,6 +112,9 @@ function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[])
         oldestTime,
         `drover queue show ${clean(queue)}`,
       ),
+    ),
+    ...overview.failingAgents.map((agent) =>
+      row(failingWords(agent), undefined, cordonInstanceCommand(agent)),
     ),
     ...(namespacePause
       ? [pauseRow("the namespace", namespacePause, "drover namespace resume")]

@@ -5,7 +5,7 @@
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
-import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
+import type { CircuitOverride, Circuits, CordonRef, NewCordon } from "../store/circuits.ts";
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
 import type { EngineStore, LaneKey } from "../store/store.ts";
@@ -76,7 +76,7 @@ export function createCircuitControl({
       await refresh();
       return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
     },
-    async cordonAgent(cordon: Omit<Cordon, "at">) {
+    async cordonAgent(cordon: NewCordon) {
       const made = await circuits.cordon(cordon);
       await refresh();
       return made;

@@ -9,7 +9,13 @@ import type { QueueLimits } from "../core/model/limits.ts";
 import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
 import type { DroverError } from "../errors.ts";
-import type { CircuitOverride, CircuitRecord, Cordon, CordonRef } from "../store/circuits.ts";
+import type {
+  CircuitOverride,
+  CircuitRecord,
+  Cordon,
+  CordonRef,
+  NewCordon,
+} from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
@@ -175,8 +181,9 @@ export interface Scheduler extends ScheduleControl {
   ): Promise<CircuitRecord>;
   /**
    * It gets no new task, on other servers within a second. Idempotent: the first cordon is kept.
+   * null: there is no such session.
    */
-  cordonAgent(cordon: Omit<Cordon, "at">): Promise<Cordon>;
+  cordonAgent(cordon: NewCordon): Promise<Cordon | null>;
   /** false: it was not cordoned. */
   uncordonAgent(of: CordonRef): Promise<boolean>;
   /** After its return no server exceeds the limits; tasks that agents already have stay theirs. */

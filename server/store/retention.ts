@@ -10,6 +10,8 @@ export interface Retention {
   readonly definitionMs: number;
   /** How many runs were accepted and ended in a minute. */
   readonly runCountsMs: number;
+  /** How attempts of sessions ended, after the begin of their five minutes. */
+  readonly attemptCountsMs: number;
 }
 
 export const RETENTION_DEFAULT: Retention = Object.freeze({
@@ -19,6 +21,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   triggeredMs: 86_400_000,
   definitionMs: 86_400_000,
   runCountsMs: 86_400_000,
+  attemptCountsMs: 3_600_000,
 });
 
 /**

@@ -13,13 +13,20 @@ import type { OperatorService } from "@drover/proto/drover/v1/operator_service_p
 import type { LaneCircuit } from "../../core/explain/explanation.ts";
 import type { CircuitState as CoreState, Forced } from "../../core/model/circuit.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
-import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../../store/circuits.ts";
+import type {
+  CircuitRecord,
+  CircuitRef,
+  Cordon,
+  CordonKind,
+  CordonRef,
+} from "../../store/circuits.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
+import { agentNotFound } from "./agent-not-found.ts";
 
 interface CircuitSettingDeps {
   readonly scheduler: Pick<Scheduler, CircuitCalls>;
@@ -58,7 +65,9 @@ export function createCircuitSettings({
     },
     async cordonAgent(request) {
       const { by, why } = request;
-      const cordon = await scheduler.cordonAgent({ ...(await refOf(request)), by, why });
+      const ref = await refOf(request);
+      const cordon = await scheduler.cordonAgent({ ...ref, by, why });
+      if (!cordon) throw agentNotFound(ref.name, request.namespace || "default");
       return { cordon: cordonMessage(cordon) };
     },
     async uncordonAgent(request) {
@@ -71,7 +80,16 @@ export function createCircuitSettings({
     of,
   }: CordonAgentRequest | UncordonAgentRequest): Promise<CordonRef> {
     const { id: namespaceId } = await namespaces.find(namespace);
-    return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
+    switch (of.case) {
+      case "agentId":
+        return { namespaceId, kind: "agent", name: of.value };
+      case "version":
+        return { namespaceId, kind: "version", name: of.value };
+      case "session":
+        return { namespaceId, kind: "session", name: Buffer.from(of.value).toString("hex") };
+      case undefined:
+        throw new Error("a cordon of nothing has passed the rules");
+    }
   }
 }
 
@@ -162,14 +180,27 @@ export function laneCircuitMessage(
 export function cordonMessage({
   kind,
   name,
+  agentId,
   by,
   why,
   at,
 }: Cordon): MessageInitShape<typeof CordonSchema> {
   return {
-    of: { case: kind === "version" ? "version" : "agentId", value: name },
+    of: cordonedOf(kind, name),
+    sessionAgentId: agentId ?? "",
     cordonedBy: by,
     why,
     cordonedTime: timestampFromMs(at),
   };
+}
+
+function cordonedOf(kind: CordonKind, name: string) {
+  switch (kind) {
+    case "agent":
+      return { case: "agentId", value: name } as const;
+    case "version":
+      return { case: "version", value: name } as const;
+    case "session":
+      return { case: "session", value: Buffer.from(name, "hex") } as const;
+  }
 }

@@ -13,6 +13,7 @@ import { planOf } from "../../core/plan/plan.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { Lists } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
+import type { Reads } from "../../store/reads.ts";
 import type { EngineStore } from "../../store/store.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -25,7 +26,7 @@ import type { DefinitionCheck } from "../workflow/definition-source.ts";
 import { effectiveSettings } from "../workflow/effective-settings.ts";
 import { createRegisterCalls, createWorkflowLists } from "../workflow/workflow-calls.ts";
 import { createBulkCalls } from "./bulk-calls.ts";
-import { attemptMessages } from "./convert-attempt.ts";
+import { attemptMessages, withHosts } from "./convert-attempt.ts";
 import { explainMessage } from "./convert-explanation.ts";
 import {
   decisionMessage,
@@ -96,7 +97,8 @@ export function createRunService(
     ...createScheduleCalls(deps),
 
     async getRun(request) {
-      return await getRun(runs, await runs.find(request.namespace, request.run), request);
+      const found = await runs.find(request.namespace, request.run);
+      return await getRun(deps.store.reads, runs, found, request);
     },
 
     async explainRun(request) {
@@ -149,6 +151,7 @@ export async function listRuns({ store, namespaces }: RunListDeps, request: List
 }
 
 async function getRun(
+  reads: Pick<Reads, "hosts">,
   runs: RunLookup,
   found: FoundRun,
   wanted: GetRunRequest,
@@ -167,7 +170,9 @@ async function getRun(
       named: namedSteps(detail, plan),
     }),
     steps: stepMessages(detail, plan, WITH_BODIES),
-    attempts: wanted.includeAttempts ? newest(attemptMessages(detail, plan)) : [],
+    attempts: wanted.includeAttempts
+      ? await withHosts(newest(attemptMessages(detail, plan)), reads)
+      : [],
     interventions: newest(detail.interventions).map((record) =>
       interventionMessage(record, plan, detail.attempts),
     ),

@@ -8,6 +8,7 @@ import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { useMemo } from "react";
 import { EmptyState } from "../../parts/states.tsx";
 import { useNowMs } from "../../parts/time.tsx";
+import { attemptAgentWords } from "../../words/attempt-words.ts";
 import { numberWords } from "../../words/counts.ts";
 import { visibleText } from "../../words/foreign-words.ts";
 import { itemWords } from "../../words/item-words.ts";
@@ -140,7 +141,8 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
   const { tone, word } = outcomeStatus(of.outcome);
   const took = durationWords(Math.max(0, to - from));
-  const withAgent = of.agentId === "" ? "" : ` with ${of.agentId}`;
+  const agent = attemptAgentWords(of);
+  const withAgent = agent === "" ? "" : ` with ${agent}`;
   const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
   const why = failure === "" ? "" : `: ${visibleText(failure)}`;
   const late = of.late ? ", too late" : "";

@@ -9,7 +9,7 @@ import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
-import { failureWords } from "../../words/attempt-words.ts";
+import { attemptAgentWords, failureWords } from "../../words/attempt-words.ts";
 import { outcomeStatus } from "../../words/outcome-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
 
@@ -81,7 +81,7 @@ function AttemptLine({ of }: { readonly of: Attempt }) {
     <li>
       <Badge {...outcomeStatus(of.outcome)} />
       <span>
-        {of.agentId || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
+        {attemptAgentWords(of) || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
         <Ago at={of.startedTime} />
         {came === "" ? "" : `, progress ${came}`}
         {of.late ? ", reported too late" : ""}
