@@ -161,8 +161,8 @@ export interface EndedTask {
   readonly result: AttemptResult;
 }
 
-/** What an ended attempt says of its agent. `nothing`: it was not performed, or it was cancelled. */
-export type AttemptResult = "done" | "failed" | "unknown" | "nothing";
+/** What an ended attempt says of its agent. `nothing`: it was not performed, or was cancelled. */
+type AttemptResult = "done" | "failed" | "unknown" | "nothing";
 
 /** `leases`: the leases that the pass has ended. */
 export function endedTasks(

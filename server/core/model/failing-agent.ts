@@ -11,7 +11,7 @@ export interface AttemptCounts {
   readonly unknown: number;
 }
 
-export const NO_ATTEMPTS: AttemptCounts = Object.freeze({ ended: 0, failed: 0, unknown: 0 });
+const NO_ATTEMPTS: AttemptCounts = Object.freeze({ ended: 0, failed: 0, unknown: 0 });
 
 export function sumOfAttempts(counts: readonly AttemptCounts[]): AttemptCounts {
   return counts.reduce(
