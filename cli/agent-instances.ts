@@ -74,8 +74,8 @@ export function attemptsWords(counts: AttemptCounts | undefined): string {
 
 /**
  * `agent "mail-1" (host pc-7, pid 12, instance 3f2a91bc) failed 38 of 38 attempts at "send" of
- * queue "mail" in the last hour, 4 of them with an unknown outcome; other agents succeed with 98 % of
- * theirs`
+ * queue "mail" in the last hour, 4 of them with an unknown outcome; other agents succeed with
+ * 98 % of theirs`
  */
 export function failingWords(agent: FailingAgent): string {
   const { agentId, session, host, pid, task, queue, attempts, others } = agent;
