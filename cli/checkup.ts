@@ -11,6 +11,7 @@ import type {
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import { waitingForApproval } from "./activity-words.ts";
+import { cordonInstanceCommand, failingWords } from "./agent-instances.ts";
 import { cordonWords, uncordonCommand } from "./cordon-words.ts";
 import { supervisorCommand, unwatchedWords } from "./region-words.ts";
 import { clean, counted, durationWords, pauseWords } from "./words.ts";
@@ -72,6 +73,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     supervisors(facts),
     ...partitions(facts),
     ...agents(facts),
+    ...failingAgents(facts),
     ...pauses(facts),
     ...cordons(facts),
     ...circuits(facts),
@@ -207,6 +209,12 @@ function agents({ overview: { unservedTasks }, again }: Facts): readonly Finding
       `start one that polls queue ${clean(queue)} for ${clean(task)}; then drover queue show ${clean(queue)}${again}`,
     );
   });
+}
+
+function failingAgents({ overview, again }: Facts): readonly Finding[] {
+  return overview.failingAgents.map((agent) =>
+    warn("failing agents", failingWords(agent), `${cordonInstanceCommand(agent)}${again}`),
+  );
 }
 
 function pauses({ namespace, overview, again }: Facts): readonly Finding[] {

@@ -131,9 +131,15 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   ],
   "schedule delete": ["drover schedule delete nightly"],
   "agent list": ["drover agent list"],
-  "agent show": ["drover agent show flights-1"],
-  "agent cordon": ['drover agent cordon flights-1 --by ada --why "its disk is full"'],
-  "agent uncordon": ["drover agent uncordon flights-1"],
+  "agent show": ["drover agent show flights-1", "drover agent show flights-1 --instance 3f2a91bc"],
+  "agent cordon": [
+    'drover agent cordon flights-1 --by ada --why "its disk is full"',
+    "drover agent cordon flights-1 --instance 3f2a91bc --by ada",
+  ],
+  "agent uncordon": [
+    "drover agent uncordon flights-1",
+    "drover agent uncordon flights-1 --instance 3f2a91bc",
+  ],
   "agent cordons": ["drover agent cordons"],
   "intervention list": ["drover intervention list --rule lease --after 2026-01-31"],
   "audit list": [

@@ -560,7 +560,11 @@ create table drover.agent (
   seen_at timestamptz not null,
   succeeded_at timestamptz,
   called_at timestamptz,
-  silent_since timestamptz
+  silent_since timestamptz,
+  host text not null default '',
+  pid integer,
+  capacity integer,
+  started_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on table drover.agent is 'An agent session as the servers see it. Leases depend on agent_session, not on this table.';
@@ -571,6 +575,24 @@ comment on column drover.agent.succeeded_at is 'When a success that it reported 
 comment on column drover.agent.called_at is 'When it last called. A parked poll counts for seen_at only.';
 comment on column drover.agent.silent_since is 'When it lost a lease without a heartbeat, or its connection, and it has not called since; null: it is not silent.';
 
+comment on column drover.agent.host is 'As the agent states it, like pid, capacity and the age of its session. Empty: not stated.';
+comment on column drover.agent.started_at is 'When the session began, as computed from the first age that it stated; null: not stated.';
+
+-- How the attempts of a session at the tasks of a lane ended in five minutes from `at` on. Servers count in
+-- memory and add here every 20 seconds. Deleted an hour after `at`.
+create table drover.session_attempts (
+  session bytea not null,
+  lane integer not null,
+  at timestamptz not null,
+  ended integer not null,
+  failed integer not null,
+  unknown integer not null,
+  mostly_failed boolean not null,
+  primary key (session, lane, at)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.session_attempts.mostly_failed is 'Whether so many of them failed, or are unknown, that the session may be failing. A session that fails over an hour has such a row.';
+
 -- When a server last saw a poll for a lane. Deleted after 5 minutes.
 create table drover.lane_poller (
   lane integer not null,
@@ -579,7 +601,8 @@ create table drover.lane_poller (
   primary key (lane, node)
 ) with (fillfactor = 50);
 
--- An agent, by its id or its version, that gets no new tasks. Deleted when the cordon is removed.
+-- An agent, by its id, its version or its session, that gets no new tasks. Deleted when the cordon is removed,
+-- or its session is forgotten.
 create table drover.cordon (
   namespace_id integer not null,
   kind smallint not null,
@@ -1026,6 +1049,9 @@ create index lane_class on drover.lane (id) where class <> 0;
 -- No column of agent_by_name ever changes.
 create index agent_by_name on drover.agent (namespace_id, agent_id, session);
 create index agent_silent on drover.agent (silent_since) where silent_since is not null;
+create index session_attempts_lane on drover.session_attempts (lane, at);
+create index session_attempts_at on drover.session_attempts (at);
+create index session_attempts_failing on drover.session_attempts (at) where mostly_failed;
 
 create index intervention_by_rule on drover.intervention (namespace_id, rule, acted_at);
 create index escalation_by_namespace on drover.escalation (namespace_id, run_id, n);

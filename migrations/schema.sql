@@ -161,6 +161,10 @@ create table drover.agent (
   succeeded_at timestamp with time zone,
   called_at timestamp with time zone,
   silent_since timestamp with time zone,
+  host text default ''::text not null,
+  pid integer,
+  capacity integer,
+  started_at timestamp with time zone,
   constraint agent_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -641,6 +645,18 @@ create table drover.schedule (
 )
 with (fillfactor=70);
 
+create table drover.session_attempts (
+  session bytea not null,
+  lane integer not null,
+  at timestamp with time zone not null,
+  ended integer not null,
+  failed integer not null,
+  unknown integer not null,
+  mostly_failed boolean not null,
+  constraint session_attempts_pkey primary key (session, lane, at)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
 create table drover.trigger (
   namespace_id integer not null,
   name text not null,
@@ -971,6 +987,9 @@ create unique index schedule_by_name on drover.schedule using btree (namespace_i
 create index schedule_by_workflow on drover.schedule using btree (workflow, namespace_id, name collate "C") where (deleted_at is null);
 create index schedule_deleted on drover.schedule using btree (deleted_at) where (deleted_at is not null);
 create index schedule_wake on drover.schedule using btree (partition, wake_at);
+create index session_attempts_at on drover.session_attempts using btree (at);
+create index session_attempts_failing on drover.session_attempts using btree (at) where mostly_failed;
+create index session_attempts_lane on drover.session_attempts using btree (lane, at);
 create index trigger_by_workflow on drover.trigger using btree (namespace_id, workflow) where (workflow is not null);
 create index trigger_end_due on drover.trigger_end using btree (partition, next_at);
 create index trigger_refusal_last on drover.trigger_refusal using btree (namespace_id, last_at);
@@ -1353,6 +1372,8 @@ comment on column drover.agent.server is 'The address of the server that it call
 comment on column drover.agent.succeeded_at is 'When a success that it reported was last accepted.';
 comment on column drover.agent.called_at is 'When it last called. A parked poll counts for seen_at only.';
 comment on column drover.agent.silent_since is 'When it lost a lease without a heartbeat, or its connection, and it has not called since; null: it is not silent.';
+comment on column drover.agent.host is 'As the agent states it, like pid, capacity and the age of its session. Empty: not stated.';
+comment on column drover.agent.started_at is 'When the session began, as computed from the first age that it stated; null: not stated.';
 comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases that the session was granted, in ms; null: it holds none and is not watched.';
 comment on column drover.agent_session.idle_at is 'When housekeeping found that the session holds no lease; the next lease clears it.';
 comment on column drover.api_token.digest is 'SHA-256 of the token. The token has 256 random bits and cannot be guessed, so a slow hash would protect nothing.';
@@ -1460,6 +1481,7 @@ comment on column drover.schedule.revision is 'Grows when a person changes the s
 comment on column drover.schedule.spec is 'What a person has configured, as JSON.';
 comment on column drover.schedule.next_nominal_time is 'The nominal time of the next occurrence, as in occurrence.nominal_time; next_at is its time. null: none comes any more.';
 comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
+comment on column drover.session_attempts.mostly_failed is 'Whether so many of them failed, or are unknown, that the session may be failing. A session that fails over an hour has such a row.';
 comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
 comment on view drover.step_name is 'The name of each step of each definition, by its number.';
 comment on function drover.step_of(step_key integer) is 'The number of the step in the definition, from a step key or from the number of the page of an item.';

@@ -22,6 +22,7 @@ import type { EpochMs } from "./core/model/attempt.ts";
 import type { CircuitSettings } from "./core/model/circuit.ts";
 import { createAdmission } from "./dispatch/admission.ts";
 import { createAgentRegistry } from "./dispatch/agent-registry.ts";
+import { createAttemptCounter } from "./dispatch/attempt-counts.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -222,6 +223,7 @@ function dispatchOf({ options, plans, traces, onError, subjects }: World) {
     lanes: createLanes(store, versions),
     runWatchers: createRunWatchers(),
     outcomeCounts: createOutcomeCounts(clock),
+    attemptCounter: createAttemptCounter(clock),
     agentRegistry: createAgentRegistry(clock),
   };
 }
@@ -352,20 +354,20 @@ function wakeOf(claims: Claims, ownership: Ownership) {
 /** Connects the parts with what others publish. */
 function subscribe(
   { options, plans, traces, onError, subjects }: World,
-  { runWatchers, outcomeCounts, lanes, claims, agentRegistry, waiters }: DispatchParts,
+  dispatch: DispatchParts,
   { advance }: SchedulerParts,
   { timers, ownership, deliveries, triggers }: Supervisor,
   wake: (lanes: Iterable<number>) => void,
 ): void {
+  const { lanes, claims, agentRegistry, waiters } = dispatch;
   subjects.undelivered.subscribe(createUndeliveredHandler(advance, onError));
   subjects.dueTimes.subscribe(timers.announce);
   subjects.takenPartitions.subscribe(timers.taken);
   subjects.commits.subscribe(
     publisherOf(options, onError, {
+      ...dispatch,
       traces,
-      runWatchers,
       wake,
-      outcomeCounts,
       timers,
       ownership,
       advance,

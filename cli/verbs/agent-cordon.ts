@@ -6,13 +6,17 @@ import {
   UncordonAgentResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Command } from "commander";
+import { instanceOf, instanceWords } from "../agent-instances.ts";
+import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
+import { uncordonCommand } from "../cordon-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { printTable } from "../table.ts";
 import { clean, timeWords } from "../words.ts";
 
 interface OfOptions {
   readonly agentVersion?: string;
+  readonly instance?: string;
 }
 
 interface CordonOptions extends OfOptions {
@@ -30,17 +34,19 @@ function addCordon(agent: Command, ended: Ended): void {
   agent
     .command("cordon")
     .description(
-      "stop giving tasks to an agent, or to all agents of a version; they finish what they have",
+      "stop giving tasks to an agent, one instance of it, or all agents of a version; they finish what they have",
     )
     .argument("[agent]", "id of the agent")
+    .option("--instance <id>", "only this instance: the first characters of its session")
     .option("--agent-version <version>", "all agents of this version instead")
     .requiredOption("--by <name>", "your name; the server does not verify it")
     .option("--why <text>", "the reason", "")
     .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
-      const of = ofWhat(id, options, "drover agent cordon --help");
       const { by, why } = options;
       const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+      const connection = connect();
+      const of = await ofWhat(connection, id, options, "drover agent cordon --help");
+      const { operator, namespace } = connection;
       const answer = await operator.cordonAgent({ namespace, of, by, why });
       output.data(CordonAgentResponseSchema, answer);
       const { cordon } = answer;
@@ -48,11 +54,10 @@ function addCordon(agent: Command, ended: Ended): void {
         const because = cordon.why === "" ? "" : `: ${clean(cordon.why)}`;
         const since = timeWords(cordon.cordonedTime);
         output.line(
-          `${nameOf(cordon)} cordoned by ${clean(cordon.cordonedBy)} at ${since}${because}`,
+          `${nameOf(cordon.of, cordon.sessionAgentId)} cordoned by ${clean(cordon.cordonedBy)} at ${since}${because}`,
         );
       }
-      const what = of.case === "version" ? `--agent-version ${clean(of.value)}` : clean(of.value);
-      output.next(`drover agent uncordon ${what}`);
+      if (cordon) output.next(uncordonCommand(cordon));
       ended(exitCodes.done);
     });
 }
@@ -60,19 +65,19 @@ function addCordon(agent: Command, ended: Ended): void {
 function addUncordon(agent: Command, ended: Ended): void {
   agent
     .command("uncordon")
-    .description("give tasks again to an agent, or to all agents of a version")
+    .description("give tasks again to an agent, one instance of it, or all agents of a version")
     .argument("[agent]", "id of the agent")
+    .option("--instance <id>", "only this instance: the first characters of its session")
     .option("--agent-version <version>", "all agents of this version instead")
     .action(async (id: string | undefined, options: OfOptions, command: Command) => {
-      const of = ofWhat(id, options, "drover agent uncordon --help");
       const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+      const connection = connect();
+      const of = await ofWhat(connection, id, options, "drover agent uncordon --help");
+      const { operator, namespace } = connection;
       const answer = await operator.uncordonAgent({ namespace, of });
       output.data(UncordonAgentResponseSchema, answer);
       const words = answer.uncordoned ? "uncordoned" : "was not cordoned";
-      const what =
-        of.case === "version" ? `version ${clean(of.value)}` : `agent ${clean(of.value)}`;
-      if (output.format === "table") output.line(`${what} ${words}`);
+      if (output.format === "table") output.line(`${nameOf(of, id ?? "")} ${words}`);
       ended(exitCodes.done);
     });
 }
@@ -80,14 +85,14 @@ function addUncordon(agent: Command, ended: Ended): void {
 function addList(agent: Command, ended: Ended): void {
   agent
     .command("cordons")
-    .description("list cordoned agents and versions")
+    .description("list cordoned agents, instances and versions")
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.listCordons({ namespace });
       output.data(ListCordonsResponseSchema, answer);
       const rows = answer.cordons.map((one) => [
-        nameOf(one),
+        nameOf(one.of, one.sessionAgentId),
         clean(one.cordonedBy),
         timeWords(one.cordonedTime),
         clean(one.why),
@@ -99,17 +104,34 @@ function addList(agent: Command, ended: Ended): void {
     });
 }
 
-type Of =
-  | { readonly case: "agentId"; readonly value: string }
-  | { readonly case: "version"; readonly value: string };
+type Of = Exclude<Cordon["of"], { case: undefined }>;
 
-function ofWhat(id: string | undefined, { agentVersion }: OfOptions, help: string): Of {
-  if (id !== undefined && agentVersion === undefined) return { case: "agentId", value: id };
-  if (id === undefined && agentVersion !== undefined)
+async function ofWhat(
+  connection: Connection,
+  id: string | undefined,
+  { agentVersion, instance }: OfOptions,
+  help: string,
+): Promise<Of> {
+  if (id !== undefined && agentVersion === undefined) {
+    if (instance === undefined) return { case: "agentId", value: id };
+    return { case: "session", value: (await instanceOf(connection, id, instance)).session };
+  }
+  if (id === undefined && agentVersion !== undefined && instance === undefined)
     return { case: "version", value: agentVersion };
-  throw usageFailure("name an agent, or give --agent-version and a version", help);
+  throw usageFailure(
+    "name an agent, with --instance for one instance of it, or give --agent-version and a version",
+    help,
+  );
 }
 
-function nameOf({ of }: Cordon): string {
-  return of.case === "version" ? `version ${clean(of.value)}` : `agent ${clean(of.value ?? "")}`;
+/** `agentId`: of the instance. */
+function nameOf(of: Cordon["of"], agentId: string): string {
+  switch (of.case) {
+    case "version":
+      return `version ${clean(of.value)}`;
+    case "session":
+      return `instance ${instanceWords(of.value)} of agent ${clean(agentId)}`;
+    default:
+      return `agent ${clean(of.value ?? "")}`;
+  }
 }

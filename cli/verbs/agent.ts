@@ -1,4 +1,7 @@
-/** `drover agent list` and `show`: the agents, what they poll for, and the tasks that they hold. */
+/**
+ * `drover agent list` and `show`: the instances of agents, what they poll for, how their attempts
+ * ended, and the tasks that they hold.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -11,10 +14,17 @@ import {
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
+import {
+  attemptsWords,
+  instanceOf,
+  instanceWords,
+  listInstances,
+  sessionHex,
+} from "../agent-instances.ts";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
-import { CliFailure, type Ended, exitCodes, usageFailure } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { limitMax, noteMore, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { progressWords } from "../progress-words.ts";
 import { printPairs, printTable } from "../table.ts";
@@ -26,32 +36,40 @@ interface ListOptions {
   readonly limit: number;
 }
 
+interface ShowOptions {
+  readonly instance?: string;
+}
+
 export function addAgentVerbs(agent: Command, ended: Ended): void {
   agent
     .command("list")
-    .description("list the agents of the namespace, one line for each agent process")
+    .description(
+      "list the agents of the namespace, one line for each instance (start of a process)",
+    )
     .option("--id <name>", "only agents of this name")
     .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000)
     .action(async ({ id, limit }: ListOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const page = await list(connect(), id ?? "", limit);
+      const page = await listInstances(connect(), id ?? "", limit);
       const { items: agents, nextPageToken } = page;
       const answer = create(ListAgentsResponseSchema, { agents, nextPageToken });
       writeList(output, [ListAgentsResponseSchema, answer], [AgentInfoSchema, agents]);
       if (output.format === "table") printAgents(agents, output);
       if (agents.length === 0) output.note("no agent has called in the last 10 minutes");
+      for (const twins of severalLive(agents)) output.note(twins);
       noteMore(page, limit, output);
       ended(exitCodes.done);
     });
   agent
     .command("show")
-    .description("show one agent with its tasks in progress")
-    .argument("<agent>", "its session, or its name if it is unique")
-    .action(async (named: string, _options: unknown, command: Command) => {
+    .description("show one agent with its attempts and its tasks in progress")
+    .argument("<agent>", "its name, or its session")
+    .option("--instance <id>", "the first characters of its session, if several have its name")
+    .action(async (named: string, { instance }: ShowOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const connection = connect();
       const { operator, namespace } = connection;
-      const session = await sessionOf(connection, named);
+      const session = await sessionOf(connection, named, instance);
       const answer = await operator.getAgent({ namespace, session });
       output.data(GetAgentResponseSchema, answer);
       if (output.format === "table") printAgent(answer, output);
@@ -59,58 +77,60 @@ export function addAgentVerbs(agent: Command, ended: Ended): void {
     });
 }
 
-function list({ operator, namespace }: Connection, agentId: string, limit: number) {
-  return readPages<AgentInfo>(limit, async (page) => {
-    const answer = await operator.listAgents({ namespace, agentId, ...page });
-    return { items: answer.agents, nextPageToken: answer.nextPageToken };
-  });
-}
-
 const sessionText = /^[0-9a-f]{32}$/i;
 
-async function sessionOf(connection: Connection, named: string): Promise<Uint8Array> {
+async function sessionOf(
+  connection: Connection,
+  named: string,
+  instance: string | undefined,
+): Promise<Uint8Array> {
   if (sessionText.test(named)) return Buffer.from(named, "hex");
-  const { items } = await list(connection, named, 2);
-  const [first, second] = items;
-  const next = second ? `drover agent list --id ${clean(named)}` : "drover agent list";
-  if (!first)
-    throw new CliFailure(`there is no agent "${clean(named)}"`, {
-      code: exitCodes.notFound,
-      next,
-    });
-  if (second)
-    throw usageFailure(`several agents are called "${clean(named)}": name a session`, next);
-  return first.session;
-}
-
-function hex(session: Uint8Array): string {
-  return Buffer.from(session).toString("hex");
+  return (await instanceOf(connection, named, instance)).session;
 }
 
 function printAgents(agents: readonly AgentInfo[], output: Output): void {
   const headers = [
     "AGENT",
-    "SESSION",
+    "INSTANCE",
     "VERSION",
+    "HOST",
+    "PID",
+    "STARTED",
     "QUEUES",
     "TASKS",
     "HOLDS",
-    "LAST SEEN",
+    "LAST HOUR",
     "STATE",
     "KEPT",
   ];
   const rows = agents.map((agent) => [
     clean(agent.id),
-    hex(agent.session),
+    instanceWords(agent.session),
     clean(agent.version),
+    clean(agent.host),
+    agent.pid === 0 ? "" : String(agent.pid),
+    timeWords(agent.startedTime),
     clean(agent.queues.join(" ")),
     taskWords(agent),
-    String(agent.held),
-    timeWords(agent.lastSeenTime),
+    heldWords(agent),
+    attemptsWords(agent.attempts),
     lifeWords(agent),
     restrictionWords(agent),
   ]);
   printTable(output, headers, rows);
+}
+
+/** `3 of 10`; without a capacity that the agent states: `3` */
+function heldWords({ held, capacity }: AgentInfo): string {
+  return capacity === 0 ? String(held) : `${held} of ${capacity}`;
+}
+
+/** Agents of one name may be on purpose; that a person has started one too many looks the same. */
+function severalLive(agents: readonly AgentInfo[]): readonly string[] {
+  const live = agents.filter((agent) => lifeWords(agent) === "alive");
+  return [...Map.groupBy(live, ({ id }) => id)].flatMap(([id, of]) =>
+    of.length > 1 ? [`agent "${clean(id)}" has ${of.length} live instances`] : [],
+  );
 }
 
 /**
@@ -146,8 +166,12 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
   if (!agent) return;
   printPairs(output, [
     ["agent", clean(agent.id)],
-    ["session", hex(agent.session)],
+    ["session", sessionHex(agent.session)],
     ["version", clean(agent.version)],
+    ["host", clean(agent.host)],
+    ["pid", agent.pid === 0 ? "" : String(agent.pid)],
+    ["started", timeWords(agent.startedTime)],
+    ["capacity", agent.capacity === 0 ? "" : counted(agent.capacity, "task")],
     ["labels", labelWords(agent.labels)],
     ["queues", clean(agent.queues.join(" "))],
     ["tasks", taskWords(agent)],
@@ -157,10 +181,12 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["state", lifeWords(agent)],
     ["last heartbeat", timeWords(agent.lastHeartbeatTime)],
     ["last success", timeWords(agent.lastSuccessTime)],
+    ["last hour", attemptsWords(agent.attempts) || "no attempt ended"],
     ["in progress", counted(agent.held, "task")],
     ...agent.cordons.map((one): [string, string] => ["cordoned", cordonWords(one)]),
     ...agent.circuits.map((one): [string, string] => ["circuit", circuitWords(one)]),
   ]);
+  printTaskAttempts(agent, output);
   if (tasks.length === 0) return;
   output.line("");
   const headers = ["SINCE", "RUN", "STEP", "KIND", "TASK", "ATTEMPT", "UNTIL", "PROGRESS", ""];
@@ -178,11 +204,24 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
   printTable(output, headers, rows);
 }
 
+function printTaskAttempts({ taskAttempts }: AgentInfo, output: Output): void {
+  if (taskAttempts.length === 0) return;
+  output.line("");
+  const rows = taskAttempts.map(({ queue, task, attempts }) => [
+    clean(queue),
+    clean(task),
+    String(attempts?.ended ?? 0),
+    String(attempts?.failed ?? 0),
+    String(attempts?.unknown ?? 0),
+  ]);
+  printTable(output, ["QUEUE", "TASK", "LAST HOUR", "FAILED", "UNKNOWN"], rows);
+}
+
 /** by ada at 2026-01-31 12:00:05Z: disk full */
 function cordonWords({ of, cordonedBy, cordonedTime, why }: Cordon): string {
-  const what = of.case === "version" ? "its version, " : "";
+  const what = { agentId: "", version: "its version, ", session: "this instance, " };
   const because = why === "" ? "" : `: ${clean(why)}`;
-  return `${what}by ${clean(cordonedBy)} at ${timeWords(cordonedTime)}${because}`;
+  return `${of.case ? what[of.case] : ""}by ${clean(cordonedBy)} at ${timeWords(cordonedTime)}${because}`;
 }
 
 function circuitWords(circuit: Circuit): string {

@@ -22,6 +22,7 @@ import {
   unsuccessfulWords,
   waitingForApproval,
 } from "../activity-words.ts";
+import { cordonInstanceCommand, failingWords } from "../agent-instances.ts";
 import { approverWords } from "../approval-words.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
@@ -136,6 +137,9 @@ function concernsOf(
         oldestTime,
         `drover queue show ${clean(queue)}`,
       ),
+    ),
+    ...overview.failingAgents.map((agent) =>
+      row(failingWords(agent), undefined, cordonInstanceCommand(agent)),
     ),
     ...(namespacePause
       ? [pauseRow("the namespace", namespacePause, "drover namespace resume")]

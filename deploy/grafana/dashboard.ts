@@ -68,6 +68,13 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         queries: [{ expr: "max by (of) (drover_circuits_open)", legend: "{{of}}" }],
       },
       {
+        title: "Failing agents",
+        about: "Agent sessions that fail nearly all of their attempts at a task.",
+        unit: "short",
+        wrongFrom: 1,
+        queries: [{ expr: "max(drover_agents_failing)", legend: "agents" }],
+      },
+      {
         title: "Oldest waiting task",
         about: "How long the oldest task has waited for an agent. Paused tasks do not count.",
         unit: "s",

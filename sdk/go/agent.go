@@ -32,6 +32,9 @@ type Agent struct {
 	settings *agentSettings
 	rpc      droverpb.AgentServiceClient
 	me       *droverpb.Agent
+	// What polls state of the process.
+	host   string
+	madeAt time.Time
 
 	polls      *polls
 	heartbeats *heartbeats
@@ -90,12 +93,16 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	}
 	session := make([]byte, 16)
 	rand.Read(session)
+	// Unknown to the system: not stated.
+	host, _ := os.Hostname()
 	a := &Agent{
 		settings: settings,
 		rpc:      droverpb.NewAgentServiceClient(conn),
 		me: &droverpb.Agent{
 			Id: id, Session: session, Version: settings.version, Labels: settings.labels,
 		},
+		host:        host,
+		madeAt:      time.Now(),
 		polls:       &polls{},
 		heartbeats:  newHeartbeats(settings.log),
 		reports:     newReports(settings.log),
@@ -365,6 +372,12 @@ func (a *Agent) poll(ctx context.Context, seq uint64, most int, wait time.Durati
 		MaxTasks:  int32(most),
 		Wait:      durationpb.New(wait),
 		LostPolls: a.polls.lostNow(),
+		Process: &droverpb.AgentProcess{
+			Host:       a.host,
+			Pid:        int32(os.Getpid()),
+			RunningFor: durationpb.New(time.Since(a.madeAt)),
+			Capacity:   int32(a.settings.slots),
+		},
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,11 @@ func TestAnAgentPollsWithItsNameSessionQueuesAndTasksAndADeadlineBeyondItsWait(t
 		equal(t, "weight", request.GetQueues()[0].GetWeight(), 3)
 		equal(t, "tasks", request.GetTasks(), []string{"book-flight", "cancel-flight"})
 		equal(t, "most", request.GetMaxTasks(), 7)
+		host, _ := os.Hostname()
+		equal(t, "host", request.GetProcess().GetHost(), host)
+		equal(t, "process", request.GetProcess().GetPid(), int32(os.Getpid()))
+		equal(t, "capacity", request.GetProcess().GetCapacity(), 7)
+		equal(t, "age", request.GetProcess().GetRunningFor() != nil, true)
 		wait := request.GetWait().AsDuration()
 		if wait < 16*time.Second || wait > 20*time.Second {
 			t.Fatalf("it waits for %s", wait)

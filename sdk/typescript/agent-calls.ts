@@ -1,4 +1,5 @@
 /** The calls of an agent to the server: the fields that each one carries, and its timeout. */
+import { hostname } from "node:os";
 import {
   AgentService,
   type CompleteResponse,
@@ -36,10 +37,18 @@ const pollMarginMs = 10_000;
 const rpc = AgentService.method;
 
 export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCalls {
-  const { namespace, id, version, labels, queues, handlers } = settings;
+  const { namespace, id, version, labels, queues, handlers, slots, clock } = settings;
   const channel = openChannel(settings.address, settings.token);
   const session = crypto.getRandomValues(new Uint8Array(16));
   const agent = { id, session, version, labels };
+  const startedMs = clock.monotonicMs();
+  const host = hostname();
+  const processNow = () => ({
+    host,
+    pid: process.pid,
+    runningFor: toDuration(clock.monotonicMs() - startedMs),
+    capacity: slots,
+  });
   return Object.freeze({
     poll({ seq, maxTasks, waitMs, signal }: PollCall) {
       const request = {
@@ -51,6 +60,7 @@ export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCa
         maxTasks,
         wait: toDuration(waitMs),
         lostPolls: polls.lostPolls(),
+        process: processNow(),
       };
       return channel.unary(rpc.pollTask, request, { timeoutMs: waitMs + pollMarginMs, signal });
     },

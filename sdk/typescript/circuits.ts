@@ -60,13 +60,18 @@ export interface CircuitPage {
   readonly nextPageToken: string;
 }
 
-/** An agent by its id, or all agents of a version. */
-export type CordonName = { readonly agentId: string } | { readonly version: string };
+/** An agent by its id, one session of an agent (in hex), or all agents of a version. */
+export type CordonName =
+  | { readonly agentId: string }
+  | { readonly session: string }
+  | { readonly version: string };
 
 export interface Cordon {
-  /** null: the cordon is of a version. */
+  /** null: the cordon is of a session or of a version. */
   readonly agentId: string | null;
-  /** null: the cordon is of an agent. */
+  /** In hex; null: the cordon is of an agent or of a version. */
+  readonly session: string | null;
+  /** null: the cordon is of an agent or of a session. */
   readonly version: string | null;
   readonly by: string;
   readonly why: string;
@@ -83,11 +88,12 @@ export interface Circuits {
   release(circuit: CircuitName, spec: SaySpec): Promise<Circuit>;
   /**
    * The agents get no new tasks, on every server within a second; they may finish those they hold.
+   * A session that no server knows is AGENT_NOT_FOUND.
    */
   cordon(of: CordonName, spec: SaySpec): Promise<Cordon>;
   /** `uncordoned` is false if they were not cordoned. */
   uncordon(of: CordonName, options?: CallControl): Promise<{ readonly uncordoned: boolean }>;
-  /** The cordons of agents by id, then those of versions. */
+  /** The cordons of agents by id, then those of versions, then those of sessions. */
   cordons(options?: CallControl): Promise<readonly Cordon[]>;
 }
 
@@ -134,6 +140,8 @@ export function createCircuits(call: Call, namespace: string): Circuits {
 
 function toOf(of: CordonName) {
   if ("agentId" in of) return { case: "agentId" as const, value: of.agentId };
+  if ("session" in of)
+    return { case: "session" as const, value: Uint8Array.from(Buffer.from(of.session, "hex")) };
   return { case: "version" as const, value: of.version };
 }
 
@@ -163,6 +171,7 @@ export function readCircuit(circuit: wire.Circuit): Circuit {
 export function readCordon({ of, cordonedBy: by, why, cordonedTime }: wire.Cordon): Cordon {
   return Object.freeze({
     agentId: of.case === "agentId" ? of.value : null,
+    session: of.case === "session" ? Buffer.from(of.value).toString("hex") : null,
     version: of.case === "version" ? of.value : null,
     by,
     why,

@@ -31,6 +31,16 @@ export interface AgentInfo {
   readonly session: string;
   readonly version: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Name of its machine; empty: not stated. */
+  readonly host: string;
+  /** Its process id on that machine; 0: not stated. */
+  readonly pid: number;
+  /** When the session began; null: not stated. */
+  readonly startedTime: Date | null;
+  /** Most tasks that it holds at a time; 0: not stated. */
+  readonly capacity: number;
+  /** How its attempts of the last hour ended. */
+  readonly attempts: AttemptCounts;
   readonly queues: readonly string[];
   /** Empty: all tasks of its queues. */
   readonly tasks: readonly string[];
@@ -47,10 +57,35 @@ export interface AgentInfo {
   readonly silentSinceTime: Date | null;
   /** Number of tasks that it holds, counted up to 1,000. */
   readonly held: number;
-  /** Why it gets no new tasks: its own cordon, that of its version, or both. */
+  /** Why it gets no new tasks: cordons of its session, its id or its version. */
   readonly cordons: readonly Cordon[];
   /** Its circuits that are not closed, or that are set by hand. */
   readonly circuits: readonly Circuit[];
+}
+
+/** How attempts ended. Those that were released, cancelled or given back are not counted. */
+export interface AttemptCounts {
+  /** All that ended, whatever their outcome. */
+  readonly ended: number;
+  /** Transient and permanent failures. */
+  readonly failed: number;
+  readonly unknown: number;
+}
+
+/** A live session that fails nearly all of its attempts at a task. */
+export interface FailingAgent {
+  readonly agentId: string;
+  /** 16 bytes, in hex. */
+  readonly session: string;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly queue: string;
+  readonly task: string;
+  /** Its attempts at the task in the last hour. */
+  readonly attempts: AttemptCounts;
+  /** Those of all other sessions. */
+  readonly others: AttemptCounts;
 }
 
 /** A task that an agent holds. */
@@ -205,8 +240,10 @@ export interface Overview {
   readonly pausedWorkflows: readonly string[];
   /** Open, half-open with a probe task, or kept open by a person. */
   readonly openCircuits: readonly Circuit[];
-  /** Agents, and versions of agents, that get no new tasks. */
+  /** Agents, sessions and versions of agents that get no new tasks. */
   readonly cordons: readonly Cordon[];
+  /** By queue, task and session; the first 100. */
+  readonly failingAgents: readonly FailingAgent[];
 }
 
 /** A region that is not watched as it should be: `drover supervisor --region NAME` watches it. */
@@ -304,11 +341,16 @@ function toPage({ pageSize = 0, pageToken = "" }: PageSpec) {
 }
 
 function readAgent(agent: agents.AgentInfo): AgentInfo {
-  const { id, version, labels, queues, tasks, server, held } = agent;
+  const { id, version, labels, host, pid, capacity, queues, tasks, server, held } = agent;
   return Object.freeze({
     id,
     version,
     labels,
+    host,
+    pid,
+    startedTime: readTime(agent.startedTime),
+    capacity,
+    attempts: readAttempts(agent.attempts),
     queues,
     tasks,
     server,
@@ -321,6 +363,26 @@ function readAgent(agent: agents.AgentInfo): AgentInfo {
     silentSinceTime: readTime(agent.silentSinceTime),
     cordons: agent.cordons.map(readCordon),
     circuits: agent.circuits.map(readCircuit),
+  });
+}
+
+function readAttempts(counts: agents.AttemptCounts | undefined): AttemptCounts {
+  const { ended = 0, failed = 0, unknown = 0 } = counts ?? {};
+  return Object.freeze({ ended, failed, unknown });
+}
+
+function readFailing(agent: agents.FailingAgent): FailingAgent {
+  const { agentId, version, host, pid, queue, task } = agent;
+  return Object.freeze({
+    agentId,
+    version,
+    host,
+    pid,
+    queue,
+    task,
+    session: Buffer.from(agent.session).toString("hex"),
+    attempts: readAttempts(agent.attempts),
+    others: readAttempts(agent.others),
   });
 }
 
@@ -414,5 +476,6 @@ function readOverview(answer: overview.GetOverviewResponse): Overview {
     pausedWorkflows: answer.pausedWorkflows.map(({ name }) => name),
     openCircuits: answer.openCircuits.map(readCircuit),
     cordons: answer.cordons.map(readCordon),
+    failingAgents: answer.failingAgents.map(readFailing),
   });
 }

@@ -1,12 +1,13 @@
 // The poll tick: once a second, never backed off. However much is parked in this process, one
 // statement (the poll query) asks for all lanes that polls wait for, all runs that callers watch,
 // and whether anything has changed of what may be handed out. So a lost notification costs a second
-// and never a task. Every 20 s the tick stores which lanes are polled here, and which agents call
-// here. It stores at once which agents may have died, and which agents that count as silent have
-// called.
+// and never a task. Every 20 s the tick stores which lanes are polled here, which agents call here,
+// and how their attempts ended. It stores at once which agents may have died, and which agents that
+// count as silent have called.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { AgentRegistry } from "../dispatch/agent-registry.ts";
+import type { AttemptCounter } from "../dispatch/attempt-counts.ts";
 import type { Claims } from "../dispatch/claims.ts";
 import { type Lanes, refreshLanes } from "../dispatch/lanes.ts";
 import type { Waiters } from "../dispatch/waiters.ts";
@@ -33,6 +34,7 @@ export interface PollTickOptions {
   readonly watermarks: Watermarks;
   readonly runWatchers: RunWatchers;
   readonly agentRegistry: AgentRegistry;
+  readonly attemptCounter: Pick<AttemptCounter, "send">;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "onPoll">;
   /** Called when a part of a poll tick has failed. */
   readonly onFailed?: (() => void) | undefined;
@@ -67,6 +69,9 @@ export function createPollTick(options: PollTickOptions): Loop {
       await agentRegistry.sendGone((gone) => store.markSilent(gone));
       await agentRegistry.send((seen) => store.markAgents(options.address, seen));
     });
+    await alone("attempts", () =>
+      options.attemptCounter.send((counts) => store.countAttempts(counts)),
+    );
   }
 
   async function poll(): Promise<void> {

@@ -1,5 +1,6 @@
 // What a commit means to the other parts of this process: runs that callers wait for, lanes with
 // tasks, timers, webhooks and triggers. It runs after the commit and changes no answer.
+import type { AttemptCounter } from "../dispatch/attempt-counts.ts";
 import type { OutcomeCounts } from "../dispatch/outcome-counts.ts";
 import type { Advance } from "../scheduler/advance.ts";
 import type { CommitSummary } from "../scheduler/commit-summary.ts";
@@ -21,6 +22,7 @@ interface PublisherParts {
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
   readonly outcomeCounts: OutcomeCounts;
+  readonly attemptCounter: Pick<AttemptCounter, "count">;
   readonly timers: TimerScan;
   readonly ownership: Ownership;
   readonly advance: Advance;
@@ -34,13 +36,15 @@ export function publisherOf(
   onError: (error: unknown) => void,
   parts: PublisherParts,
 ) {
-  const { traces, runWatchers, wake, outcomeCounts, timers, ownership, advance, outside } = parts;
+  const { traces, runWatchers, wake, outcomeCounts, attemptCounter } = parts;
+  const { timers, ownership, advance, outside } = parts;
   return (summary: CommitSummary): void => {
     measures?.worked(summary.worked);
     traces?.committed(summary);
     for (const run of summary.runs) runWatchers.changed(run);
     wake(summary.lanes);
     outcomeCounts.count(summary.ended);
+    attemptCounter.count(summary.ended);
     if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
     if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
     ownership.announceDueTime(summary);

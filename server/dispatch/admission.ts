@@ -5,7 +5,7 @@
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/model/circuit.ts";
-import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
+import type { Circuit, CircuitSnapshot, CordonKind } from "../store/circuits.ts";
 import type { Grant, Tx } from "../store/store.ts";
 import type { Taker, WeightedLane } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
@@ -138,11 +138,12 @@ function keyOf(lane: number, agentId: string): string {
 function isCordoned({ cordoned }: Known, { namespaceId, agent }: Waiter): boolean {
   return (
     cordoned.has(cordonOf(namespaceId, "agent", agent.id)) ||
-    cordoned.has(cordonOf(namespaceId, "version", agent.version))
+    cordoned.has(cordonOf(namespaceId, "version", agent.version)) ||
+    cordoned.has(cordonOf(namespaceId, "session", agent.session))
   );
 }
 
-function cordonOf(namespaceId: number, kind: "agent" | "version", name: string): string {
+function cordonOf(namespaceId: number, kind: CordonKind, name: string): string {
   return `${namespaceId}/${kind}/${name}`;
 }
 

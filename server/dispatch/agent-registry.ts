@@ -6,7 +6,7 @@
 // not called since: the process may have been killed. A lost lease leads to the same
 // (scheduler/commit-summary.ts).
 import type { Clock } from "../clock.ts";
-import type { AgentPoll, AgentSeen, SilentSession } from "../store/operators.ts";
+import type { AgentPoll, AgentProcessSeen, AgentSeen, SilentSession } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
 const SENT_EVERY_MS = 20_000;
@@ -22,9 +22,15 @@ export interface AgentRegistry {
   called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): void;
   /**
    * The same for a poll, which stays parked until the returned function is called. `isGone`: the
-   * connection was closed, or the call was cancelled.
+   * connection was closed, or the call was cancelled. `process`: left out if the agent states
+   * nothing.
    */
-  parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): (isGone: boolean) => void;
+  parked(
+    agent: AgentIdentity,
+    namespaceId: number,
+    poll: AgentPoll,
+    process?: AgentProcessSeen,
+  ): (isGone: boolean) => void;
   /** A success that the agent reported was accepted. */
   succeeded(agent: AgentIdentity): void;
   /** The database has another incarnation: each session that calls is new to it. */
@@ -47,6 +53,9 @@ interface Entry {
   agent: AgentIdentity;
   readonly namespaceId: number;
   poll: AgentPoll | null;
+  process: AgentProcessSeen | null;
+  /** When it stated its process. */
+  statedAtMs: number;
   parked: number;
   calledAtMs: number;
   /** As `calledAtMs`, or the end of its last parked poll. */
@@ -76,7 +85,9 @@ export function createAgentRegistry(clock: State["clock"]): AgentRegistry {
     called(agent, namespaceId, poll) {
       called(state, agent, namespaceId, poll);
     },
-    parked: (agent, namespaceId, poll) => parked(state, agent, namespaceId, poll),
+    parked: (agent, namespaceId, poll, process) => {
+      return parked(state, agent, namespaceId, poll, process);
+    },
     succeeded: (agent) => succeeded(state, agent),
     forget: () => state.known.clear(),
     send: (hand) => send(state, hand),
@@ -96,6 +107,8 @@ function called(
     agent,
     namespaceId,
     poll,
+    process: null,
+    statedAtMs: calledAtMs,
     parked: 0,
     calledAtMs,
     seenAtMs: calledAtMs,
@@ -117,8 +130,13 @@ function parked(
   agent: AgentIdentity,
   namespaceId: number,
   poll: AgentPoll,
+  process: AgentProcessSeen | undefined,
 ): (isGone: boolean) => void {
   const entry = called(state, agent, namespaceId, poll);
+  if (process) {
+    entry.process = process;
+    entry.statedAtMs = entry.calledAtMs;
+  }
   entry.parked += 1;
   return (isGone) => {
     entry.parked -= 1;
@@ -179,7 +197,8 @@ function isToSend(entry: Entry, now: number): boolean {
 }
 
 function seenOf(entry: Entry, now: number): AgentSeen {
-  const { agent, namespaceId, poll, parked, calledAtMs, seenAtMs, succeededAtMs } = entry;
+  const { agent, namespaceId, poll, process, statedAtMs, parked } = entry;
+  const { calledAtMs, seenAtMs, succeededAtMs } = entry;
   return {
     session: agent.session,
     namespaceId,
@@ -187,10 +206,16 @@ function seenOf(entry: Entry, now: number): AgentSeen {
     agentVersion: agent.version,
     labels: agent.labels ?? {},
     poll,
+    ...(process && { process: agedBy(process, now - statedAtMs) }),
     agoMs: parked > 0 ? 0 : now - seenAtMs,
     calledAgoMs: now - calledAtMs,
     succeededAgoMs: succeededAtMs === null ? null : now - succeededAtMs,
   };
+}
+
+function agedBy(process: AgentProcessSeen, ms: number): AgentProcessSeen {
+  const { startedAgoMs } = process;
+  return { ...process, startedAgoMs: startedAgoMs === null ? null : Math.round(startedAgoMs + ms) };
 }
 
 function silent({ known }: State, sessions: readonly string[]): void {

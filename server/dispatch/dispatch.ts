@@ -38,7 +38,7 @@ interface DispatchOptions {
   readonly onError: (error: unknown) => void;
 }
 
-type Ask = Omit<PollRequest, "waitMs" | "lostPolls">;
+type Ask = Omit<PollRequest, "waitMs" | "lostPolls" | "process">;
 
 export function createDispatch(options: DispatchOptions): Dispatcher {
   return Object.freeze({
@@ -59,7 +59,8 @@ async function poll(
   const parked = await park(options, request, false);
   const scanned = claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
   // However short its wait is, a poll ends only after one scan.
-  const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
+  const { agent, namespace, process } = request;
+  const left = agentRegistry.parked(agent, namespace.id, pollOf(request), process);
   const timer = clock.after(request.waitMs, () => void scanned.then(parked.end));
   for (const end of [over, gone]) {
     if (end.aborted) parked.end();

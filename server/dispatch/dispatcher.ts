@@ -4,6 +4,7 @@
 import type { TaskKind } from "../core/model/attempt.ts";
 import type { Reported } from "../core/model/event.ts";
 import type { Payload } from "../core/model/payload.ts";
+import type { AgentProcessSeen } from "../store/operators.ts";
 import type { Namespace } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { TaskToken } from "./token.ts";
@@ -28,6 +29,8 @@ export interface PollRequest {
   readonly maxTasks: number;
   readonly waitMs: number;
   readonly lostPolls: readonly number[];
+  /** Left out: the agent states nothing of its process. */
+  readonly process?: AgentProcessSeen;
 }
 
 /** A task as its agent receives it. */
@@ -93,7 +96,10 @@ export interface CompleteRequest {
     /** SHA-256, hex, of the outcome as sent. */
     readonly digest: string;
   }[];
-  readonly next: Omit<PollRequest, "waitMs" | "lostPolls" | "namespace" | "agent"> | null;
+  readonly next: Omit<
+    PollRequest,
+    "waitMs" | "lostPolls" | "process" | "namespace" | "agent"
+  > | null;
 }
 
 /** An error of the whole call is thrown as a DroverError; an error of one result is returned. */

@@ -22,8 +22,10 @@ interface Slot {
   readonly runs: string[];
 }
 
+type Counted = Pick<EndedTask, "lane" | "agentId" | "runId" | "end">;
+
 export interface OutcomeCounts {
-  count(ended: readonly EndedTask[]): void;
+  count(ended: readonly Counted[]): void;
   /**
    * Takes out what has to be written now: counts of `watched` lanes, and of lanes with bad ends
    * here.
@@ -48,7 +50,7 @@ export function createOutcomeCounts(clock: Pick<Clock, "monotonicMs">): OutcomeC
   }
 
   return Object.freeze({
-    count(ended: readonly EndedTask[]) {
+    count(ended: readonly Counted[]) {
       for (const { lane, agentId, runId, end } of ended) {
         if (end === "nothing") continue;
         const slot = slotOf(lane, agentId);

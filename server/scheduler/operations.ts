@@ -6,7 +6,7 @@ import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { Audit } from "../store/audit.ts";
-import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
+import type { CircuitOverride, Circuits, CordonRef, NewCordon } from "../store/circuits.ts";
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
 import { runIdTime } from "../store/run-head.ts";
@@ -83,7 +83,7 @@ export function createCircuitControl({
       await refresh();
       return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
     },
-    async cordonAgent(cordon: Omit<Cordon, "at">, audit?: Audit) {
+    async cordonAgent(cordon: NewCordon, audit?: Audit) {
       const made = await circuits.cordon(cordon, audit);
       await refresh();
       return made;

@@ -10,7 +10,13 @@ import type { Payload } from "../core/model/payload.ts";
 import type { Concurrency } from "../core/model/permits.ts";
 import type { DroverError } from "../errors.ts";
 import type { Audit } from "../store/audit.ts";
-import type { CircuitOverride, CircuitRecord, Cordon, CordonRef } from "../store/circuits.ts";
+import type {
+  CircuitOverride,
+  CircuitRecord,
+  Cordon,
+  CordonRef,
+  NewCordon,
+} from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
@@ -190,8 +196,9 @@ export interface Scheduler extends ScheduleControl {
   ): Promise<CircuitRecord>;
   /**
    * It gets no new task, on other servers within a second. Idempotent: the first cordon is kept.
+   * null: there is no such session.
    */
-  cordonAgent(cordon: Omit<Cordon, "at">, audit?: Audit): Promise<Cordon>;
+  cordonAgent(cordon: NewCordon, audit?: Audit): Promise<Cordon | null>;
   /** false: it was not cordoned. */
   uncordonAgent(of: CordonRef, audit?: Audit): Promise<boolean>;
   /** After its return no server exceeds the limits; tasks that agents already have stay theirs. */

@@ -59,14 +59,17 @@ export interface CountedOutcomes extends Tally {
 export interface Cordon {
   readonly namespaceId: number;
   readonly kind: CordonKind;
-  /** The id of an agent, or a version of agents. */
+  /** The id of an agent, a version of agents, or a session. */
   readonly name: string;
+  /** With the kind `session`: the id of its agent. Otherwise null. */
+  readonly agentId: string | null;
   readonly by: string;
   readonly why: string;
   readonly at: EpochMs;
 }
 
-export type CordonKind = "agent" | "version";
+export type CordonKind = "agent" | "version" | "session";
+export type NewCordon = Omit<Cordon, "at" | "agentId">;
 export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
 /** Shows whether a new snapshot would differ from the last one. */
@@ -162,8 +165,11 @@ export interface Circuits {
    * the first person and reason stay.
    */
   setOverride(of: CircuitRef, override: CircuitOverride | null, audit?: Audit): Promise<Circuit>;
-  /** Idempotent: the first cordon stays. Other servers learn of it within a second. */
-  cordon(cordon: Omit<Cordon, "at">, audit?: Audit): Promise<Cordon>;
+  /**
+   * Idempotent: the first cordon stays. Other servers learn of it within a second. The cordon of a
+   * session is removed when the session is forgotten. null: there is no such session.
+   */
+  cordon(cordon: NewCordon, audit?: Audit): Promise<Cordon | null>;
   /** false: there was no such cordon. */
   uncordon(of: CordonRef, audit?: Audit): Promise<boolean>;
 }

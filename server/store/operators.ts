@@ -2,6 +2,7 @@
 // needs a person. Plain reads of a bounded cost: none scans the whole history.
 
 import type { EpochMs, TaskKind } from "../core/model/attempt.ts";
+import type { AttemptCounts } from "../core/model/failing-agent.ts";
 import type { Rule } from "../core/model/history.ts";
 import type { Activity, OpenRuns } from "./activity.ts";
 import type { AuditList, AuditPage } from "./audit.ts";
@@ -17,6 +18,27 @@ export interface AgentPoll {
   readonly tasks: readonly string[];
 }
 
+/** What an agent states of its process. */
+interface AgentProcess {
+  /** Empty: not stated. */
+  readonly host: string;
+  /** null: not stated. */
+  readonly pid: number | null;
+  /** Most tasks that it holds at a time; null: not stated. */
+  readonly capacity: number | null;
+}
+
+/** `startedAgoMs`: how long ago the session began, in milliseconds; null: not stated. */
+export interface AgentProcessSeen extends AgentProcess {
+  readonly startedAgoMs: number | null;
+}
+
+/** How attempts of a session at the tasks of a lane ended, not stored yet. */
+export interface SessionAttempts extends AttemptCounts {
+  readonly session: string;
+  readonly lane: number;
+}
+
 /** What a server has seen of an agent session. */
 export interface AgentSeen {
   readonly session: string;
@@ -26,6 +48,8 @@ export interface AgentSeen {
   readonly labels: Readonly<Record<string, string>>;
   /** null: the session has not polled this server; the stored poll stays. */
   readonly poll: AgentPoll | null;
+  /** Left out: the session has stated nothing to this server; what is stored stays. */
+  readonly process?: AgentProcessSeen;
   /** How long ago it called, or its poll was parked, in milliseconds. */
   readonly agoMs: number;
   /**
@@ -55,7 +79,12 @@ export type SilentSession =
     }
   | { readonly kind: "gone"; readonly session: string; readonly agoMs: number };
 
-export interface AgentRecord {
+export interface TaskAttempts extends AttemptCounts {
+  readonly queue: string;
+  readonly task: string;
+}
+
+export interface AgentRecord extends AgentProcess {
   readonly session: string;
   readonly agentId: string;
   readonly agentVersion: string;
@@ -74,6 +103,21 @@ export interface AgentRecord {
   readonly succeededAt: EpochMs | null;
   /** Tasks that it holds, counted up to `HELD_MAX`. */
   readonly held: number;
+  /** When the session began; null: not stated. */
+  readonly startedAt: EpochMs | null;
+  /** How its attempts of the last hour ended, those with most failures first. */
+  readonly attempts: readonly TaskAttempts[];
+}
+
+/** A session that is live and fails, as core/model/failing-agent.ts defines it. */
+export interface FailingAgent
+  extends Pick<AgentRecord, "session" | "agentId" | "agentVersion" | "host" | "pid"> {
+  readonly queue: string;
+  readonly task: string;
+  /** Its attempts at the task in the last hour. */
+  readonly own: AttemptCounts;
+  /** Those of all other sessions. */
+  readonly others: AttemptCounts;
 }
 
 export interface AgentPage {
@@ -248,6 +292,8 @@ export interface Attention {
   readonly escalations: number;
   /** By queue and task. */
   readonly orphans: readonly OrphanLane[];
+  /** By queue, task and session. */
+  readonly failingAgents: readonly FailingAgent[];
   readonly namespacePause: Pause | null;
   readonly pausedQueues: readonly { readonly name: string; readonly pause: Pause }[];
   readonly pausedWorkflows: readonly { readonly name: string; readonly pause: Pause }[];
@@ -263,6 +309,8 @@ export interface Gauges {
   /** Open escalations, counted up to `ESCALATIONS_COUNTED_MAX` in each namespace. */
   readonly escalations: number;
   readonly openCircuits: { readonly queue: number; readonly agent: number };
+  /** Tasks of sessions, counted up to `SUSPECTS_MAX`. */
+  readonly failingAgents: number;
 }
 
 /** Connections of this process to the database. */
@@ -278,6 +326,8 @@ export const HELD_MAX = 1_000;
 export const QUEUE_TASKS_MAX = 1_000;
 export const SUPERVISORS_MAX = 1_000;
 export const ATTENTION_MAX = 100;
+/** Most pairs of a live session and a task that are evaluated for `FailingAgent`. */
+export const SUSPECTS_MAX = 1_000;
 export const ESCALATIONS_COUNTED_MAX = 10_000;
 export const WAITING_COUNTED_MAX = 1_000;
 

@@ -133,12 +133,13 @@ export function lastDetailsIn(
 
 /** An attempt in its public form. */
 export function attemptRecord(step: number, of: PageAttempt, payloadOf: PayloadOf): AttemptRecord {
-  const { kind, fence, attempt, agentId, startedAt, endedAt, progress } = of;
+  const { kind, fence, attempt, agentId, session, startedAt, endedAt, progress } = of;
   const n = attemptNumber(of);
   const key = payloadKeyOf(step, of, "output");
   const outcome: Outcome =
     of.outcome.kind === "success"
       ? { kind: "success", output: payloadIn(of.outcome.output, key, payloadOf) }
       : of.outcome;
-  return { step, kind, fence, n, attempt, agentId, startedAt, endedAt, outcome, progress };
+  const ended = { startedAt, endedAt, outcome, progress };
+  return { step, kind, fence, n, attempt, agentId, session, ...ended };
 }

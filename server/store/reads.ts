@@ -75,6 +75,7 @@ export interface AttemptRecord {
   readonly n: number;
   readonly attempt: number;
   readonly agentId: string | null;
+  readonly session: string | null;
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
   readonly outcome: Outcome;
@@ -211,6 +212,8 @@ export interface Reads {
   tracedRuns(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, TracedRun>>;
   /** Of steps that are in their queue or held by an agent; empty if the run does not exist. */
   runLiveness(runId: RunId): Promise<RunLiveness>;
+  /** The host of each session, as its agent stated it; sessions without one are left out. */
+  hosts(sessions: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export type { EndKind };

@@ -17,6 +17,8 @@ export interface Retention {
   readonly runCountsMs: number;
   /** Entries of the audit. */
   readonly auditMs: number;
+  /** How attempts of sessions ended, after the begin of their five minutes. */
+  readonly attemptCountsMs: number;
 }
 
 export const RETENTION_DEFAULT: Retention = Object.freeze({
@@ -27,6 +29,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   definitionMs: 86_400_000,
   runCountsMs: 26 * 3_600_000,
   auditMs: AUDIT_RETENTION_MS,
+  attemptCountsMs: 3_600_000,
 });
 
 /**

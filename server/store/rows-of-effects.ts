@@ -3,7 +3,7 @@
 // circuits count them. Both stores write exactly these rows, so SQL
 // and memory cannot diverge.
 
-import type { EpochMs } from "../core/model/attempt.ts";
+import type { EpochMs, Outcome } from "../core/model/attempt.ts";
 import { type OutcomeClass, outcomeClassOf } from "../core/model/circuit.ts";
 import type { Effect } from "../core/model/effect.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "../core/model/history.ts";
@@ -182,9 +182,14 @@ function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
 export interface EndedTask {
   readonly lane: number;
   readonly agentId: string;
+  readonly session: string;
   readonly runId: RunId;
   readonly end: OutcomeClass;
+  readonly result: AttemptResult;
 }
+
+/** What an ended attempt says of its agent. `nothing`: it was not performed, or was cancelled. */
+type AttemptResult = "done" | "failed" | "unknown" | "nothing";
 
 /** `leases`: the leases that the pass has ended. */
 export function endedTasks(
@@ -197,12 +202,21 @@ export function endedTasks(
       effect.kind === "task-ended" ? [[effect.attempt.secret, effect.attempt] as const] : [],
     ),
   );
-  return leases.flatMap(({ terms: { lane }, lease: { secret, agentId } }): readonly EndedTask[] => {
+  return leases.flatMap(({ terms: { lane }, lease }): readonly EndedTask[] => {
+    const { secret, agentId, session } = lease;
     const outcome = bySecret.get(secret)?.outcome;
     if (!outcome) return [];
     const transient = outcome.kind === "failure" && outcome.class === "transient";
-    return [{ lane, agentId, runId, end: outcomeClassOf({ kind: outcome.kind, transient }) }];
+    const end = outcomeClassOf({ kind: outcome.kind, transient });
+    return [{ lane, agentId, session, runId, end, result: resultOf(outcome.kind, end) }];
   });
+}
+
+/** For a circuit a permanent failure is good, since the service has answered. Here it is not. */
+function resultOf(kind: Outcome["kind"], end: OutcomeClass): AttemptResult {
+  if (kind === "failure") return "failed";
+  if (kind === "unknown") return "unknown";
+  return end === "nothing" ? "nothing" : "done";
 }
 
 /** An escalation with this reason stays open when its step moves on: no step waits for it. */

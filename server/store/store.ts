@@ -43,7 +43,7 @@ import type {
 } from "./heartbeats.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
-import type { AgentSeen, SilentSession } from "./operators.ts";
+import type { AgentSeen, SessionAttempts, SilentSession } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
@@ -376,6 +376,8 @@ export interface EngineStore extends HeartbeatStore, Consistency {
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /** Records which agents call the server of this address. A call ends a session's silence. */
   markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
+  /** Adds to how the attempts of sessions ended in the current five minutes. */
+  countAttempts(counts: readonly SessionAttempts[]): Promise<void>;
   /** Records which sessions do not count as polling until they call again. */
   markSilent(silent: readonly SilentSession[]): Promise<void>;
   /**

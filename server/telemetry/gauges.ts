@@ -67,6 +67,10 @@ export function observeGauges(
       { value: open.agent, labels: { of: "agent" } },
     ];
   });
+  metrics.observe(
+    "drover_agents_failing",
+    gauge(({ failingAgents }) => failingAgents),
+  );
   metrics.observe("drover_database_connections", () =>
     operators.connections().flatMap(({ pool, busy, idle }) => [
       { value: busy, labels: { pool, state: "busy" } },

@@ -214,6 +214,13 @@ export const CATALOGUE = Object.freeze({
     help: "Circuits that let nothing through but a try, of queues and of agents; every server sees all of them.",
     wrong: "above 0",
   },
+  drover_agents_failing: {
+    type: "gauge",
+    unit: "agents",
+    labels: [],
+    help: "Live agent sessions of which at least 90% of their attempts at a task in the last hour failed, at least 10 attempts; counted once for each task, up to 1000; every server sees all of them.",
+    wrong: "above 0",
+  },
   drover_database_connections: {
     type: "gauge",
     unit: "connections",

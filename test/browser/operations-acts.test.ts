@@ -2,8 +2,9 @@
  * What a person does to workflows, queues, agents, escalations and schedules: each action is done
  * in a real browser, and its effect is read back through the API.
  */
+import { createAgent } from "@drover/sdk";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { at, listAt, textAt } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
 import { checkScreen as checkScreenOf, closeBrowser, sharedPage, visit } from "./browser.ts";
@@ -243,6 +244,31 @@ describe("an agent", () => {
     expect(await cordons()).toMatchObject([{ agentId: "travel-1", why: "its disk is full" }]);
     await act("Uncordon agent travel-1");
     await button("Cordon").first().waitFor();
+    expect(await cordons()).toEqual([]);
+  });
+
+  it("is one of two instances of its name, and is cordoned alone", async () => {
+    const again = createAgent({
+      address: world.server.address,
+      id: "travel-1",
+      version: "2.2",
+      queues: ["elsewhere"],
+      handlers: { nothing: async () => null },
+    });
+    again.start();
+    onTestFinished(() => again.stop());
+    await open("/queues");
+    await page.getByText("2 instances").first().waitFor();
+    await page.getByRole("link", { name: "travel-1" }).first().click();
+    await page.getByText("2 live instances").waitFor();
+    await page.getByText(/^They differ in .*version/).waitFor();
+    await checkScreen("agent-instances");
+    await act("Cordon this instance", { "Your name": "ada", Reason: "one too many" });
+    await page.getByText(/instance [0-9a-f]{8} of agent travel-1, by ada: one too many/).waitFor();
+    expect(await cordons()).toMatchObject([{ sessionAgentId: "travel-1", why: "one too many" }]);
+    await page.getByRole("button", { name: /^Uncordon instance/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Uncordon" }).click();
+    await button("Cordon this instance").waitFor();
     expect(await cordons()).toEqual([]);
   });
 

@@ -202,9 +202,9 @@ function keyOf({ step, fence, kind, n }: AttemptHistory): string {
  * A late success and a late failure of one attempt are both evidence; a second of either is none.
  */
 function recordOf(ended: Attempt): AttemptHistory {
-  const { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome } = ended;
+  const { step, kind, fence, attempt, agentId, session, startedAt, endedAt, outcome } = ended;
   const n = attemptNumber(ended);
-  return { step, kind, fence, n, attempt, agentId, startedAt, endedAt, outcome };
+  return { step, kind, fence, n, attempt, agentId, session, startedAt, endedAt, outcome };
 }
 
 /** An agent gets the step's task, unless its time is over. */

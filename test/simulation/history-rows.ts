@@ -129,7 +129,7 @@ export interface FinalRun {
 }
 
 /** An attempt, its outcome without payloads. */
-export interface FinalAttempt extends Omit<AttemptRecord, "outcome" | "progress"> {
+export interface FinalAttempt extends Omit<AttemptRecord, "session" | "outcome" | "progress"> {
   readonly outcome: OutcomeFact;
 }
 

@@ -253,6 +253,7 @@ function faultyReads(store: EngineStore, read: Called): EngineStore["reads"] {
     runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
     runLiveness: (...asked) => read("runSigns", () => store.reads.runLiveness(...asked)),
     runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
+    hosts: (sessions) => read("hosts", () => store.reads.hosts(sessions)),
     tracedRuns: (runs) => read("tracedRuns", () => store.reads.tracedRuns(runs)),
     changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
   } satisfies EngineStore["reads"]);

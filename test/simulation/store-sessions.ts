@@ -56,10 +56,11 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
 export function faultyAgents(
   store: EngineStore,
   call: Call,
-): Pick<EngineStore, "markPolled" | "markAgents" | "markSilent"> {
+): Pick<EngineStore, "markPolled" | "markAgents" | "countAttempts" | "markSilent"> {
   return {
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
     markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
+    countAttempts: (counts) => call("countAttempts", () => store.countAttempts(counts)),
     markSilent: (silent) => call("markSilent", () => store.markSilent(silent)),
   };
 }

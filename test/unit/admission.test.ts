@@ -62,18 +62,21 @@ describe("a gate", () => {
     expect(lanesOf(admission, waiter("b"))).toEqual([2]);
   });
 
-  it("keeps cordoned agents and versions of their namespace from everything", () => {
+  it("keeps cordoned agents, versions and sessions of their namespace from everything", () => {
     const admission = createAdmission(clock);
-    const cordon = { namespaceId: 1, by: "ada", why: "", at: 0 };
+    const cordon = { namespaceId: 1, agentId: null, by: "ada", why: "", at: 0 };
+    const alone = waiter("d");
     const cordons = [
       { ...cordon, kind: "agent", name: "a" },
       { ...cordon, kind: "version", name: "2" },
       { ...cordon, namespaceId: 2, kind: "agent", name: "c" },
+      { ...cordon, kind: "session", name: alone.agent.session },
     ] as const;
     admission.learn(snapshot({ cordons }));
     expect(lanesOf(admission, waiter("a"))).toEqual([]);
     expect(lanesOf(admission, waiter("b", "2"))).toEqual([]);
     expect(lanesOf(admission, waiter("c"))).toEqual([1, 2]);
+    expect(lanesOf(admission, alone)).toEqual([]);
   });
 
   it("lets one try once the cool-down is over, and names the lanes that may be polled", () => {

@@ -62,6 +62,17 @@ test("an agent whose poll is parked is there as long as that is", async () => {
   expect(await sendSeen()).toEqual([]);
 });
 
+test("what an agent states of its process is reported until it states something else", async () => {
+  const { clock, agentRegistry, sendSeen } = world();
+  const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 500 };
+  agentRegistry.parked(AGENT, 7, POLL, process)(false);
+  clock.now += 300;
+  expect(await sendSeen()).toMatchObject([{ process: { ...process, startedAgoMs: 800 } }]);
+  clock.now += 20_000;
+  agentRegistry.called(AGENT, 7, null);
+  expect(await sendSeen()).toMatchObject([{ process: { ...process, startedAgoMs: 20_800 } }]);
+});
+
 test("a success is reported with the next call of its agent", async () => {
   const { clock, agentRegistry, sendSeen } = world();
   agentRegistry.called(AGENT, 7, null);

@@ -58,8 +58,8 @@ type AgentInfo struct {
 	LastSuccessTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=last_success_time,json=lastSuccessTime,proto3" json:"last_success_time,omitempty"`
 	// Number of tasks that the agent holds. Counted up to 1,000.
 	Held int32 `protobuf:"varint,12,opt,name=held,proto3" json:"held,omitempty"`
-	// The cordons because of which the agent gets no new tasks: its own, that of its version, or
-	// both. Empty: the agent is not cordoned.
+	// The cordons because of which the agent gets no new tasks: that of its session, of its id or of
+	// its version. Empty: the agent is not cordoned.
 	Cordons []*Cordon `protobuf:"bytes,13,rep,name=cordons,proto3" json:"cordons,omitempty"`
 	// The agent's circuits that are not closed or are set by hand, one for each task of a queue; the
 	// first 1,000 of a page. The circuits of all sessions of its id.
@@ -68,8 +68,21 @@ type AgentInfo struct {
 	// that, or the connection on which one of its polls waited. A silent agent does not count as
 	// polling. Absent: the agent has called lately, or has lost neither.
 	SilentSinceTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=silent_since_time,json=silentSinceTime,proto3" json:"silent_since_time,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// AgentProcess.host. Empty: not stated.
+	Host string `protobuf:"bytes,16,opt,name=host,proto3" json:"host,omitempty"`
+	// AgentProcess.pid. 0: not stated.
+	Pid int32 `protobuf:"varint,17,opt,name=pid,proto3" json:"pid,omitempty"`
+	// When the session began: the time of the poll that stated it, minus its
+	// AgentProcess.running_for. Absent: not stated.
+	StartedTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=started_time,json=startedTime,proto3" json:"started_time,omitempty"`
+	// AgentProcess.capacity: most tasks that the agent holds at a time. 0: not stated.
+	Capacity int32 `protobuf:"varint,19,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// How the agent's attempts of the last hour ended, all tasks together.
+	Attempts *AttemptCounts `protobuf:"bytes,20,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// The same by task, those with most failures first; the first 100 tasks.
+	TaskAttempts  []*TaskAttempts `protobuf:"bytes,21,rep,name=task_attempts,json=taskAttempts,proto3" json:"task_attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AgentInfo) Reset() {
@@ -207,6 +220,308 @@ func (x *AgentInfo) GetSilentSinceTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *AgentInfo) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *AgentInfo) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *AgentInfo) GetStartedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedTime
+	}
+	return nil
+}
+
+func (x *AgentInfo) GetCapacity() int32 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
+}
+
+func (x *AgentInfo) GetAttempts() *AttemptCounts {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+func (x *AgentInfo) GetTaskAttempts() []*TaskAttempts {
+	if x != nil {
+		return x.TaskAttempts
+	}
+	return nil
+}
+
+// How attempts ended. Attempts that were released, cancelled or given back, or that became
+// needless, are not counted. A server counts in memory and stores its counts every 20 s; a server
+// that is killed loses what it has not stored. Counts are kept by five minutes of the database
+// clock: an hour is the current five minutes and the eleven before.
+type AttemptCounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Attempts that ended, whatever their outcome.
+	Ended int32 `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
+	// Those that failed, transiently or permanently.
+	Failed int32 `protobuf:"varint,2,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Those whose outcome is unknown.
+	Unknown       int32 `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttemptCounts) Reset() {
+	*x = AttemptCounts{}
+	mi := &file_drover_v1_agent_info_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttemptCounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttemptCounts) ProtoMessage() {}
+
+func (x *AttemptCounts) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_info_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttemptCounts.ProtoReflect.Descriptor instead.
+func (*AttemptCounts) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AttemptCounts) GetEnded() int32 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *AttemptCounts) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *AttemptCounts) GetUnknown() int32 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+// How attempts at one task ended.
+type TaskAttempts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the queue.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Name of the task.
+	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	// The attempts.
+	Attempts *AttemptCounts `protobuf:"bytes,3,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// The agent fails at the task: of at least 10 attempts at least 90 % failed, or have an unknown
+	// outcome.
+	Failing       bool `protobuf:"varint,4,opt,name=failing,proto3" json:"failing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskAttempts) Reset() {
+	*x = TaskAttempts{}
+	mi := &file_drover_v1_agent_info_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskAttempts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskAttempts) ProtoMessage() {}
+
+func (x *TaskAttempts) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_info_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskAttempts.ProtoReflect.Descriptor instead.
+func (*TaskAttempts) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TaskAttempts) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *TaskAttempts) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *TaskAttempts) GetAttempts() *AttemptCounts {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+func (x *TaskAttempts) GetFailing() bool {
+	if x != nil {
+		return x.Failing
+	}
+	return false
+}
+
+// A session of an agent that is live and fails: of at least 10 attempts at a task in the last hour
+// at least 90 % failed, or have an unknown outcome.
+type FailingAgent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// Its session, 16 bytes.
+	Session []byte `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// Version of the agent's program.
+	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	// AgentProcess.host. Empty: not stated.
+	Host string `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
+	// AgentProcess.pid. 0: not stated.
+	Pid int32 `protobuf:"varint,5,opt,name=pid,proto3" json:"pid,omitempty"`
+	// Name of the queue.
+	Queue string `protobuf:"bytes,6,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Name of the task that fails.
+	Task string `protobuf:"bytes,7,opt,name=task,proto3" json:"task,omitempty"`
+	// Its attempts at the task in the last hour.
+	Attempts *AttemptCounts `protobuf:"bytes,8,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// The attempts of all other sessions at the task in the last hour. All 0: it is alone.
+	Others        *AttemptCounts `protobuf:"bytes,9,opt,name=others,proto3" json:"others,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailingAgent) Reset() {
+	*x = FailingAgent{}
+	mi := &file_drover_v1_agent_info_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailingAgent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailingAgent) ProtoMessage() {}
+
+func (x *FailingAgent) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_info_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailingAgent.ProtoReflect.Descriptor instead.
+func (*FailingAgent) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FailingAgent) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *FailingAgent) GetSession() []byte {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *FailingAgent) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *FailingAgent) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *FailingAgent) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *FailingAgent) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *FailingAgent) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *FailingAgent) GetAttempts() *AttemptCounts {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+func (x *FailingAgent) GetOthers() *AttemptCounts {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
 // A task that an agent holds.
 type HeldTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -242,7 +557,7 @@ type HeldTask struct {
 
 func (x *HeldTask) Reset() {
 	*x = HeldTask{}
-	mi := &file_drover_v1_agent_info_proto_msgTypes[1]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +569,7 @@ func (x *HeldTask) String() string {
 func (*HeldTask) ProtoMessage() {}
 
 func (x *HeldTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_info_proto_msgTypes[1]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +582,7 @@ func (x *HeldTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldTask.ProtoReflect.Descriptor instead.
 func (*HeldTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *HeldTask) GetRunId() string {
@@ -380,7 +695,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_drover_v1_agent_info_proto_msgTypes[2]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -392,7 +707,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_info_proto_msgTypes[2]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -405,7 +720,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListAgentsRequest) GetNamespace() string {
@@ -449,7 +764,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_drover_v1_agent_info_proto_msgTypes[3]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +776,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_info_proto_msgTypes[3]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +789,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*AgentInfo {
@@ -504,7 +819,7 @@ type GetAgentRequest struct {
 
 func (x *GetAgentRequest) Reset() {
 	*x = GetAgentRequest{}
-	mi := &file_drover_v1_agent_info_proto_msgTypes[4]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +831,7 @@ func (x *GetAgentRequest) String() string {
 func (*GetAgentRequest) ProtoMessage() {}
 
 func (x *GetAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_info_proto_msgTypes[4]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +844,7 @@ func (x *GetAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAgentRequest.ProtoReflect.Descriptor instead.
 func (*GetAgentRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetAgentRequest) GetNamespace() string {
@@ -559,7 +874,7 @@ type GetAgentResponse struct {
 
 func (x *GetAgentResponse) Reset() {
 	*x = GetAgentResponse{}
-	mi := &file_drover_v1_agent_info_proto_msgTypes[5]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +886,7 @@ func (x *GetAgentResponse) String() string {
 func (*GetAgentResponse) ProtoMessage() {}
 
 func (x *GetAgentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_info_proto_msgTypes[5]
+	mi := &file_drover_v1_agent_info_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +899,7 @@ func (x *GetAgentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAgentResponse.ProtoReflect.Descriptor instead.
 func (*GetAgentResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_agent_info_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetAgentResponse) GetAgent() *AgentInfo {
@@ -605,7 +920,7 @@ var File_drover_v1_agent_info_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\n" +
-	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x05\n" +
+	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\a\n" +
 	"\tAgentInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\fR\asession\x12\x18\n" +
@@ -622,10 +937,35 @@ const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\x04held\x18\f \x01(\x05R\x04held\x12+\n" +
 	"\acordons\x18\r \x03(\v2\x11.drover.v1.CordonR\acordons\x12.\n" +
 	"\bcircuits\x18\x0e \x03(\v2\x12.drover.v1.CircuitR\bcircuits\x12F\n" +
-	"\x11silent_since_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x0fsilentSinceTime\x1a9\n" +
+	"\x11silent_since_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x0fsilentSinceTime\x12\x12\n" +
+	"\x04host\x18\x10 \x01(\tR\x04host\x12\x10\n" +
+	"\x03pid\x18\x11 \x01(\x05R\x03pid\x12=\n" +
+	"\fstarted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\vstartedTime\x12\x1a\n" +
+	"\bcapacity\x18\x13 \x01(\x05R\bcapacity\x124\n" +
+	"\battempts\x18\x14 \x01(\v2\x18.drover.v1.AttemptCountsR\battempts\x12<\n" +
+	"\rtask_attempts\x18\x15 \x03(\v2\x17.drover.v1.TaskAttemptsR\ftaskAttempts\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfa\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"W\n" +
+	"\rAttemptCounts\x12\x14\n" +
+	"\x05ended\x18\x01 \x01(\x05R\x05ended\x12\x16\n" +
+	"\x06failed\x18\x02 \x01(\x05R\x06failed\x12\x18\n" +
+	"\aunknown\x18\x03 \x01(\x05R\aunknown\"\x88\x01\n" +
+	"\fTaskAttempts\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\x124\n" +
+	"\battempts\x18\x03 \x01(\v2\x18.drover.v1.AttemptCountsR\battempts\x12\x18\n" +
+	"\afailing\x18\x04 \x01(\bR\afailing\"\x95\x02\n" +
+	"\fFailingAgent\x12\x19\n" +
+	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x18\n" +
+	"\asession\x18\x02 \x01(\fR\asession\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
+	"\x04host\x18\x04 \x01(\tR\x04host\x12\x10\n" +
+	"\x03pid\x18\x05 \x01(\x05R\x03pid\x12\x14\n" +
+	"\x05queue\x18\x06 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04task\x18\a \x01(\tR\x04task\x124\n" +
+	"\battempts\x18\b \x01(\v2\x18.drover.v1.AttemptCountsR\battempts\x120\n" +
+	"\x06others\x18\t \x01(\v2\x18.drover.v1.AttemptCountsR\x06others\"\xfa\x03\n" +
 	"\bHeldTask\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12\x17\n" +
@@ -674,43 +1014,52 @@ func file_drover_v1_agent_info_proto_rawDescGZIP() []byte {
 	return file_drover_v1_agent_info_proto_rawDescData
 }
 
-var file_drover_v1_agent_info_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_drover_v1_agent_info_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_drover_v1_agent_info_proto_goTypes = []any{
 	(*AgentInfo)(nil),             // 0: drover.v1.AgentInfo
-	(*HeldTask)(nil),              // 1: drover.v1.HeldTask
-	(*ListAgentsRequest)(nil),     // 2: drover.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),    // 3: drover.v1.ListAgentsResponse
-	(*GetAgentRequest)(nil),       // 4: drover.v1.GetAgentRequest
-	(*GetAgentResponse)(nil),      // 5: drover.v1.GetAgentResponse
-	nil,                           // 6: drover.v1.AgentInfo.LabelsEntry
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(*Cordon)(nil),                // 8: drover.v1.Cordon
-	(*Circuit)(nil),               // 9: drover.v1.Circuit
-	(TaskKind)(0),                 // 10: drover.v1.TaskKind
-	(*Progress)(nil),              // 11: drover.v1.Progress
+	(*AttemptCounts)(nil),         // 1: drover.v1.AttemptCounts
+	(*TaskAttempts)(nil),          // 2: drover.v1.TaskAttempts
+	(*FailingAgent)(nil),          // 3: drover.v1.FailingAgent
+	(*HeldTask)(nil),              // 4: drover.v1.HeldTask
+	(*ListAgentsRequest)(nil),     // 5: drover.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),    // 6: drover.v1.ListAgentsResponse
+	(*GetAgentRequest)(nil),       // 7: drover.v1.GetAgentRequest
+	(*GetAgentResponse)(nil),      // 8: drover.v1.GetAgentResponse
+	nil,                           // 9: drover.v1.AgentInfo.LabelsEntry
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*Cordon)(nil),                // 11: drover.v1.Cordon
+	(*Circuit)(nil),               // 12: drover.v1.Circuit
+	(TaskKind)(0),                 // 13: drover.v1.TaskKind
+	(*Progress)(nil),              // 14: drover.v1.Progress
 }
 var file_drover_v1_agent_info_proto_depIdxs = []int32{
-	6,  // 0: drover.v1.AgentInfo.labels:type_name -> drover.v1.AgentInfo.LabelsEntry
-	7,  // 1: drover.v1.AgentInfo.first_seen_time:type_name -> google.protobuf.Timestamp
-	7,  // 2: drover.v1.AgentInfo.last_seen_time:type_name -> google.protobuf.Timestamp
-	7,  // 3: drover.v1.AgentInfo.last_heartbeat_time:type_name -> google.protobuf.Timestamp
-	7,  // 4: drover.v1.AgentInfo.last_success_time:type_name -> google.protobuf.Timestamp
-	8,  // 5: drover.v1.AgentInfo.cordons:type_name -> drover.v1.Cordon
-	9,  // 6: drover.v1.AgentInfo.circuits:type_name -> drover.v1.Circuit
-	7,  // 7: drover.v1.AgentInfo.silent_since_time:type_name -> google.protobuf.Timestamp
-	10, // 8: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
-	7,  // 9: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
-	7,  // 10: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
-	11, // 11: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
-	7,  // 12: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
-	0,  // 13: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
-	0,  // 14: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
-	1,  // 15: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	9,  // 0: drover.v1.AgentInfo.labels:type_name -> drover.v1.AgentInfo.LabelsEntry
+	10, // 1: drover.v1.AgentInfo.first_seen_time:type_name -> google.protobuf.Timestamp
+	10, // 2: drover.v1.AgentInfo.last_seen_time:type_name -> google.protobuf.Timestamp
+	10, // 3: drover.v1.AgentInfo.last_heartbeat_time:type_name -> google.protobuf.Timestamp
+	10, // 4: drover.v1.AgentInfo.last_success_time:type_name -> google.protobuf.Timestamp
+	11, // 5: drover.v1.AgentInfo.cordons:type_name -> drover.v1.Cordon
+	12, // 6: drover.v1.AgentInfo.circuits:type_name -> drover.v1.Circuit
+	10, // 7: drover.v1.AgentInfo.silent_since_time:type_name -> google.protobuf.Timestamp
+	10, // 8: drover.v1.AgentInfo.started_time:type_name -> google.protobuf.Timestamp
+	1,  // 9: drover.v1.AgentInfo.attempts:type_name -> drover.v1.AttemptCounts
+	2,  // 10: drover.v1.AgentInfo.task_attempts:type_name -> drover.v1.TaskAttempts
+	1,  // 11: drover.v1.TaskAttempts.attempts:type_name -> drover.v1.AttemptCounts
+	1,  // 12: drover.v1.FailingAgent.attempts:type_name -> drover.v1.AttemptCounts
+	1,  // 13: drover.v1.FailingAgent.others:type_name -> drover.v1.AttemptCounts
+	13, // 14: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
+	10, // 15: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
+	10, // 16: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
+	14, // 17: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
+	10, // 18: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
+	0,  // 19: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
+	0,  // 20: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
+	4,  // 21: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_info_proto_init() }
@@ -726,7 +1075,7 @@ func file_drover_v1_agent_info_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_agent_info_proto_rawDesc), len(file_drover_v1_agent_info_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

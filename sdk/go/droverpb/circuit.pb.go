@@ -576,15 +576,18 @@ type Cordon struct {
 	//
 	//	*Cordon_AgentId
 	//	*Cordon_Version
+	//	*Cordon_Session
 	Of isCordon_Of `protobuf_oneof:"of"`
 	// The person who cordoned them.
 	CordonedBy string `protobuf:"bytes,3,opt,name=cordoned_by,json=cordonedBy,proto3" json:"cordoned_by,omitempty"`
 	// Why they were cordoned.
 	Why string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
 	// When they were cordoned.
-	CordonedTime  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=cordoned_time,json=cordonedTime,proto3" json:"cordoned_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CordonedTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=cordoned_time,json=cordonedTime,proto3" json:"cordoned_time,omitempty"`
+	// With `session`: the name of the agent of that session. Otherwise empty.
+	SessionAgentId string `protobuf:"bytes,7,opt,name=session_agent_id,json=sessionAgentId,proto3" json:"session_agent_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Cordon) Reset() {
@@ -642,6 +645,15 @@ func (x *Cordon) GetVersion() string {
 	return ""
 }
 
+func (x *Cordon) GetSession() []byte {
+	if x != nil {
+		if x, ok := x.Of.(*Cordon_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
 func (x *Cordon) GetCordonedBy() string {
 	if x != nil {
 		return x.CordonedBy
@@ -663,6 +675,13 @@ func (x *Cordon) GetCordonedTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Cordon) GetSessionAgentId() string {
+	if x != nil {
+		return x.SessionAgentId
+	}
+	return ""
+}
+
 type isCordon_Of interface {
 	isCordon_Of()
 }
@@ -677,9 +696,17 @@ type Cordon_Version struct {
 	Version string `protobuf:"bytes,2,opt,name=version,proto3,oneof"`
 }
 
+type Cordon_Session struct {
+	// The agent of this session alone, 16 bytes. The cordon is removed when the session is
+	// forgotten.
+	Session []byte `protobuf:"bytes,6,opt,name=session,proto3,oneof"`
+}
+
 func (*Cordon_AgentId) isCordon_Of() {}
 
 func (*Cordon_Version) isCordon_Of() {}
+
+func (*Cordon_Session) isCordon_Of() {}
 
 // Cordons agents.
 type CordonAgentRequest struct {
@@ -692,6 +719,7 @@ type CordonAgentRequest struct {
 	//
 	//	*CordonAgentRequest_AgentId
 	//	*CordonAgentRequest_Version
+	//	*CordonAgentRequest_Session
 	Of isCordonAgentRequest_Of `protobuf_oneof:"of"`
 	// The person who cordons them, as stated by the caller; the server does not verify it, and
 	// outputs say so. Required, 1 to 256 characters, no control characters.
@@ -764,6 +792,15 @@ func (x *CordonAgentRequest) GetVersion() string {
 	return ""
 }
 
+func (x *CordonAgentRequest) GetSession() []byte {
+	if x != nil {
+		if x, ok := x.Of.(*CordonAgentRequest_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
 func (x *CordonAgentRequest) GetBy() string {
 	if x != nil {
 		return x.By
@@ -792,9 +829,16 @@ type CordonAgentRequest_Version struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3,oneof"`
 }
 
+type CordonAgentRequest_Session struct {
+	// The agent of this session, exactly 16 bytes. AGENT_NOT_FOUND if there is none.
+	Session []byte `protobuf:"bytes,6,opt,name=session,proto3,oneof"`
+}
+
 func (*CordonAgentRequest_AgentId) isCordonAgentRequest_Of() {}
 
 func (*CordonAgentRequest_Version) isCordonAgentRequest_Of() {}
+
+func (*CordonAgentRequest_Session) isCordonAgentRequest_Of() {}
 
 // The agents are cordoned.
 type CordonAgentResponse struct {
@@ -853,6 +897,7 @@ type UncordonAgentRequest struct {
 	//
 	//	*UncordonAgentRequest_AgentId
 	//	*UncordonAgentRequest_Version
+	//	*UncordonAgentRequest_Session
 	Of            isUncordonAgentRequest_Of `protobuf_oneof:"of"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -920,6 +965,15 @@ func (x *UncordonAgentRequest) GetVersion() string {
 	return ""
 }
 
+func (x *UncordonAgentRequest) GetSession() []byte {
+	if x != nil {
+		if x, ok := x.Of.(*UncordonAgentRequest_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
 type isUncordonAgentRequest_Of interface {
 	isUncordonAgentRequest_Of()
 }
@@ -934,9 +988,16 @@ type UncordonAgentRequest_Version struct {
 	Version string `protobuf:"bytes,3,opt,name=version,proto3,oneof"`
 }
 
+type UncordonAgentRequest_Session struct {
+	// The agent of this session, exactly 16 bytes.
+	Session []byte `protobuf:"bytes,4,opt,name=session,proto3,oneof"`
+}
+
 func (*UncordonAgentRequest_AgentId) isUncordonAgentRequest_Of() {}
 
 func (*UncordonAgentRequest_Version) isUncordonAgentRequest_Of() {}
+
+func (*UncordonAgentRequest_Session) isUncordonAgentRequest_Of() {}
 
 // The agents get tasks again.
 type UncordonAgentResponse struct {
@@ -1033,7 +1094,7 @@ func (x *ListCordonsRequest) GetNamespace() string {
 // The cordons.
 type ListCordonsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cordons of agents by id, then those of versions.
+	// The cordons of agents by id, then those of versions, then those of sessions.
 	Cordons       []*Cordon `protobuf:"bytes,1,rep,name=cordons,proto3" json:"cordons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1116,29 +1177,33 @@ const file_drover_v1_circuit_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"n\n" +
 	"\x14ListCircuitsResponse\x12.\n" +
 	"\bcircuits\x18\x01 \x03(\v2\x12.drover.v1.CircuitR\bcircuits\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbb\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x81\x02\n" +
 	"\x06Cordon\x12\x1b\n" +
 	"\bagent_id\x18\x01 \x01(\tH\x00R\aagentId\x12\x1a\n" +
-	"\aversion\x18\x02 \x01(\tH\x00R\aversion\x12\x1f\n" +
+	"\aversion\x18\x02 \x01(\tH\x00R\aversion\x12\x1a\n" +
+	"\asession\x18\x06 \x01(\fH\x00R\asession\x12\x1f\n" +
 	"\vcordoned_by\x18\x03 \x01(\tR\n" +
 	"cordonedBy\x12\x10\n" +
 	"\x03why\x18\x04 \x01(\tR\x03why\x12?\n" +
-	"\rcordoned_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fcordonedTimeB\x04\n" +
-	"\x02of\"\xb4\x02\n" +
+	"\rcordoned_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fcordonedTime\x12(\n" +
+	"\x10session_agent_id\x18\a \x01(\tR\x0esessionAgentIdB\x04\n" +
+	"\x02of\"\xd9\x02\n" +
 	"\x12CordonAgentRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12;\n" +
 	"\bagent_id\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$H\x00R\aagentId\x12<\n" +
-	"\aversion\x18\x03 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$H\x00R\aversion\x120\n" +
+	"\aversion\x18\x03 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$H\x00R\aversion\x12#\n" +
+	"\asession\x18\x06 \x01(\fB\a\xbaH\x04z\x02h\x10H\x00R\asession\x120\n" +
 	"\x02by\x18\x04 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x02by\x12&\n" +
 	"\x03why\x18\x05 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
 	"^[^\\x00]*$R\x03whyB\v\n" +
 	"\x02of\x12\x05\xbaH\x02\b\x01\"@\n" +
 	"\x13CordonAgentResponse\x12)\n" +
-	"\x06cordon\x18\x01 \x01(\v2\x11.drover.v1.CordonR\x06cordon\"\xdc\x01\n" +
+	"\x06cordon\x18\x01 \x01(\v2\x11.drover.v1.CordonR\x06cordon\"\x81\x02\n" +
 	"\x14UncordonAgentRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12;\n" +
 	"\bagent_id\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$H\x00R\aagentId\x12<\n" +
-	"\aversion\x18\x03 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$H\x00R\aversionB\v\n" +
+	"\aversion\x18\x03 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$H\x00R\aversion\x12#\n" +
+	"\asession\x18\x04 \x01(\fB\a\xbaH\x04z\x02h\x10H\x00R\asessionB\v\n" +
 	"\x02of\x12\x05\xbaH\x02\b\x01\"7\n" +
 	"\x15UncordonAgentResponse\x12\x1e\n" +
 	"\n" +
@@ -1218,14 +1283,17 @@ func file_drover_v1_circuit_proto_init() {
 	file_drover_v1_circuit_proto_msgTypes[5].OneofWrappers = []any{
 		(*Cordon_AgentId)(nil),
 		(*Cordon_Version)(nil),
+		(*Cordon_Session)(nil),
 	}
 	file_drover_v1_circuit_proto_msgTypes[6].OneofWrappers = []any{
 		(*CordonAgentRequest_AgentId)(nil),
 		(*CordonAgentRequest_Version)(nil),
+		(*CordonAgentRequest_Session)(nil),
 	}
 	file_drover_v1_circuit_proto_msgTypes[8].OneofWrappers = []any{
 		(*UncordonAgentRequest_AgentId)(nil),
 		(*UncordonAgentRequest_Version)(nil),
+		(*UncordonAgentRequest_Session)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

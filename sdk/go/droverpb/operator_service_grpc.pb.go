@@ -177,7 +177,7 @@ type OperatorServiceClient interface {
 	ListCircuits(ctx context.Context, in *ListCircuitsRequest, opts ...grpc.CallOption) (*ListCircuitsResponse, error)
 	// Stops new tasks for an agent, or for all agents of a version, on every server within a second.
 	// The agents may finish the tasks that they hold; their polls wait and are answered empty.
-	// Idempotent: OK without change when they are cordoned. Errors: none but those of every call.
+	// Idempotent: OK without change when they are cordoned. Errors: AGENT_NOT_FOUND.
 	CordonAgent(ctx context.Context, in *CordonAgentRequest, opts ...grpc.CallOption) (*CordonAgentResponse, error)
 	// Lets the agents get tasks again, on every server within a second. Idempotent: OK without change
 	// when they are not cordoned. Errors: none but those of every call.
@@ -835,7 +835,7 @@ type OperatorServiceServer interface {
 	ListCircuits(context.Context, *ListCircuitsRequest) (*ListCircuitsResponse, error)
 	// Stops new tasks for an agent, or for all agents of a version, on every server within a second.
 	// The agents may finish the tasks that they hold; their polls wait and are answered empty.
-	// Idempotent: OK without change when they are cordoned. Errors: none but those of every call.
+	// Idempotent: OK without change when they are cordoned. Errors: AGENT_NOT_FOUND.
 	CordonAgent(context.Context, *CordonAgentRequest) (*CordonAgentResponse, error)
 	// Lets the agents get tasks again, on every server within a second. Idempotent: OK without change
 	// when they are not cordoned. Errors: none but those of every call.

@@ -93,13 +93,15 @@ type GetOverviewResponse struct {
 	// Circuits that do not let all tasks through: open ones, half-open ones with a probe task, and
 	// those that a person keeps open.
 	OpenCircuits []*Circuit `protobuf:"bytes,7,rep,name=open_circuits,json=openCircuits,proto3" json:"open_circuits,omitempty"`
-	// Agents, and versions of agents, that get no new tasks.
+	// Agents, versions of agents, and sessions, that get no new tasks.
 	Cordons []*Cordon `protobuf:"bytes,8,rep,name=cordons,proto3" json:"cordons,omitempty"`
 	// How the runs of the namespace ended lately. Absent in WatchOverview, which has its own field
 	// for it.
 	Activity *Activity `protobuf:"bytes,9,opt,name=activity,proto3" json:"activity,omitempty"`
 	// All regions with late partitions, by number. They do not belong to a namespace.
-	LateRegions   []*LateRegion `protobuf:"bytes,10,rep,name=late_regions,json=lateRegions,proto3" json:"late_regions,omitempty"`
+	LateRegions []*LateRegion `protobuf:"bytes,10,rep,name=late_regions,json=lateRegions,proto3" json:"late_regions,omitempty"`
+	// Agents that fail, one entry for each task and session; ordered by queue, task and session.
+	FailingAgents []*FailingAgent `protobuf:"bytes,11,rep,name=failing_agents,json=failingAgents,proto3" json:"failing_agents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -200,6 +202,13 @@ func (x *GetOverviewResponse) GetActivity() *Activity {
 func (x *GetOverviewResponse) GetLateRegions() []*LateRegion {
 	if x != nil {
 		return x.LateRegions
+	}
+	return nil
+}
+
+func (x *GetOverviewResponse) GetFailingAgents() []*FailingAgent {
+	if x != nil {
+		return x.FailingAgents
 	}
 	return nil
 }
@@ -1442,9 +1451,9 @@ var File_drover_v1_overview_proto protoreflect.FileDescriptor
 
 const file_drover_v1_overview_proto_rawDesc = "" +
 	"\n" +
-	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
+	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
 	"\x12GetOverviewRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xc9\x04\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\x89\x05\n" +
 	"\x13GetOverviewResponse\x12)\n" +
 	"\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n" +
 	"\x0eunserved_tasks\x18\x02 \x03(\v2\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n" +
@@ -1456,7 +1465,8 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\acordons\x18\b \x03(\v2\x11.drover.v1.CordonR\acordons\x12/\n" +
 	"\bactivity\x18\t \x01(\v2\x13.drover.v1.ActivityR\bactivity\x128\n" +
 	"\flate_regions\x18\n" +
-	" \x03(\v2\x15.drover.v1.LateRegionR\vlateRegions\"\xa9\x01\n" +
+	" \x03(\v2\x15.drover.v1.LateRegionR\vlateRegions\x12>\n" +
+	"\x0efailing_agents\x18\v \x03(\v2\x17.drover.v1.FailingAgentR\rfailingAgents\"\xa9\x01\n" +
 	"\n" +
 	"LateRegion\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x1e\n" +
@@ -1597,10 +1607,11 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*Pause)(nil),                  // 18: drover.v1.Pause
 	(*Circuit)(nil),                // 19: drover.v1.Circuit
 	(*Cordon)(nil),                 // 20: drover.v1.Cordon
-	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
-	(RunSubstate)(0),               // 23: drover.v1.RunSubstate
-	(RunState)(0),                  // 24: drover.v1.RunState
+	(*FailingAgent)(nil),           // 21: drover.v1.FailingAgent
+	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
+	(RunSubstate)(0),               // 24: drover.v1.RunSubstate
+	(RunState)(0),                  // 25: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
 	11, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
@@ -1612,35 +1623,36 @@ var file_drover_v1_overview_proto_depIdxs = []int32{
 	20, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
 	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
 	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
-	21, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
-	1,  // 10: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
-	5,  // 11: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	10, // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	16, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	21, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	21, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	9,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	8,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
-	7,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
-	6,  // 19: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
-	22, // 20: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
-	22, // 21: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
-	23, // 22: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
-	22, // 23: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	22, // 24: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	22, // 25: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	22, // 26: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	18, // 27: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	21, // 28: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	15, // 29: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	16, // 30: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	22, // 31: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	24, // 32: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	21, // 9: drover.v1.GetOverviewResponse.failing_agents:type_name -> drover.v1.FailingAgent
+	22, // 10: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	1,  // 11: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
+	5,  // 12: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
+	10, // 13: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	16, // 14: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	22, // 15: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	22, // 16: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	9,  // 17: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	8,  // 18: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	7,  // 19: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
+	6,  // 20: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
+	23, // 21: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
+	23, // 22: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
+	24, // 23: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
+	23, // 24: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	23, // 25: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	23, // 26: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	23, // 27: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	18, // 28: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	22, // 29: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	15, // 30: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	16, // 31: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	23, // 32: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	25, // 33: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1648,6 +1660,7 @@ func file_drover_v1_overview_proto_init() {
 	if File_drover_v1_overview_proto != nil {
 		return
 	}
+	file_drover_v1_agent_info_proto_init()
 	file_drover_v1_circuit_proto_init()
 	file_drover_v1_partition_proto_init()
 	file_drover_v1_queue_proto_init()

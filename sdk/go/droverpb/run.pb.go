@@ -1845,7 +1845,7 @@ type Attempt struct {
 	Attempt uint32 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Agent that held the task; empty: none, the server itself ended the step.
 	AgentId string `protobuf:"bytes,5,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
-	// Session of that agent, 16 bytes; empty if it is no longer stored.
+	// Session of that agent, 16 bytes. Empty: none, as for `agent_id`.
 	Session []byte `protobuf:"bytes,6,opt,name=session,proto3" json:"session,omitempty"`
 	// When the task was handed out.
 	StartedTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=started_time,json=startedTime,proto3" json:"started_time,omitempty"`
@@ -1865,7 +1865,10 @@ type Attempt struct {
 	N uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
 	// Last progress that the agent reported. Absent if the agent reported none, and while the agent
 	// holds the task: then ExplainRun shows the progress.
-	Progress      *Progress `protobuf:"bytes,15,opt,name=progress,proto3" json:"progress,omitempty"`
+	Progress *Progress `protobuf:"bytes,15,opt,name=progress,proto3" json:"progress,omitempty"`
+	// AgentProcess.host of that session. Only in GetRun. Empty: not stated, or the session is
+	// forgotten.
+	Host          string `protobuf:"bytes,16,opt,name=host,proto3" json:"host,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2003,6 +2006,13 @@ func (x *Attempt) GetProgress() *Progress {
 		return x.Progress
 	}
 	return nil
+}
+
+func (x *Attempt) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
 }
 
 // One recorded action of a supervisor: what it found, by which rule, what it did, and how fast.
@@ -2788,7 +2798,7 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"RunWarning\x12\x17\n" +
 	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xbb\x04\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xcf\x04\n" +
 	"\aAttempt\x12\x17\n" +
 	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12'\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x13.drover.v1.TaskKindR\x04kind\x12\x14\n" +
@@ -2806,7 +2816,8 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x04late\x18\f \x01(\bR\x04late\x120\n" +
 	"\x06source\x18\r \x01(\x0e2\x18.drover.v1.AttemptSourceR\x06source\x12\f\n" +
 	"\x01n\x18\x0e \x01(\rR\x01n\x12/\n" +
-	"\bprogress\x18\x0f \x01(\v2\x13.drover.v1.ProgressR\bprogress\"\x88\x03\n" +
+	"\bprogress\x18\x0f \x01(\v2\x13.drover.v1.ProgressR\bprogress\x12\x12\n" +
+	"\x04host\x18\x10 \x01(\tR\x04host\"\x88\x03\n" +
 	"\fIntervention\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n" +

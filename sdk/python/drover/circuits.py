@@ -51,12 +51,14 @@ class CircuitPage:
 
 @dataclass(frozen=True)
 class Cordon:
-    """A cordon: an agent, or all agents of a version, get no new tasks."""
+    """A cordon: an agent, one session of it, or all agents of a version, get no new tasks."""
 
     agent_id: str | None
-    """None: the cordon is of a version."""
+    """None: the cordon is of a session or of a version."""
+    session: bytes | None
+    """16 bytes. None: the cordon is of an agent or of a version."""
     version: str | None
-    """None: the cordon is of an agent."""
+    """None: the cordon is of an agent or of a session."""
     cordoned_by: str
     """As the caller stated it."""
     why: str
@@ -110,27 +112,36 @@ class Circuits:
         return await self._set(wire.CIRCUIT_SETTING_UNSPECIFIED, queue, task, agent_id, by, why)
 
     async def cordon(
-        self, *, agent_id: str = "", version: str = "", by: str, why: str = ""
+        self,
+        *,
+        agent_id: str = "",
+        session: bytes = b"",
+        version: str = "",
+        by: str,
+        why: str = "",
     ) -> Cordon:
         """The agents get no new tasks, on every server within a second; they may finish those they
         hold.
 
-        Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError.
+        Exactly one of `agent_id`, an agent, `session`, one start of its process, and `version`, all
+        agents of it; else ValueError. A session that no server knows is AGENT_NOT_FOUND.
         """
         request = wire.CordonAgentRequest(namespace=self._caller.namespace, by=by, why=why)
-        _name(request, agent_id, version)
+        _name(request, agent_id, session, version)
         answer = await self._caller.call(rpc.CORDON_AGENT, request)
         return self._caller.read(Cordon, answer.cordon)
 
-    async def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
+    async def uncordon(
+        self, *, agent_id: str = "", session: bytes = b"", version: str = ""
+    ) -> bool:
         """Lets the agents get tasks again; returns whether they were cordoned. Named as in
         `cordon`."""
         request = wire.UncordonAgentRequest(namespace=self._caller.namespace)
-        _name(request, agent_id, version)
+        _name(request, agent_id, session, version)
         return (await self._caller.call(rpc.UNCORDON_AGENT, request)).uncordoned
 
     async def cordons(self) -> tuple[Cordon, ...]:
-        """The cordons of agents by id, then those of versions."""
+        """The cordons of agents by id, then those of versions, then those of sessions."""
         request = wire.ListCordonsRequest(namespace=self._caller.namespace)
         answer = await self._caller.call(rpc.LIST_CORDONS, request)
         return tuple(self._caller.read(Cordon, cordon) for cordon in answer.cordons)
@@ -158,12 +169,19 @@ class Circuits:
 
 
 def _name(
-    request: wire.CordonAgentRequest | wire.UncordonAgentRequest, agent_id: str, version: str
+    request: wire.CordonAgentRequest | wire.UncordonAgentRequest,
+    agent_id: str,
+    session: bytes,
+    version: str,
 ) -> None:
-    if bool(agent_id) == bool(version):
-        given = f"agent_id={agent_id!r}, version={version!r}"
-        raise ValueError(f"A cordon is of one agent or of one version, not of {given}: name one.")
+    if [bool(agent_id), bool(session), bool(version)].count(True) != 1:
+        given = f"agent_id={agent_id!r}, session={session!r}, version={version!r}"
+        raise ValueError(
+            f"A cordon is of one agent, one session or one version, not of {given}: name one."
+        )
     if agent_id:
         request.agent_id = agent_id
+    elif session:
+        request.session = session
     else:
         request.version = version

@@ -19,6 +19,35 @@ from drover.v1 import agent_info_pb2, intervention_pb2, overview_pb2, partition_
 
 
 @dataclass(frozen=True)
+class AttemptCounts:
+    """How attempts ended. Those that were released, cancelled or given back are not counted."""
+
+    ended: int
+    """All that ended, whatever their outcome."""
+    failed: int
+    """Transient and permanent failures."""
+    unknown: int
+
+
+@dataclass(frozen=True)
+class FailingAgent:
+    """A live session that fails nearly all of its attempts at a task."""
+
+    agent_id: str
+    session: bytes
+    """16 bytes."""
+    version: str
+    host: str
+    pid: int
+    queue: str
+    task: str
+    attempts: AttemptCounts | None
+    """Its attempts at the task in the last hour."""
+    others: AttemptCounts | None
+    """Those of all other sessions."""
+
+
+@dataclass(frozen=True)
 class AgentInfo:
     """One session of an agent: one start of its process. The information may be 20 s old."""
 
@@ -27,6 +56,16 @@ class AgentInfo:
     """16 bytes."""
     version: str
     labels: dict[str, str]
+    host: str
+    """Name of its machine; empty: not stated."""
+    pid: int
+    """Its process id on that machine; 0: not stated."""
+    started_time: datetime | None
+    """When the session began; None: not stated."""
+    capacity: int
+    """Most tasks that it holds at a time; 0: not stated."""
+    attempts: AttemptCounts | None
+    """How its attempts of the last hour ended."""
     queues: tuple[str, ...]
     tasks: tuple[str, ...]
     """Empty: all tasks of its queues."""
@@ -39,7 +78,7 @@ class AgentInfo:
     held: int
     """Number of tasks that it holds, counted up to 1,000."""
     cordons: tuple[Cordon, ...]
-    """Why it gets no new tasks: its own cordon, that of its version, or both."""
+    """Why it gets no new tasks: cordons of its session, its id or its version."""
     circuits: tuple[Circuit, ...]
     """The circuits of its id that are not closed, or that are set by hand."""
 
@@ -252,7 +291,9 @@ class Overview:
     """Circuits that do not let all tasks through, because of the supervisor or because a person
     holds them open; the first 100."""
     cordons: tuple[Cordon, ...]
-    """Agents, and versions of agents, that get no new tasks; the first 100."""
+    """Agents, sessions and versions of agents that get no new tasks; the first 100."""
+    failing_agents: tuple[FailingAgent, ...]
+    """By queue, task and session; the first 100."""
 
 
 class Operations:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
@@ -38,6 +39,7 @@ from drover.v1.agent_service_pb2 import (
     Agent as AgentMessage,
 )
 from drover.v1.agent_service_pb2 import (
+    AgentProcess,
     CompleteRequest,
     CompleteResponse,
     HeartbeatReport,
@@ -93,6 +95,8 @@ class Runtime:
             version=settings.version,
             labels=dict(settings.labels),
         )
+        self._host = socket.gethostname()
+        self._made_at = clock.monotonic()
         self._queues = [QueueWeight(name=name, weight=much) for name, much in settings.queues]
         self._held: set[HeldTask] = set()
         self._running: dict[HeldTask, Execution] = {}
@@ -149,6 +153,12 @@ class Runtime:
             max_tasks=most,
             wait=to_duration(poll.wait),
             lost_polls=self._polls.lost_polls(),
+            process=AgentProcess(
+                host=self._host,
+                pid=os.getpid(),
+                running_for=to_duration(self._clock.monotonic() - self._made_at),
+                capacity=self._settings.slots,
+            ),
         )
         return await self._channel.unary(rpc.POLL_TASK, request, poll.wait + _POLL_MARGIN)
 

@@ -356,22 +356,27 @@ class Circuits:
         `agent_id`: as in `open`."""
         return self._loop.call(self._inner.release(queue, task, by=by, why=why, agent_id=agent_id))
 
-    def cordon(self, *, agent_id: str = "", version: str = "", by: str, why: str = "") -> Cordon:
+    def cordon(
+        self, *, agent_id: str = "", session: bytes = b"", version: str = "", by: str, why: str = ""
+    ) -> Cordon:
         """The agents get no new tasks, on every server within a second; they may finish those they
         hold.
 
-        Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError."""
+        Exactly one of `agent_id`, an agent, `session`, one start of its process, and `version`, all
+        agents of it; else ValueError. A session that no server knows is AGENT_NOT_FOUND."""
         return self._loop.call(
-            self._inner.cordon(agent_id=agent_id, version=version, by=by, why=why)
+            self._inner.cordon(agent_id=agent_id, session=session, version=version, by=by, why=why)
         )
 
-    def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
+    def uncordon(self, *, agent_id: str = "", session: bytes = b"", version: str = "") -> bool:
         """Lets the agents get tasks again; returns whether they were cordoned. Named as in
         `cordon`."""
-        return self._loop.call(self._inner.uncordon(agent_id=agent_id, version=version))
+        return self._loop.call(
+            self._inner.uncordon(agent_id=agent_id, session=session, version=version)
+        )
 
     def cordons(self) -> tuple[Cordon, ...]:
-        """The cordons of agents by id, then those of versions."""
+        """The cordons of agents by id, then those of versions, then those of sessions."""
         return self._loop.call(self._inner.cordons())
 
 

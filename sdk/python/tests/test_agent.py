@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from typing import Any
 
 import pytest
@@ -41,6 +43,9 @@ async def test_an_agent_polls_with_its_name_session_queues_and_tasks(
     assert [(queue.name, queue.weight) for queue in request.queues] == queues
     assert list(request.tasks) == ["book-flight", "cancel-flight"]
     assert (request.poll_seq, request.max_tasks, list(request.lost_polls)) == (1, 3, [])
+    process = request.process
+    assert (process.host, process.pid, process.capacity) == (socket.gethostname(), os.getpid(), 3)
+    assert process.HasField("running_for")
 
 
 @pytest.mark.parametrize("asynchronous", [True, False])

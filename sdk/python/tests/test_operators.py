@@ -110,7 +110,7 @@ async def test_a_circuit_is_opened_closed_and_released_by_somebody(
     assert [one.task for one in page.circuits] == ["send"]
 
 
-async def test_a_cordon_is_of_an_agent_or_of_a_version(
+async def test_a_cordon_is_of_an_agent_a_session_or_a_version(
     server: FakeServer, client: drover.Client
 ) -> None:
     request, cordon = await answered(
@@ -120,18 +120,30 @@ async def test_a_cordon_is_of_an_agent_or_of_a_version(
         cordon={"version": "1.2.0", "cordoned_by": "ada", "why": "broken"},
     )
     assert (request.WhichOneof("of"), request.version, request.by) == ("version", "1.2.0", "ada")
-    assert cordon == Cordon(None, "1.2.0", "ada", "broken", None)
+    assert cordon == Cordon(None, None, "1.2.0", "ada", "broken", None)
     request, was = await answered(
         server, rpc.UNCORDON_AGENT, client.circuits.uncordon(agent_id="a1"), uncordoned=True
     )
     assert (request.WhichOneof("of"), request.agent_id, was) == ("agent_id", "a1", True)
+    session = bytes(range(16))
+    request, cordon = await answered(
+        server,
+        rpc.CORDON_AGENT,
+        client.circuits.cordon(session=session, by="ada"),
+        cordon={"session": session, "cordoned_by": "ada"},
+    )
+    assert (request.WhichOneof("of"), request.session, cordon.session) == (
+        "session",
+        session,
+        session,
+    )
     _, cordons = await answered(
         server, rpc.LIST_CORDONS, client.circuits.cordons(), cordons=[{"agent_id": "a1"}]
     )
     assert [(one.agent_id, one.version) for one in cordons] == [("a1", None)]
-    with pytest.raises(ValueError, match="one agent or of one version.*name one"):
+    with pytest.raises(ValueError, match="one agent, one session or one version.*name one"):
         await client.circuits.cordon(by="ada")
-    with pytest.raises(ValueError, match="agent_id='a1', version='1'"):
+    with pytest.raises(ValueError, match="agent_id='a1', session=b'', version='1'"):
         await client.circuits.uncordon(agent_id="a1", version="1")
 
 
@@ -221,7 +233,7 @@ async def test_an_agent_is_shown_with_what_it_holds_and_what_holds_it_up(
         tasks=[{"run_id": "r1", "step_id": "s[3]", "kind": "TASK_KIND_VERIFY", "attempt": 2}],
     )
     assert (request.namespace, request.session) == ("acme", session)
-    assert details.agent.cordons == (Cordon("a1", None, "", "", None),)
+    assert details.agent.cordons == (Cordon("a1", None, None, "", "", None),)
     (held,) = details.tasks
     assert (held.run_id, held.step_id, held.kind, held.attempt) == ("r1", "s[3]", "VERIFY", 2)
     assert (held.progress, held.cancelling) == (None, False)

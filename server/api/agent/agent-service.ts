@@ -1,8 +1,10 @@
 // AgentService: poll, heartbeat, complete. Batches are split here: an item that is invalid gets its
 // own answer and never reaches dispatch; the other items go to dispatch in one call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import type {
   Agent,
+  AgentProcess,
   AgentService,
   CompleteAnswerSchema,
   HeartbeatAnswerSchema,
@@ -22,6 +24,7 @@ import type {
 } from "../../dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../dispatch/token.ts";
 import { DroverError } from "../../errors.ts";
+import type { AgentProcessSeen } from "../../store/operators.ts";
 import type { Namespace } from "../../store/store.ts";
 import type { Drain } from "../calls/drain.ts";
 import { refusal, toStatus, visibleError } from "../calls/errors.ts";
@@ -146,6 +149,16 @@ function pollFrom(request: PollTaskRequest, namespace: Namespace, wait: number) 
     ...wantedFrom(request, ""),
     waitMs: wait,
     lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
+    ...(request.process && { process: processOf(request.process) }),
+  };
+}
+
+function processOf({ host, pid, runningFor, capacity }: AgentProcess): AgentProcessSeen {
+  return {
+    host,
+    pid: pid || null,
+    capacity: capacity || null,
+    startedAgoMs: runningFor ? Math.round(durationMs(runningFor)) : null,
   };
 }
 

@@ -1,14 +1,18 @@
 // Agents: who they are, what they poll for, and which tasks they hold.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { AgentInfoSchema, HeldTaskSchema } from "@drover/proto/drover/v1/agent_info_pb.ts";
+import type {
+  AgentInfoSchema,
+  FailingAgentSchema,
+  HeldTaskSchema,
+} from "@drover/proto/drover/v1/agent_info_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { TaskKind as CoreTaskKind } from "../../core/model/attempt.ts";
+import { isFailing, sumOfAttempts } from "../../core/model/failing-agent.ts";
 import { nameAt, type Plan } from "../../core/plan/plan.ts";
-import { DroverError } from "../../errors.ts";
 import type { CircuitRecord, Cordon } from "../../store/circuits.ts";
-import type { AgentRecord, HeldTask } from "../../store/operators.ts";
+import type { AgentRecord, FailingAgent, HeldTask } from "../../store/operators.ts";
 import type { Store } from "../../store/store.ts";
 import { progressMessage } from "../agent/convert-progress.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -17,6 +21,7 @@ import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
 import { createRunLookup } from "../run/run-lookup.ts";
+import { agentNotFound } from "./agent-not-found.ts";
 import { circuitMessage, cordonMessage } from "./circuit-calls.ts";
 
 export interface OperatorCallDeps {
@@ -36,6 +41,8 @@ interface AgentCallDeps extends OperatorCallDeps {
 
 /** Most circuits read for one page of agents. */
 const CIRCUITS_MAX = 1_000;
+/** Most tasks of an agent whose attempts are listed. */
+const TASKS_MAX = 100;
 
 export function createAgentCalls({
   store,
@@ -56,9 +63,7 @@ export function createAgentCalls({
     return records.map((record) =>
       agentMessage(record, {
         circuits: openCircuits.filter(({ agentId }) => agentId === record.agentId),
-        cordons: cordons.filter(({ kind, name }) => {
-          return name === (kind === "agent" ? record.agentId : record.agentVersion);
-        }),
+        cordons: cordons.filter((cordon) => isOf(cordon, record)),
       }),
     );
   }
@@ -84,18 +89,17 @@ export function createAgentCalls({
       const asked = { agentId: null, session, after: null, limit: 1 };
       const found = await operators.agents(id, asked);
       const [agent] = await messagesOf(id, found);
-      if (!agent)
-        throw new DroverError(
-          "AGENT_NOT_FOUND",
-          `There is no agent of the session "${session}" in the namespace "${name}", or it has not called for 10 minutes: list those that there are.`,
-          { metadata: { name: session } },
-        );
+      if (!agent) throw agentNotFound(session, name);
       const planOf = plans();
       const held = await operators.held(session);
       const tasks = held.map(async (task) => heldMessage(task, await planOf(task)));
       return { agent, tasks: await Promise.all(tasks) };
     },
   };
+}
+
+function isOf({ kind, name }: Cordon, { agentId, agentVersion, session }: AgentRecord): boolean {
+  return name === { agent: agentId, version: agentVersion, session }[kind];
 }
 
 /** Plans for one answer; each is read once. */
@@ -142,8 +146,40 @@ function agentMessage(
     ...timeField("lastSuccessTime", record.succeededAt),
     ...timeField("silentSinceTime", record.silentSince),
     held: record.held,
+    host: record.host,
+    pid: record.pid ?? 0,
+    capacity: record.capacity ?? 0,
+    ...timeField("startedTime", record.startedAt),
+    attempts: sumOfAttempts(record.attempts),
+    taskAttempts: record.attempts.slice(0, TASKS_MAX).map(({ queue, task, ...attempts }) => {
+      return { queue, task, attempts, failing: isFailing(attempts) };
+    }),
     circuits: circuits.map(circuitMessage),
     cordons: cordons.map(cordonMessage),
+  };
+}
+
+export function failingMessage({
+  agentId,
+  session,
+  agentVersion,
+  host,
+  pid,
+  queue,
+  task,
+  own,
+  others,
+}: FailingAgent): MessageInitShape<typeof FailingAgentSchema> {
+  return {
+    agentId,
+    session: Buffer.from(session, "hex"),
+    version: agentVersion,
+    host,
+    pid: pid ?? 0,
+    queue,
+    task,
+    attempts: own,
+    others,
   };
 }
 

@@ -14,7 +14,13 @@ import type { LaneCircuit } from "../../core/explain/explanation.ts";
 import type { CircuitState as CoreState, Forced } from "../../core/model/circuit.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
 import type { AuditAction, AuditEntry } from "../../store/audit.ts";
-import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../../store/circuits.ts";
+import type {
+  CircuitRecord,
+  CircuitRef,
+  Cordon,
+  CordonKind,
+  CordonRef,
+} from "../../store/circuits.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -22,6 +28,7 @@ import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
+import { agentNotFound } from "./agent-not-found.ts";
 
 interface CircuitSettingDeps {
   readonly scheduler: Pick<Scheduler, CircuitCalls>;
@@ -75,6 +82,7 @@ export function createCircuitSettings({
       const of = await refOf(request);
       const entry = cordonEntry(who, "agent.cordon", of, { by, reason: why });
       const cordon = await scheduler.cordonAgent({ ...of, by, why }, entry);
+      if (!cordon) throw agentNotFound(of.name, request.namespace || "default");
       return { cordon: cordonMessage(cordon) };
     },
     async uncordonAgent(request, who) {
@@ -89,7 +97,16 @@ export function createCircuitSettings({
     of,
   }: CordonAgentRequest | UncordonAgentRequest): Promise<CordonRef> {
     const { id: namespaceId } = await namespaces.find(namespace);
-    return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
+    switch (of.case) {
+      case "agentId":
+        return { namespaceId, kind: "agent", name: of.value };
+      case "version":
+        return { namespaceId, kind: "version", name: of.value };
+      case "session":
+        return { namespaceId, kind: "session", name: Buffer.from(of.value).toString("hex") };
+      case undefined:
+        throw new Error("a cordon of nothing has passed the rules");
+    }
   }
 }
 
@@ -190,14 +207,27 @@ export function laneCircuitMessage(
 export function cordonMessage({
   kind,
   name,
+  agentId,
   by,
   why,
   at,
 }: Cordon): MessageInitShape<typeof CordonSchema> {
   return {
-    of: { case: kind === "version" ? "version" : "agentId", value: name },
+    of: cordonedOf(kind, name),
+    sessionAgentId: agentId ?? "",
     cordonedBy: by,
     why,
     cordonedTime: timestampFromMs(at),
   };
+}
+
+function cordonedOf(kind: CordonKind, name: string) {
+  switch (kind) {
+    case "agent":
+      return { case: "agentId", value: name } as const;
+    case "version":
+      return { case: "version", value: name } as const;
+    case "session":
+      return { case: "session", value: Buffer.from(name, "hex") } as const;
+  }
 }

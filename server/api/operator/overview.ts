@@ -21,7 +21,7 @@ import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { RUN_STATES } from "../run/convert-run.ts";
 import { pageOf } from "../run/run-list.ts";
-import type { OperatorCallDeps } from "./agent-list.ts";
+import { failingMessage, type OperatorCallDeps } from "./agent-list.ts";
 import { circuitMessage, cordonMessage } from "./circuit-calls.ts";
 import { createOverviewWatch } from "./overview-watch.ts";
 import { pauseMessage } from "./queue-calls.ts";
@@ -153,6 +153,7 @@ async function overviewOf(
     pausedWorkflows: seen.pausedWorkflows.map(namedPause),
     openCircuits: circuits.map(circuitMessage),
     cordons: cordons.slice(0, CORDONS_MAX).map(cordonMessage),
+    failingAgents: seen.failingAgents.map(failingMessage),
   };
 }
 

@@ -14,7 +14,7 @@ import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { AttemptKind, Outcome } from "../../core/model/attempt.ts";
 import { type Lease, movingSide, type Step } from "../../core/model/model.ts";
 import { nameAt, type Plan } from "../../core/plan/plan.ts";
-import type { AttemptRecord, RunDetail } from "../../store/reads.ts";
+import type { AttemptRecord, Reads, RunDetail } from "../../store/reads.ts";
 import { progressMessage } from "../agent/convert-progress.ts";
 import { TASK_KINDS } from "../agent/convert-task.ts";
 import { payloadField } from "../calls/payload.ts";
@@ -41,7 +41,7 @@ const SOURCES: Readonly<Record<AttemptKind, AttemptSource>> = Object.freeze({
   answer: AttemptSource.ANSWER,
 });
 
-/** Oldest first, with the attempts that agents still hold. */
+/** Oldest first, with the attempts that agents still hold; without hosts. */
 export function attemptMessages(detail: RunDetail, plan: Plan): Attempt[] {
   const ended = detail.attempts.map((record) => ({
     at: record.startedAt,
@@ -56,6 +56,17 @@ export function attemptMessages(detail: RunDetail, plan: Plan): Attempt[] {
   return [...ended, ...inHand].sort((a, b) => a.at - b.at).map(({ message }) => message);
 }
 
+/** Adds the hosts of the agents that are known. */
+export async function withHosts(
+  attempts: readonly Attempt[],
+  reads: Pick<Reads, "hosts">,
+): Promise<Attempt[]> {
+  const sessionOf = ({ session }: Attempt) => Buffer.from(session).toString("hex");
+  const sessions = new Set(attempts.map(sessionOf).filter((session) => session !== ""));
+  const hosts = await reads.hosts([...sessions]);
+  return attempts.map((one) => ({ ...one, host: hosts.get(sessionOf(one)) ?? "" }));
+}
+
 function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan: Plan): Attempt {
   const { outcome } = record;
   const failure = failureOf(outcome);
@@ -65,6 +76,7 @@ function endedMessage(record: AttemptRecord, all: readonly AttemptRecord[], plan
     fence: record.fence,
     attempt: record.attempt,
     agentId: record.agentId ?? "",
+    session: Buffer.from(record.session ?? "", "hex"),
     startedTime: timestampFromMs(record.startedAt),
     endedTime: timestampFromMs(record.endedAt),
     outcome: OUTCOMES[outcome.kind],

@@ -26,7 +26,7 @@ import type { DefinitionCheck } from "../workflow/definition-source.ts";
 import { effectiveSettings } from "../workflow/effective-settings.ts";
 import { createRegisterCalls, createWorkflowLists } from "../workflow/workflow-calls.ts";
 import { createBulkCalls } from "./bulk-calls.ts";
-import { attemptMessages } from "./convert-attempt.ts";
+import { attemptMessages, withHosts } from "./convert-attempt.ts";
 import { explainMessage } from "./convert-explanation.ts";
 import {
   decisionMessage,
@@ -162,7 +162,10 @@ async function getRun(
       named: namedSteps(detail, plan),
     }),
     steps: stepMessages(detail, plan, WITH_BODIES),
-    attempts: attempts.filter((attempt) => shown.has(attempt)),
+    attempts: await withHosts(
+      attempts.filter((attempt) => shown.has(attempt)),
+      store.reads,
+    ),
     interventions: newest(detail.interventions).map((record) =>
       interventionMessage(record, plan, detail.attempts),
     ),

@@ -12,10 +12,10 @@ import type {
   CircuitSnapshot,
   Circuits,
   CircuitVersion,
-  Cordon,
   CordonRef,
   CountedOutcomes,
   LaneEvidence,
+  NewCordon,
   ProbeEnd,
 } from "../circuits.ts";
 import type { Actor } from "../pass-record.ts";
@@ -61,9 +61,14 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         if (after) return shown(after);
         return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
-    cordon: (cordon: Omit<Cordon, "at">) =>
+    cordon: (cordon: NewCordon) =>
       run(() => {
-        if (!tables.cordon.get(cordonKey(cordon))) tables.cordon.insert({ ...cordon, at: now() });
+        const { kind, name } = cordon;
+        const agent = kind === "session" ? tables.agent.get(name) : undefined;
+        if (kind === "session" && agent?.namespaceId !== cordon.namespaceId) return null;
+        const agentId = agent?.agentId ?? null;
+        if (!tables.cordon.get(cordonKey(cordon)))
+          tables.cordon.insert({ ...cordon, agentId, at: now() });
         return tables.cordon.expect(cordonKey(cordon));
       }),
     uncordon: (of: CordonRef) =>

@@ -360,9 +360,10 @@ function allAsking(tables: Tables, of: Asked): readonly AgentRow[] {
 }
 
 export function isCordoned({ cordon }: Tables, agent: AgentRow): boolean {
-  const { namespaceId, agentId, agentVersion } = agent;
+  const { namespaceId, agentId, agentVersion, session } = agent;
   return (
     cordon.get(cordonKey({ namespaceId, kind: "agent", name: agentId })) !== undefined ||
-    cordon.get(cordonKey({ namespaceId, kind: "version", name: agentVersion })) !== undefined
+    cordon.get(cordonKey({ namespaceId, kind: "version", name: agentVersion })) !== undefined ||
+    cordon.get(cordonKey({ namespaceId, kind: "session", name: session })) !== undefined
   );
 }

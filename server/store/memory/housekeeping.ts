@@ -2,6 +2,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import type { Retention } from "../retention.ts";
+import { cordonKey } from "./circuit-tables.ts";
 import { forgetSchedules } from "./schedules.ts";
 import { isOpen, type Tables } from "./tables.ts";
 import { forgetTriggered } from "./triggers.ts";
@@ -29,7 +30,12 @@ export function forgetOld(
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_RETENTION_MS);
   for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
-  for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
+  for (const row of agents.slice(0, rowsMax)) {
+    tables.agent.removeRow(row);
+    const { namespaceId, session: name } = row;
+    const cordon = tables.cordon.get(cordonKey({ namespaceId, kind: "session", name }));
+    if (cordon) tables.cordon.removeRow(cordon);
+  }
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);

@@ -172,6 +172,8 @@ function readsOf({ tables, now, run, liveness }: Memory): Reads {
     tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
     runLiveness: (runId) => run(() => runLiveness(tables, now(), runId, liveness)),
+    // Hosts are only shown, and this store does not keep them.
+    hosts: async () => new Map(),
   } satisfies Reads);
 }
 
@@ -197,7 +199,7 @@ function callsAboutRuns({ tables, now, run }: Memory): CallsAboutRuns {
 
 type CallsOfAgents = Pick<
   EngineStore,
-  "heartbeat" | "undelivered" | "markPolled" | "markAgents" | "markSilent"
+  "heartbeat" | "undelivered" | "markPolled" | "markAgents" | "countAttempts" | "markSilent"
 >;
 
 /** What agents do, and what servers see of them. */
@@ -212,6 +214,8 @@ function callsOfAgents({ tables, now, run, world }: Memory): CallsOfAgents {
     undelivered: (lost) => run(() => undelivered(tables, lost)),
     markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
     markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
+    // Only the lists of operators read them, and this store has none.
+    countAttempts: async () => undefined,
     markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
   };
 }

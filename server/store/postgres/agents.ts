@@ -1,14 +1,19 @@
 // Agents, as servers record them and operators list them.
 import type { EpochMs } from "../../core/model/attempt.ts";
+import { type AttemptCounts, FAILING_SHARE, isFailing } from "../../core/model/failing-agent.ts";
 import { movingSide } from "../../core/model/model.ts";
 import {
   type AgentPage,
   type AgentPoll,
   type AgentRecord,
   type AgentSeen,
+  type FailingAgent,
   HELD_MAX,
   type HeldTask,
+  type SessionAttempts,
   type SilentSession,
+  SUSPECTS_MAX,
+  type TaskAttempts,
 } from "../operators.ts";
 import { columns, labelsOf } from "./columns.ts";
 import { stepFinder } from "./read-pages.ts";
@@ -31,8 +36,27 @@ export async function markAgents(
     ago: (one) => Math.round(one.agoMs),
     succeeded_ago: (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
     called_ago: (one) => Math.round(one.calledAgoMs),
+    host: (one) => one.process?.host ?? null,
+    pid: (one) => one.process?.pid ?? null,
+    capacity: (one) => one.process?.capacity ?? null,
+    started_ago: (one) => one.process?.startedAgoMs ?? null,
   });
   await query("mark_agents", { server, ...rows });
+}
+
+export async function countAttempts(
+  query: Query,
+  counts: readonly SessionAttempts[],
+): Promise<void> {
+  if (counts.length === 0) return;
+  const rows = columns(counts, {
+    session: (one) => one.session,
+    lane: (one) => one.lane,
+    ended: (one) => one.ended,
+    failed: (one) => one.failed,
+    unknown: (one) => one.unknown,
+  });
+  await query("count_attempts", { ...rows, failing_share: FAILING_SHARE });
 }
 
 export async function markSilent(query: Query, silent: readonly SilentSession[]): Promise<void> {
@@ -65,6 +89,10 @@ interface AgentRow {
   succeeded_at: EpochMs | null;
   last_heartbeat_at: EpochMs | null;
   silent_since: EpochMs | null;
+  host: string;
+  pid: number | null;
+  capacity: number | null;
+  started_at: EpochMs | null;
   held: number;
 }
 
@@ -83,6 +111,10 @@ export async function listAgents(
     held_max: HELD_MAX,
   };
   const rows = await query<AgentRow>("list_agents", asked);
+  const attempts = await attemptsOf(
+    query,
+    rows.map((row) => row.session),
+  );
   return rows.map((row) => ({
     session: row.session,
     agentId: row.agent_id,
@@ -96,7 +128,74 @@ export async function listAgents(
     silentSince: row.silent_since,
     succeededAt: row.succeeded_at,
     held: row.held,
+    host: row.host,
+    pid: row.pid,
+    capacity: row.capacity,
+    startedAt: row.started_at,
+    attempts: attempts.get(row.session) ?? [],
   }));
+}
+
+async function attemptsOf(
+  query: Query,
+  sessions: readonly string[],
+): Promise<ReadonlyMap<string, readonly TaskAttempts[]>> {
+  if (sessions.length === 0) return new Map();
+  const rows = await query<TaskAttempts & { session: string }>("attempts_of_sessions", {
+    session: sessions,
+  });
+  return Map.groupBy(rows, ({ session }) => session);
+}
+
+interface FailingRow extends AttemptCounts {
+  queue: string;
+  task: string;
+  session: string;
+  agent_id: string;
+  agent_version: string;
+  host: string;
+  pid: number | null;
+  all_ended: number;
+  all_failed: number;
+  all_unknown: number;
+}
+
+/** `namespaceId` null: of all namespaces. */
+export async function failingAgents(
+  query: Query,
+  namespaceId: number | null,
+): Promise<readonly FailingAgent[]> {
+  const asked = { namespace_id: namespaceId, limit: SUSPECTS_MAX };
+  const rows = await query<FailingRow>("failing_sessions", asked);
+  return rows.filter(isFailing).map((row) => {
+    const { queue, task, session, host, pid, ended, failed, unknown } = row;
+    return {
+      queue,
+      task,
+      session,
+      agentId: row.agent_id,
+      agentVersion: row.agent_version,
+      host,
+      pid,
+      own: { ended, failed, unknown },
+      others: {
+        ended: row.all_ended - ended,
+        failed: row.all_failed - failed,
+        unknown: row.all_unknown - unknown,
+      },
+    };
+  });
+}
+
+export async function hostsOf(
+  query: Query,
+  sessions: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (sessions.length === 0) return new Map();
+  const rows = await query<{ session: string; host: string }>("hosts_of_sessions", {
+    session: sessions,
+  });
+  return new Map(rows.map(({ session, host }) => [session, host]));
 }
 
 function pollOf({ queues, tasks }: AgentRow): AgentPoll | null {

@@ -82,8 +82,9 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
       const known = (await cordonsOf(query, namespaceId)).find(
         (one) => one.kind === kind && one.name === name,
       );
-      if (!known) throw new Error(`the cordon of ${kind} ${name} was removed while it was set`);
-      return known;
+      if (!known && kind !== "session")
+        throw new Error(`the cordon of ${kind} ${name} was removed while it was set`);
+      return known ?? null;
     },
     async uncordon({ namespaceId, kind, name }, audit = null) {
       const key = { namespace_id: namespaceId, kind: cordonKinds.code(kind), name };
@@ -154,6 +155,7 @@ interface CordonRow {
   cordoned_by: string;
   why: string;
   cordoned_at: EpochMs;
+  agent_id: string | null;
 }
 
 function circuitOf(row: CircuitRow): Circuit {
@@ -181,7 +183,15 @@ function stateOf({ state, since, until, cooldowns }: CircuitRow): CircuitState {
 
 function cordonOf(row: CordonRow): Cordon {
   const { namespace_id: namespaceId, name, cordoned_by: by, why, cordoned_at: at } = row;
-  return { namespaceId, kind: cordonKinds.name(row.kind), name, by, why, at };
+  return {
+    namespaceId,
+    kind: cordonKinds.name(row.kind),
+    name,
+    agentId: row.agent_id,
+    by,
+    why,
+    at,
+  };
 }
 
 async function cordonsOf(query: Query, namespaceId: number): Promise<readonly Cordon[]> {

@@ -140,13 +140,14 @@ export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
 ]);
 export const circuitSettings = codes<Exclude<Forced, null>>("circuit setting", ["closed", "open"]);
 export const handOverReasons = codes<HandOverReason>("hand-over", HAND_OVER_REASONS);
-export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version"]);
+export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version", "session"]);
 
 /** The lists whose words the .sql files use. */
 export const CODES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ["run_state", runStates.names],
   ["circuit_state", circuitStates.names],
   ["circuit_setting", circuitSettings.names],
+  ["cordon_kind", cordonKinds.names],
   ["delivery_state", deliveryStates.names],
   ["outbox_kind", outboxKinds.names],
   ["hand_over_why", handOverReasons.names],

@@ -54,6 +54,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("release_sessions", { silent: SESSION_IDLE_MS, grant_max: GRANT_MS_MAX }),
       bounded("forget_sessions", { retention: times.sessionMs }),
       bounded("forget_agents", { retention: times.sessionMs }),
+      bounded("forget_attempt_counts", { retention: times.attemptCountsMs }),
       bounded("forget_lane_pollers", { retention: times.pollerMs }),
       bounded("forget_refused"),
       bounded("forget_deliveries", { retention: DELIVERY_RETENTION_MS }),

@@ -27,7 +27,7 @@ import {
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity } from "./activity.ts";
-import { heldTasks, listAgents } from "./agents.ts";
+import { failingAgents, heldTasks, listAgents } from "./agents.ts";
 import { attemptIn } from "./attempts-at.ts";
 import { listAudit } from "./audit.ts";
 import { handOverReasons, rules } from "./codes.ts";
@@ -59,6 +59,7 @@ export function createOperators(
     gauges: async () => ({
       ...(await gauges(query)),
       openRuns: (await activity.openRuns(null)).openRuns,
+      failingAgents: (await failingAgents(query, null)).length,
     }),
     connections: () =>
       Object.entries(pools).map(([pool, { totalCount, idleCount, waitingCount }]) => {
@@ -251,7 +252,7 @@ async function databaseNow(query: Query): Promise<{ now: EpochMs; version: strin
   return row;
 }
 
-async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
+async function gauges(query: Query): Promise<Omit<Gauges, "openRuns" | "failingAgents">> {
   const [row] = await query<{
     waiting: number;
     waiting_ms: number;
@@ -319,6 +320,7 @@ async function attention(
       const { queue, task, agent_version: agentVersion } = row;
       return { queue, task, agentVersion, ...activityOf(row) };
     }),
+    failingAgents: (await failingAgents(query, namespaceId)).slice(0, ATTENTION_MAX),
     namespacePause: named.find(({ isWorkflow, name }) => !isWorkflow && name === "")?.pause ?? null,
     pausedQueues: of(false).slice(0, ATTENTION_MAX),
     pausedWorkflows: of(true),

@@ -7,7 +7,7 @@ import { WHOLE_RANGE } from "../due.ts";
 import type { OperatorStore } from "../operator-store.ts";
 import type { EngineStore, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
-import { markAgents, markSilent } from "./agents.ts";
+import { countAttempts, markAgents, markSilent } from "./agents.ts";
 import { type Audited, createAudited } from "./audit.ts";
 import { createCircuits } from "./circuits.ts";
 import { differingRuns } from "./consistency.ts";
@@ -111,6 +111,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     taskFacts: (tasks) => taskFacts(query, tasks, cache),
     facts: (wanted) => loadFacts(query, wanted, stepsRead(query, cache)),
     markAgents: (server, seen) => markAgents(query, server, seen),
+    countAttempts: (counts) => countAttempts(query, counts),
     markSilent: (silent) => markSilent(query, silent),
     forgetOld: createForgetOld(query, clock),
     differingRuns: (partitions, after, limit) =>

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { Reads } from "../reads.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { hostsOf } from "./agents.ts";
 import { throwReadFailure } from "./failure.ts";
 import { runLiveness } from "./liveness.ts";
 import { changedInputsOf } from "./people.ts";
@@ -20,6 +21,7 @@ export function createReads(pool: pg.Pool, schema: string, times: StoreTimes): R
     changedInputs: (...of) => reads.changedInputs(...of).catch(throwReadFailure),
     tracedRuns: (...of) => reads.tracedRuns(...of).catch(throwReadFailure),
     runLiveness: (...of) => reads.runLiveness(...of).catch(throwReadFailure),
+    hosts: (...of) => reads.hosts(...of).catch(throwReadFailure),
   } satisfies Reads);
 }
 
@@ -67,5 +69,6 @@ function unguardedReads(pool: pg.Pool, schema: string, times: StoreTimes): Reads
     changedInputs: (runId) => changedInputsOf(query, runId),
     tracedRuns: (of) => tracedRuns(query, of),
     runLiveness: (runId) => runLiveness(query, runId, times),
+    hosts: (sessions) => hostsOf(query, sessions),
   } satisfies Reads);
 }

@@ -72,6 +72,115 @@ export function describeAgents(opened: Opened<Store>): void {
     ]);
   });
 
+  test("what an agent states of its process stays until it states something else", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 60_000 };
+    const one = seen(namespaceId, "hotel");
+    await store.markAgents("here:1", [one]);
+    expect(await agents(namespaceId)).toMatchObject([{ host: "", pid: null, capacity: null }]);
+    await store.markAgents("here:1", [{ ...one, process }]);
+    const [stated] = await agents(namespaceId);
+    expect(stated).toMatchObject({ host: "pc-7", pid: 12, capacity: 4 });
+    expect((stated?.firstSeenAt ?? 0) - (stated?.startedAt ?? 0)).toBeGreaterThan(59_000);
+    await store.markAgents("here:1", [one]);
+    await store.markAgents("here:1", [{ ...one, process: { ...process, startedAgoMs: 1 } }]);
+    expect(await agents(namespaceId)).toMatchObject([
+      { host: "pc-7", startedAt: stated?.startedAt },
+    ]);
+    const hosts = await store.reads.hosts([one.session, newSession()]);
+    expect([...hosts]).toEqual([[one.session, "pc-7"]]);
+  });
+
+  test("attempts of a session are added up by task, those with most failures first", async () => {
+    const { store } = opened();
+    const steps = { a: { task: "book", queue: "q" }, b: { task: "undo", queue: "q" } };
+    const { namespaceId, lanes } = await schedule(store, workflow(steps));
+    const [book = 0, undo = 0] = lanes;
+    const one = seen(namespaceId, "hotel");
+    await store.markAgents("here:1", [one, seen(namespaceId, "idle")]);
+    const { session } = one;
+    await store.countAttempts([
+      { session, lane: book, ended: 4, failed: 1, unknown: 0 },
+      { session, lane: undo, ended: 2, failed: 0, unknown: 2 },
+    ]);
+    await store.countAttempts([{ session, lane: book, ended: 1, failed: 0, unknown: 0 }]);
+    expect(await agents(namespaceId)).toMatchObject([
+      {
+        agentId: "hotel",
+        attempts: [
+          { queue: "q", task: "undo", ended: 2, failed: 0, unknown: 2 },
+          { queue: "q", task: "book", ended: 5, failed: 1, unknown: 0 },
+        ],
+      },
+      { agentId: "idle", attempts: [] },
+    ]);
+  });
+
+  test("a live session that fails is listed, with how the others do", async () => {
+    const { store } = opened();
+    const { namespaceId, lanes } = await schedule(store, workflow({ a: { task: "book" } }));
+    const [lane = 0] = lanes;
+    const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 0 };
+    const bad = seen(namespaceId, "hotel", { process });
+    const good = seen(namespaceId, "hotel");
+    const gone = seen(namespaceId, "gone", { agoMs: 61_000 });
+    await store.markAgents("here:1", [bad, good, gone]);
+    const failing = async () => (await store.operators.attention(namespaceId)).failingAgents;
+    const fails = ({ session }: AgentSeen, ended: number) =>
+      store.countAttempts([{ session, lane, ended, failed: ended, unknown: 0 }]);
+    await fails(bad, 9);
+    await fails(gone, 20);
+    await store.countAttempts([{ session: good.session, lane, ended: 50, failed: 1, unknown: 0 }]);
+    expect(await failing()).toEqual([]);
+    await fails(bad, 1);
+    expect(await failing()).toEqual([
+      {
+        session: bad.session,
+        agentId: "hotel",
+        agentVersion: "1.2",
+        host: "pc-7",
+        pid: 12,
+        queue: "default",
+        task: "book",
+        own: { ended: 10, failed: 10, unknown: 0 },
+        others: { ended: 70, failed: 21, unknown: 0 },
+      },
+    ]);
+    expect((await store.operators.gauges()).failingAgents).toBeGreaterThanOrEqual(1);
+    await store.countAttempts([{ session: bad.session, lane, ended: 10, failed: 0, unknown: 0 }]);
+    expect(await failing()).toEqual([]);
+  });
+
+  test("counts of attempts are forgotten after an hour", async () => {
+    const { store } = opened();
+    const { namespaceId, lanes } = await schedule(store, workflow({ a: { task: "book" } }));
+    const [lane = 0] = lanes;
+    const one = seen(namespaceId, "hotel");
+    await store.markAgents("here:1", [one]);
+    await store.countAttempts([{ session: one.session, lane, ended: 1, failed: 0, unknown: 0 }]);
+    await store.forgetOld(1_000);
+    expect(await agents(namespaceId)).toMatchObject([{ attempts: [{ ended: 1 }] }]);
+    await store.forgetOld(1_000, { attemptCountsMs: -1 });
+    expect(await agents(namespaceId)).toMatchObject([{ attempts: [] }]);
+  });
+
+  test("a session is cordoned alone, until it is forgotten", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const one = seen(namespaceId, "hotel", { agoMs: 601_000 });
+    const cordon = { namespaceId, kind: "session", name: one.session, by: "ada", why: "" } as const;
+    expect(await store.circuits.cordon(cordon)).toBe(null);
+    await store.markAgents("here:1", [one]);
+    const stored = { ...cordon, agentId: "hotel" };
+    expect(await store.circuits.cordon(cordon)).toMatchObject(stored);
+    const elsewhere = { ...cordon, namespaceId: await newNamespace(store) };
+    expect(await store.circuits.cordon(elsewhere)).toBe(null);
+    expect(await store.lists.cordons(namespaceId)).toMatchObject([stored]);
+    await store.forgetOld(1_000);
+    expect(await store.lists.cordons(namespaceId)).toEqual([]);
+  });
+
   test("a session is of the namespace that it was first seen in", async () => {
     const { store } = opened();
     const mine = await newNamespace(store);
@@ -174,7 +283,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     const steps = { a: { task: "book", queue: "q" }, b: { task: "undo", queue: "q" } };
     return schedule(opened().store, workflow(steps), more);
   };
-  test("a task is listed with whether all its agents are cordoned, by id or by version", async () => {
+  test("a task is listed with whether all its agents are cordoned, by id, version or session", async () => {
     const { store } = opened();
     const { namespaceId, ref } = await inOneQueue();
     const cordoned = async () => [...(await store.reads.runLiveness(ref.runId)).cordoned];
@@ -196,8 +305,14 @@ export function describeQueueActivity(opened: Opened<Store>): void {
       [0, 2],
       [1, 2],
     ]);
-    await store.markAgents("here:1", [asking("new", [], { agentVersion: "1.3" })]);
+    const other = asking("new", [], { agentVersion: "1.3" });
+    await store.markAgents("here:1", [other]);
     expect(await cordoned()).toEqual([]);
+    await store.circuits.cordon({ ...cordon, kind: "session", name: other.session });
+    expect(await cordoned()).toEqual([
+      [0, 3],
+      [1, 3],
+    ]);
   });
 
   const activityOf = async ({ namespaceId }: Pick<Scheduled, "namespaceId">) => {

@@ -55,6 +55,7 @@ const lost: AttemptRecord = {
   n: 0,
   attempt: 1,
   agentId: "agent-1",
+  session: null,
   startedAt: 1_700_000_000_000,
   endedAt: 1_700_000_010_000,
   outcome: { kind: "unknown", code: "drover.lost", message: "silent" },

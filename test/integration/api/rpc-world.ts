@@ -304,6 +304,7 @@ export async function startWorld({
       return known && namespaceId === defaultId ? runRecord() : null;
     },
     runDetail: async () => runDetail(),
+    hosts: async (sessions) => new Map(sessions.map((session) => [session, "pc-7"])),
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     tracedRuns: async () => new Map(),

@@ -94,6 +94,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
     n: 0,
     attempt: 1,
     agentId: "agent-1",
+    session: null,
     startedAt: AT,
     endedAt: AT + 1,
     outcome: { kind: "unknown", code: "drover.lost", message: "silent" },

@@ -111,6 +111,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
     n: 0,
     attempt: 1,
     agentId: "agent-1",
+    session: "07".repeat(16),
     startedAt: 1_700_000_000_000,
     endedAt: 1_700_000_010_000,
     outcome: { kind: "success", output: { kind: "json", json: '"F1"' } },

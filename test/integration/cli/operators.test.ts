@@ -86,14 +86,18 @@ test("an agent is listed and described with what it holds, and later with its su
   await started;
   await once("agent list --id till", (answer) => answer.agents?.[0]?.held === 1);
   const listed = (await drover("agent list")).stdout;
-  expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z +alive$/m);
+  expect(listed).toMatch(
+    /^till +[0-9a-f]{8} +1\.2 +\S+ +\d+ +\d{4}-\S+ \S+Z +shop +charge +1 of 10 +(.+ +)?alive$/m,
+  );
   const { agents } = await client.operations.agents({ agentId: "till" });
   expect(agents).toMatchObject([{ id: "till", held: 1, lastSuccessTime: null }]);
   const output = (await drover("agent show till")).stdout;
   expect(output).toMatch(/^labels +zone=b$/m);
   expect(output).toMatch(/^server +127\.0\.0\.1:/m);
   expect(output).toMatch(new RegExp(`${runId} +charge +perform +charge of shop +1 `));
-  const [, session] = /([0-9a-f]{32})/.exec(listed) ?? [];
+  expect(output).toMatch(new RegExp(`^pid +${process.pid}$`, "m"));
+  expect(output).toMatch(/^capacity +10 tasks$/m);
+  const [, session] = /([0-9a-f]{32})/.exec(output) ?? [];
   expect((await drover(`agent show ${session}`)).stdout).toContain("in progress     1 task");
   letGo();
   await client.waitRun(runId);
@@ -119,6 +123,21 @@ test("an agent that is not there, or is not alone of its name, is not described"
   const several = await ask("agent show twin");
   expect(several.code).toBe(2);
   expect(several.stderr).toContain("drover agent list --id twin");
+  const both = await ask("agent list --id twin");
+  expect(both.stderr).toContain('agent "twin" has 2 live instances');
+  const [instance = ""] = /(?<=^twin +)[0-9a-f]{8}/m.exec(both.stdout) ?? [];
+  const shown = (await drover(`agent show twin --instance ${instance}`)).stdout;
+  expect(shown).toMatch(new RegExp(`^session +${instance}`, "m"));
+  expect(await ask("agent show twin --instance 0x")).toMatchObject({ code: 4 });
+  const cordoned = await ask(`agent cordon twin --instance ${instance} --by ada`);
+  expect(cordoned.stdout).toContain(`instance ${instance} of agent twin cordoned by ada`);
+  expect(cordoned.stderr).toContain(`drover agent uncordon twin --instance ${instance}`);
+  expect((await drover("status")).stdout).toContain(
+    `instance ${instance} of agent "twin" is cordoned by ada`,
+  );
+  expect((await drover("agent list --id twin")).stdout.match(/ cordoned$/gm)).toHaveLength(1);
+  await drover(`agent uncordon twin --instance ${instance}`);
+  expect((await drover("agent list --id twin")).stdout).not.toContain("cordoned");
 });
 
 test("a queue is described with its tasks, and drained when its agents have finished", async () => {

@@ -117,6 +117,11 @@ const ROWS = [
      seen_at)
    select sha256(n::text::bytea), 1, 'a', '1', '{}', '["default"]', '["task-1"]', 'here', now()
    from generate_series(0, 199) as n`,
+  `insert into drover.session_attempts (session, lane, at, ended, failed, unknown, mostly_failed)
+   select sha256(n::text::bytea), lane, date_bin('5 minutes', now(), 'epoch') - slot * interval '5 minutes',
+     10, case when n = 0 then 10 else 0 end, 0, n = 0
+   from generate_series(0, 199) as n cross join (select id as lane from drover.lane limit 2) as l
+   cross join generate_series(0, 11) as slot`,
   `insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at)
    select run_id, n, 1, 0, 0, 'x', now(), case when r % 10 > 0 then now() end
    from (select run_id, made.n as r from made) as made cross join generate_series(1, 2) as n`,

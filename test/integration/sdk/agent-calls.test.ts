@@ -1,6 +1,7 @@
 /**
  * Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back.
  */
+import { hostname } from "node:os";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, test } from "vitest";
@@ -14,6 +15,20 @@ const invalidArgument = 3;
 const failedPrecondition = 9;
 const resourceExhausted = 8;
 const answered = { answers: [{}] };
+
+test("each poll states the process of the agent, and for how long its session exists", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const handlers = { "book-flight": () => null };
+  givenAgent(server, { clock, pollWait: "20s", slots: 7, handlers });
+  const process = { host: hostname(), pid: globalThis.process.pid, capacity: 7 };
+  const first = await server.poll.next();
+  expect(first.request.process).toMatchObject({ ...process, runningFor: { seconds: 0n } });
+  clock.advance(20_000);
+  first.answer({});
+  const { request } = await server.poll.next();
+  expect(request.process).toMatchObject({ ...process, runningFor: { seconds: 20n } });
+});
 
 test("a lost poll is named in each later poll until 30 s after the end of its wait", async () => {
   const server = await givenServer();

@@ -109,6 +109,7 @@ describe("/metrics of a server that has worked", () => {
       drover_tasks_waiting_seconds: 0,
       drover_escalations_open: 0,
       'drover_circuits_open{of="queue"}': 0,
+      drover_agents_failing: 0,
       'drover_database_waiting{pool="hot"}': 0,
     };
     const found = Object.keys(series).map((name) => [name, seriesValue(text, name)]);

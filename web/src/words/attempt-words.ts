@@ -2,6 +2,7 @@
 import { type Attempt, AttemptSource, type Failure } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Status } from "../parts/badge.tsx";
+import { instanceWords } from "./agent-words.ts";
 import { outcomeStatus } from "./outcome-words.ts";
 
 const kinds: Readonly<Record<number, string>> = {
@@ -28,4 +29,11 @@ export function attemptStatus({ outcome, late }: Attempt): Status {
 /** `sold-out: no seats left` */
 export function failureWords({ code, message }: Pick<Failure, "code" | "message">): string {
   return [code, message].filter((part) => part !== "").join(": ");
+}
+
+/** `mail-1 on pc-7 (3f2a91bc)`: the agent and its instance; empty: the attempt had no agent. */
+export function attemptAgentWords({ agentId, host, session }: Attempt): string {
+  const on = host === "" ? "" : ` on ${host}`;
+  const instance = session.length === 0 ? "" : ` (${instanceWords(session)})`;
+  return agentId === "" ? "" : `${agentId}${on}${instance}`;
 }

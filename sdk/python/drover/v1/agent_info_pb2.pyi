@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AgentInfo(_message.Message):
-    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_heartbeat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time")
+    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_heartbeat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time", "host", "pid", "started_time", "capacity", "attempts", "task_attempts")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,12 @@ class AgentInfo(_message.Message):
     CORDONS_FIELD_NUMBER: _ClassVar[int]
     CIRCUITS_FIELD_NUMBER: _ClassVar[int]
     SILENT_SINCE_TIME_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
+    CAPACITY_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    TASK_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     id: str
     session: bytes
     version: str
@@ -50,7 +56,57 @@ class AgentInfo(_message.Message):
     cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
     circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
     silent_since_time: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    host: str
+    pid: int
+    started_time: _timestamp_pb2.Timestamp
+    capacity: int
+    attempts: AttemptCounts
+    task_attempts: _containers.RepeatedCompositeFieldContainer[TaskAttempts]
+    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., host: _Optional[str] = ..., pid: _Optional[int] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., capacity: _Optional[int] = ..., attempts: _Optional[_Union[AttemptCounts, _Mapping]] = ..., task_attempts: _Optional[_Iterable[_Union[TaskAttempts, _Mapping]]] = ...) -> None: ...
+
+class AttemptCounts(_message.Message):
+    __slots__ = ("ended", "failed", "unknown")
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    ended: int
+    failed: int
+    unknown: int
+    def __init__(self, ended: _Optional[int] = ..., failed: _Optional[int] = ..., unknown: _Optional[int] = ...) -> None: ...
+
+class TaskAttempts(_message.Message):
+    __slots__ = ("queue", "task", "attempts", "failing")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    FAILING_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    task: str
+    attempts: AttemptCounts
+    failing: bool
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., attempts: _Optional[_Union[AttemptCounts, _Mapping]] = ..., failing: _Optional[bool] = ...) -> None: ...
+
+class FailingAgent(_message.Message):
+    __slots__ = ("agent_id", "session", "version", "host", "pid", "queue", "task", "attempts", "others")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    session: bytes
+    version: str
+    host: str
+    pid: int
+    queue: str
+    task: str
+    attempts: AttemptCounts
+    others: AttemptCounts
+    def __init__(self, agent_id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., host: _Optional[str] = ..., pid: _Optional[int] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., attempts: _Optional[_Union[AttemptCounts, _Mapping]] = ..., others: _Optional[_Union[AttemptCounts, _Mapping]] = ...) -> None: ...
 
 class HeldTask(_message.Message):
     __slots__ = ("run_id", "workflow", "step_id", "kind", "queue", "task", "fence", "attempt", "granted_time", "attempt_deadline_time", "progress", "progress_time", "cancelling")

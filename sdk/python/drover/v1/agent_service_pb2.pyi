@@ -31,6 +31,18 @@ class Agent(_message.Message):
     labels: _containers.ScalarMap[str, str]
     def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
+class AgentProcess(_message.Message):
+    __slots__ = ("host", "pid", "running_for", "capacity")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FOR_FIELD_NUMBER: _ClassVar[int]
+    CAPACITY_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    pid: int
+    running_for: _duration_pb2.Duration
+    capacity: int
+    def __init__(self, host: _Optional[str] = ..., pid: _Optional[int] = ..., running_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., capacity: _Optional[int] = ...) -> None: ...
+
 class QueueWeight(_message.Message):
     __slots__ = ("name", "weight")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -40,7 +52,7 @@ class QueueWeight(_message.Message):
     def __init__(self, name: _Optional[str] = ..., weight: _Optional[int] = ...) -> None: ...
 
 class PollTaskRequest(_message.Message):
-    __slots__ = ("namespace", "agent", "poll_seq", "queues", "tasks", "max_tasks", "wait", "lost_polls")
+    __slots__ = ("namespace", "agent", "poll_seq", "queues", "tasks", "max_tasks", "wait", "lost_polls", "process")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     POLL_SEQ_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +61,7 @@ class PollTaskRequest(_message.Message):
     MAX_TASKS_FIELD_NUMBER: _ClassVar[int]
     WAIT_FIELD_NUMBER: _ClassVar[int]
     LOST_POLLS_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     agent: Agent
     poll_seq: int
@@ -57,7 +70,8 @@ class PollTaskRequest(_message.Message):
     max_tasks: int
     wait: _duration_pb2.Duration
     lost_polls: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, namespace: _Optional[str] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., poll_seq: _Optional[int] = ..., queues: _Optional[_Iterable[_Union[QueueWeight, _Mapping]]] = ..., tasks: _Optional[_Iterable[str]] = ..., max_tasks: _Optional[int] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lost_polls: _Optional[_Iterable[int]] = ...) -> None: ...
+    process: AgentProcess
+    def __init__(self, namespace: _Optional[str] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., poll_seq: _Optional[int] = ..., queues: _Optional[_Iterable[_Union[QueueWeight, _Mapping]]] = ..., tasks: _Optional[_Iterable[str]] = ..., max_tasks: _Optional[int] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lost_polls: _Optional[_Iterable[int]] = ..., process: _Optional[_Union[AgentProcess, _Mapping]] = ...) -> None: ...
 
 class PollTaskResponse(_message.Message):
     __slots__ = ("tasks", "waited")

@@ -25,17 +25,17 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/circuit.proto\x12\tdrover.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x03\n\x07\x43ircuit\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12\x19\n\x08\x61gent_id\x18\x03 \x01(\tR\x07\x61gentId\x12-\n\x05state\x18\x04 \x01(\x0e\x32\x17.drover.v1.CircuitStateR\x05state\x12\x39\n\nsince_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tsinceTime\x12\x35\n\x08try_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07tryTime\x12\x1c\n\tcooldowns\x18\x07 \x01(\x05R\tcooldowns\x12\x10\n\x03saw\x18\x08 \x01(\tR\x03saw\x12\x33\n\x07setting\x18\t \x01(\x0e\x32\x19.drover.v1.CircuitSettingR\x07setting\x12\x15\n\x06set_by\x18\n \x01(\tR\x05setBy\x12\x10\n\x03why\x18\x0b \x01(\tR\x03why\x12\x35\n\x08set_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07setTime\x12#\n\ragent_version\x18\r \x01(\tR\x0c\x61gentVersion\"\xdb\x01\n\x11SetCircuitRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05queue\x18\x02 \x01(\tB\x00R\x05queue\x12\x14\n\x04task\x18\x03 \x01(\tB\x00R\x04task\x12\x1b\n\x08\x61gent_id\x18\x04 \x01(\tB\x00R\x07\x61gentId\x12\x35\n\x07setting\x18\x05 \x01(\x0e\x32\x19.drover.v1.CircuitSettingB\x00R\x07setting\x12\x10\n\x02\x62y\x18\x06 \x01(\tB\x00R\x02\x62y\x12\x12\n\x03why\x18\x07 \x01(\tB\x00R\x03why\"B\n\x12SetCircuitResponse\x12,\n\x07\x63ircuit\x18\x01 \x01(\x0b\x32\x12.drover.v1.CircuitR\x07\x63ircuit\"u\n\x13ListCircuitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x03 \x01(\tB\x00R\tpageToken\"n\n\x14ListCircuitsResponse\x12.\n\x08\x63ircuits\x18\x01 \x03(\x0b\x32\x12.drover.v1.CircuitR\x08\x63ircuits\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbb\x01\n\x06\x43ordon\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tH\x00R\x07\x61gentId\x12\x1a\n\x07version\x18\x02 \x01(\tH\x00R\x07version\x12\x1f\n\x0b\x63ordoned_by\x18\x03 \x01(\tR\ncordonedBy\x12\x10\n\x03why\x18\x04 \x01(\tR\x03why\x12?\n\rcordoned_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0c\x63ordonedTimeB\x04\n\x02of\"\x9f\x01\n\x12\x43ordonAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\x08\x61gent_id\x18\x02 \x01(\tB\x00H\x00R\x07\x61gentId\x12\x1c\n\x07version\x18\x03 \x01(\tB\x00H\x00R\x07version\x12\x10\n\x02\x62y\x18\x04 \x01(\tB\x00R\x02\x62y\x12\x12\n\x03why\x18\x05 \x01(\tB\x00R\x03whyB\x06\n\x02of\x12\x00\"@\n\x13\x43ordonAgentResponse\x12)\n\x06\x63ordon\x18\x01 \x01(\x0b\x32\x11.drover.v1.CordonR\x06\x63ordon\"{\n\x14UncordonAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\x08\x61gent_id\x18\x02 \x01(\tB\x00H\x00R\x07\x61gentId\x12\x1c\n\x07version\x18\x03 \x01(\tB\x00H\x00R\x07versionB\x06\n\x02of\x12\x00\"7\n\x15UncordonAgentResponse\x12\x1e\n\nuncordoned\x18\x01 \x01(\x08R\nuncordoned\"4\n\x12ListCordonsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"B\n\x13ListCordonsResponse\x12+\n\x07\x63ordons\x18\x01 \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons*y\n\x0c\x43ircuitState\x12\x1d\n\x19\x43IRCUIT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43IRCUIT_STATE_CLOSED\x10\x01\x12\x16\n\x12\x43IRCUIT_STATE_OPEN\x10\x02\x12\x18\n\x14\x43IRCUIT_STATE_TRYING\x10\x03*g\n\x0e\x43ircuitSetting\x12\x1f\n\x1b\x43IRCUIT_SETTING_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43IRCUIT_SETTING_OPEN\x10\x01\x12\x1a\n\x16\x43IRCUIT_SETTING_CLOSED\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/circuit.proto\x12\tdrover.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x03\n\x07\x43ircuit\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12\x19\n\x08\x61gent_id\x18\x03 \x01(\tR\x07\x61gentId\x12-\n\x05state\x18\x04 \x01(\x0e\x32\x17.drover.v1.CircuitStateR\x05state\x12\x39\n\nsince_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tsinceTime\x12\x35\n\x08try_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07tryTime\x12\x1c\n\tcooldowns\x18\x07 \x01(\x05R\tcooldowns\x12\x10\n\x03saw\x18\x08 \x01(\tR\x03saw\x12\x33\n\x07setting\x18\t \x01(\x0e\x32\x19.drover.v1.CircuitSettingR\x07setting\x12\x15\n\x06set_by\x18\n \x01(\tR\x05setBy\x12\x10\n\x03why\x18\x0b \x01(\tR\x03why\x12\x35\n\x08set_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07setTime\x12#\n\ragent_version\x18\r \x01(\tR\x0c\x61gentVersion\"\xdb\x01\n\x11SetCircuitRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05queue\x18\x02 \x01(\tB\x00R\x05queue\x12\x14\n\x04task\x18\x03 \x01(\tB\x00R\x04task\x12\x1b\n\x08\x61gent_id\x18\x04 \x01(\tB\x00R\x07\x61gentId\x12\x35\n\x07setting\x18\x05 \x01(\x0e\x32\x19.drover.v1.CircuitSettingB\x00R\x07setting\x12\x10\n\x02\x62y\x18\x06 \x01(\tB\x00R\x02\x62y\x12\x12\n\x03why\x18\x07 \x01(\tB\x00R\x03why\"B\n\x12SetCircuitResponse\x12,\n\x07\x63ircuit\x18\x01 \x01(\x0b\x32\x12.drover.v1.CircuitR\x07\x63ircuit\"u\n\x13ListCircuitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x03 \x01(\tB\x00R\tpageToken\"n\n\x14ListCircuitsResponse\x12.\n\x08\x63ircuits\x18\x01 \x03(\x0b\x32\x12.drover.v1.CircuitR\x08\x63ircuits\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x81\x02\n\x06\x43ordon\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tH\x00R\x07\x61gentId\x12\x1a\n\x07version\x18\x02 \x01(\tH\x00R\x07version\x12\x1a\n\x07session\x18\x06 \x01(\x0cH\x00R\x07session\x12\x1f\n\x0b\x63ordoned_by\x18\x03 \x01(\tR\ncordonedBy\x12\x10\n\x03why\x18\x04 \x01(\tR\x03why\x12?\n\rcordoned_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0c\x63ordonedTime\x12(\n\x10session_agent_id\x18\x07 \x01(\tR\x0esessionAgentIdB\x04\n\x02of\"\xbd\x01\n\x12\x43ordonAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\x08\x61gent_id\x18\x02 \x01(\tB\x00H\x00R\x07\x61gentId\x12\x1c\n\x07version\x18\x03 \x01(\tB\x00H\x00R\x07version\x12\x1c\n\x07session\x18\x06 \x01(\x0c\x42\x00H\x00R\x07session\x12\x10\n\x02\x62y\x18\x04 \x01(\tB\x00R\x02\x62y\x12\x12\n\x03why\x18\x05 \x01(\tB\x00R\x03whyB\x06\n\x02of\x12\x00\"@\n\x13\x43ordonAgentResponse\x12)\n\x06\x63ordon\x18\x01 \x01(\x0b\x32\x11.drover.v1.CordonR\x06\x63ordon\"\x99\x01\n\x14UncordonAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1d\n\x08\x61gent_id\x18\x02 \x01(\tB\x00H\x00R\x07\x61gentId\x12\x1c\n\x07version\x18\x03 \x01(\tB\x00H\x00R\x07version\x12\x1c\n\x07session\x18\x04 \x01(\x0c\x42\x00H\x00R\x07sessionB\x06\n\x02of\x12\x00\"7\n\x15UncordonAgentResponse\x12\x1e\n\nuncordoned\x18\x01 \x01(\x08R\nuncordoned\"4\n\x12ListCordonsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"B\n\x13ListCordonsResponse\x12+\n\x07\x63ordons\x18\x01 \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons*y\n\x0c\x43ircuitState\x12\x1d\n\x19\x43IRCUIT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43IRCUIT_STATE_CLOSED\x10\x01\x12\x16\n\x12\x43IRCUIT_STATE_OPEN\x10\x02\x12\x18\n\x14\x43IRCUIT_STATE_TRYING\x10\x03*g\n\x0e\x43ircuitSetting\x12\x1f\n\x1b\x43IRCUIT_SETTING_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43IRCUIT_SETTING_OPEN\x10\x01\x12\x1a\n\x16\x43IRCUIT_SETTING_CLOSED\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.circuit_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CIRCUITSTATE']._serialized_start=1790
-  _globals['_CIRCUITSTATE']._serialized_end=1911
-  _globals['_CIRCUITSETTING']._serialized_start=1913
-  _globals['_CIRCUITSETTING']._serialized_end=2016
+  _globals['_CIRCUITSTATE']._serialized_start=1921
+  _globals['_CIRCUITSTATE']._serialized_end=2042
+  _globals['_CIRCUITSETTING']._serialized_start=2044
+  _globals['_CIRCUITSETTING']._serialized_end=2147
   _globals['_CIRCUIT']._serialized_start=72
   _globals['_CIRCUIT']._serialized_end=545
   _globals['_SETCIRCUITREQUEST']._serialized_start=548
@@ -47,17 +47,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTCIRCUITSRESPONSE']._serialized_start=956
   _globals['_LISTCIRCUITSRESPONSE']._serialized_end=1066
   _globals['_CORDON']._serialized_start=1069
-  _globals['_CORDON']._serialized_end=1256
-  _globals['_CORDONAGENTREQUEST']._serialized_start=1259
-  _globals['_CORDONAGENTREQUEST']._serialized_end=1418
-  _globals['_CORDONAGENTRESPONSE']._serialized_start=1420
-  _globals['_CORDONAGENTRESPONSE']._serialized_end=1484
-  _globals['_UNCORDONAGENTREQUEST']._serialized_start=1486
-  _globals['_UNCORDONAGENTREQUEST']._serialized_end=1609
-  _globals['_UNCORDONAGENTRESPONSE']._serialized_start=1611
-  _globals['_UNCORDONAGENTRESPONSE']._serialized_end=1666
-  _globals['_LISTCORDONSREQUEST']._serialized_start=1668
-  _globals['_LISTCORDONSREQUEST']._serialized_end=1720
-  _globals['_LISTCORDONSRESPONSE']._serialized_start=1722
-  _globals['_LISTCORDONSRESPONSE']._serialized_end=1788
+  _globals['_CORDON']._serialized_end=1326
+  _globals['_CORDONAGENTREQUEST']._serialized_start=1329
+  _globals['_CORDONAGENTREQUEST']._serialized_end=1518
+  _globals['_CORDONAGENTRESPONSE']._serialized_start=1520
+  _globals['_CORDONAGENTRESPONSE']._serialized_end=1584
+  _globals['_UNCORDONAGENTREQUEST']._serialized_start=1587
+  _globals['_UNCORDONAGENTREQUEST']._serialized_end=1740
+  _globals['_UNCORDONAGENTRESPONSE']._serialized_start=1742
+  _globals['_UNCORDONAGENTRESPONSE']._serialized_end=1797
+  _globals['_LISTCORDONSREQUEST']._serialized_start=1799
+  _globals['_LISTCORDONSREQUEST']._serialized_end=1851
+  _globals['_LISTCORDONSRESPONSE']._serialized_start=1853
+  _globals['_LISTCORDONSRESPONSE']._serialized_end=1919
 # @@protoc_insertion_point(module_scope)

@@ -103,32 +103,38 @@ class ListCircuitsResponse(_message.Message):
     def __init__(self, circuits: _Optional[_Iterable[_Union[Circuit, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Cordon(_message.Message):
-    __slots__ = ("agent_id", "version", "cordoned_by", "why", "cordoned_time")
+    __slots__ = ("agent_id", "version", "session", "cordoned_by", "why", "cordoned_time", "session_agent_id")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     CORDONED_BY_FIELD_NUMBER: _ClassVar[int]
     WHY_FIELD_NUMBER: _ClassVar[int]
     CORDONED_TIME_FIELD_NUMBER: _ClassVar[int]
+    SESSION_AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     version: str
+    session: bytes
     cordoned_by: str
     why: str
     cordoned_time: _timestamp_pb2.Timestamp
-    def __init__(self, agent_id: _Optional[str] = ..., version: _Optional[str] = ..., cordoned_by: _Optional[str] = ..., why: _Optional[str] = ..., cordoned_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    session_agent_id: str
+    def __init__(self, agent_id: _Optional[str] = ..., version: _Optional[str] = ..., session: _Optional[bytes] = ..., cordoned_by: _Optional[str] = ..., why: _Optional[str] = ..., cordoned_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session_agent_id: _Optional[str] = ...) -> None: ...
 
 class CordonAgentRequest(_message.Message):
-    __slots__ = ("namespace", "agent_id", "version", "by", "why")
+    __slots__ = ("namespace", "agent_id", "version", "session", "by", "why")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     BY_FIELD_NUMBER: _ClassVar[int]
     WHY_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     agent_id: str
     version: str
+    session: bytes
     by: str
     why: str
-    def __init__(self, namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., version: _Optional[str] = ..., by: _Optional[str] = ..., why: _Optional[str] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., version: _Optional[str] = ..., session: _Optional[bytes] = ..., by: _Optional[str] = ..., why: _Optional[str] = ...) -> None: ...
 
 class CordonAgentResponse(_message.Message):
     __slots__ = ("cordon",)
@@ -137,14 +143,16 @@ class CordonAgentResponse(_message.Message):
     def __init__(self, cordon: _Optional[_Union[Cordon, _Mapping]] = ...) -> None: ...
 
 class UncordonAgentRequest(_message.Message):
-    __slots__ = ("namespace", "agent_id", "version")
+    __slots__ = ("namespace", "agent_id", "version", "session")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     agent_id: str
     version: str
-    def __init__(self, namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+    session: bytes
+    def __init__(self, namespace: _Optional[str] = ..., agent_id: _Optional[str] = ..., version: _Optional[str] = ..., session: _Optional[bytes] = ...) -> None: ...
 
 class UncordonAgentResponse(_message.Message):
     __slots__ = ("uncordoned",)

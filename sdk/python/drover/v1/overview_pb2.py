@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from drover.v1 import agent_info_pb2 as drover_dot_v1_dot_agent__info__pb2
 from drover.v1 import circuit_pb2 as drover_dot_v1_dot_circuit__pb2
 from drover.v1 import partition_pb2 as drover_dot_v1_dot_partition__pb2
 from drover.v1 import queue_pb2 as drover_dot_v1_dot_queue__pb2
@@ -30,45 +31,45 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x64rover/v1/overview.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/circuit.proto\x1a\x19\x64rover/v1/partition.proto\x1a\x15\x64rover/v1/queue.proto\x1a\x13\x64rover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x12GetOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"\xc9\x04\n\x13GetOverviewResponse\x12)\n\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n\x0eunserved_tasks\x18\x02 \x03(\x0b\x32\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n\x0flate_partitions\x18\x03 \x03(\x0b\x32\x14.drover.v1.PartitionR\x0elatePartitions\x12\x39\n\x0fnamespace_pause\x18\x04 \x01(\x0b\x32\x10.drover.v1.PauseR\x0enamespacePause\x12:\n\rpaused_queues\x18\x05 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0cpausedQueues\x12@\n\x10paused_workflows\x18\x06 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x12\x37\n\ropen_circuits\x18\x07 \x03(\x0b\x32\x12.drover.v1.CircuitR\x0copenCircuits\x12+\n\x07\x63ordons\x18\x08 \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons\x12/\n\x08\x61\x63tivity\x18\t \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x38\n\x0clate_regions\x18\n \x03(\x0b\x32\x15.drover.v1.LateRegionR\x0blateRegions\"\xa9\x01\n\nLateRegion\x12\x16\n\x06region\x18\x01 \x01(\tR\x06region\x12\x1e\n\npartitions\x18\x02 \x01(\x05R\npartitions\x12\x1c\n\tunwatched\x18\x03 \x01(\x05R\tunwatched\x12\x18\n\x07overdue\x18\x04 \x01(\x05R\x07overdue\x12+\n\x03lag\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\x03lag\"N\n\x14WatchOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05\x61\x66ter\x18\x02 \x01(\tB\x00R\x05\x61\x66ter\"\x9c\x01\n\x15WatchOverviewResponse\x12:\n\x08overview\x18\x01 \x01(\x0b\x32\x1e.drover.v1.GetOverviewResponseR\x08overview\x12/\n\x08\x61\x63tivity\x18\x02 \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x16\n\x06\x63ursor\x18\x03 \x01(\tR\x06\x63ursor\"\x9c\x06\n\x08\x41\x63tivity\x12\x33\n\x07minutes\x18\x01 \x03(\x0b\x32\x19.drover.v1.ActivityMinuteR\x07minutes\x12+\n\x06states\x18\x02 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\x12@\n\x0e\x64\x65tect_typical\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\rdetectTypical\x12:\n\x0b\x64\x65tect_slow\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\ndetectSlow\x12$\n\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n\x07retries\x18\x07 \x01(\x05R\x07retries\x12!\n\x0cmore_retries\x18\x08 \x01(\x08R\x0bmoreRetries\x12;\n\rretried_steps\x18\t \x03(\x0b\x32\x16.drover.v1.RetriedStepR\x0cretriedSteps\x12\'\n\x0fretries_sampled\x18\n \x01(\x05R\x0eretriesSampled\x12%\n\x0e\x64\x65tect_sampled\x18\x0b \x01(\x05R\rdetectSampled\x12-\n\x12more_interventions\x18\x0c \x01(\x08R\x11moreInterventions\x12R\n\x16unsuccessful_workflows\x18\r \x03(\x0b\x32\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\x12\x35\n\tsubstates\x18\x0e \x03(\x0b\x32\x17.drover.v1.SubstateRunsR\tsubstates\x12;\n\rfailing_steps\x18\x0f \x03(\x0b\x32\x16.drover.v1.FailingStepR\x0c\x66\x61ilingSteps\x12,\n\x12more_failing_steps\x18\x10 \x01(\x08R\x10moreFailingSteps\"\xed\x02\n\x0b\x46\x61ilingStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n\x04undo\x18\x03 \x01(\x08R\x04undo\x12\x12\n\x04\x63ode\x18\x04 \x01(\tR\x04\x63ode\x12\'\n\x0f\x66\x61iled_attempts\x18\x05 \x01(\x05R\x0e\x66\x61iledAttempts\x12!\n\x0c\x66\x61iled_steps\x18\x06 \x01(\x05R\x0b\x66\x61iledSteps\x12\x39\n\nfirst_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tfirstTime\x12\x37\n\tlast_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\t \x01(\tR\tlastRunId\x12!\n\x0clast_message\x18\n \x01(\tR\x0blastMessage\"s\n\x0cSubstateRuns\x12\x32\n\x08substate\x18\x01 \x01(\x0e\x32\x16.drover.v1.RunSubstateR\x08substate\x12\x12\n\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\"\xa4\x01\n\x10WorkflowActivity\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x1c\n\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n\x06\x66\x61iled\x18\x03 \x01(\x05R\x06\x66\x61iled\x12 \n\x0b\x63ompensated\x18\x04 \x01(\x05R\x0b\x63ompensated\x12\x1c\n\tcancelled\x18\x05 \x01(\x05R\tcancelled\"\xb5\x01\n\x0bRetriedStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n\x07retries\x18\x03 \x01(\x05R\x07retries\x12\x37\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\x05 \x01(\tR\tlastRunId\"\x82\x02\n\x0e\x41\x63tivityMinute\x12\x39\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1c\n\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n\rnot_completed\x18\x04 \x01(\x05R\x0cnotCompleted\x12\x16\n\x06\x66\x61iled\x18\x05 \x01(\x05R\x06\x66\x61iled\x12 \n\x0b\x63ompensated\x18\x06 \x01(\x05R\x0b\x63ompensated\x12\x1c\n\tcancelled\x18\x07 \x01(\x05R\tcancelled\"\xd7\x01\n\x0cUnservedTask\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12;\n\x0boldest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\noldestTime\x12;\n\x0bpolled_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\npolledTime\x12#\n\ragent_version\x18\x05 \x01(\tR\x0c\x61gentVersion\"H\n\nNamedPause\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12&\n\x05pause\x18\x02 \x01(\x0b\x32\x10.drover.v1.PauseR\x05pause\"\x17\n\x15GetClusterInfoRequest\"\xc5\x02\n\x16GetClusterInfoResponse\x12%\n\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n\x10\x64\x61tabase_version\x18\x02 \x01(\tR\x0f\x64\x61tabaseVersion\x12\x44\n\x10\x63lock_difference\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0f\x63lockDifference\x12;\n\nmigrations\x18\x04 \x03(\x0b\x32\x1b.drover.v1.AppliedMigrationR\nmigrations\x12\x30\n\topen_runs\x18\x05 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x08openRuns\x12$\n\x0emore_open_runs\x18\x06 \x01(\x08R\x0cmoreOpenRuns\"}\n\x10\x41ppliedMigration\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12=\n\x0c\x61pplied_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61ppliedTime\"K\n\x08OpenRuns\x12)\n\x05state\x18\x01 \x01(\x0e\x32\x13.drover.v1.RunStateR\x05state\x12\x14\n\x05\x63ount\x18\x02 \x01(\x05R\x05\x63ountb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x64rover/v1/overview.proto\x12\tdrover.v1\x1a\x1a\x64rover/v1/agent_info.proto\x1a\x17\x64rover/v1/circuit.proto\x1a\x19\x64rover/v1/partition.proto\x1a\x15\x64rover/v1/queue.proto\x1a\x13\x64rover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"4\n\x12GetOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"\x89\x05\n\x13GetOverviewResponse\x12)\n\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n\x0eunserved_tasks\x18\x02 \x03(\x0b\x32\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n\x0flate_partitions\x18\x03 \x03(\x0b\x32\x14.drover.v1.PartitionR\x0elatePartitions\x12\x39\n\x0fnamespace_pause\x18\x04 \x01(\x0b\x32\x10.drover.v1.PauseR\x0enamespacePause\x12:\n\rpaused_queues\x18\x05 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0cpausedQueues\x12@\n\x10paused_workflows\x18\x06 \x03(\x0b\x32\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x12\x37\n\ropen_circuits\x18\x07 \x03(\x0b\x32\x12.drover.v1.CircuitR\x0copenCircuits\x12+\n\x07\x63ordons\x18\x08 \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons\x12/\n\x08\x61\x63tivity\x18\t \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x38\n\x0clate_regions\x18\n \x03(\x0b\x32\x15.drover.v1.LateRegionR\x0blateRegions\x12>\n\x0e\x66\x61iling_agents\x18\x0b \x03(\x0b\x32\x17.drover.v1.FailingAgentR\rfailingAgents\"\xa9\x01\n\nLateRegion\x12\x16\n\x06region\x18\x01 \x01(\tR\x06region\x12\x1e\n\npartitions\x18\x02 \x01(\x05R\npartitions\x12\x1c\n\tunwatched\x18\x03 \x01(\x05R\tunwatched\x12\x18\n\x07overdue\x18\x04 \x01(\x05R\x07overdue\x12+\n\x03lag\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\x03lag\"N\n\x14WatchOverviewRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05\x61\x66ter\x18\x02 \x01(\tB\x00R\x05\x61\x66ter\"\x9c\x01\n\x15WatchOverviewResponse\x12:\n\x08overview\x18\x01 \x01(\x0b\x32\x1e.drover.v1.GetOverviewResponseR\x08overview\x12/\n\x08\x61\x63tivity\x18\x02 \x01(\x0b\x32\x13.drover.v1.ActivityR\x08\x61\x63tivity\x12\x16\n\x06\x63ursor\x18\x03 \x01(\tR\x06\x63ursor\"\x9c\x06\n\x08\x41\x63tivity\x12\x33\n\x07minutes\x18\x01 \x03(\x0b\x32\x19.drover.v1.ActivityMinuteR\x07minutes\x12+\n\x06states\x18\x02 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\x12@\n\x0e\x64\x65tect_typical\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\rdetectTypical\x12:\n\x0b\x64\x65tect_slow\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\ndetectSlow\x12$\n\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n\x07retries\x18\x07 \x01(\x05R\x07retries\x12!\n\x0cmore_retries\x18\x08 \x01(\x08R\x0bmoreRetries\x12;\n\rretried_steps\x18\t \x03(\x0b\x32\x16.drover.v1.RetriedStepR\x0cretriedSteps\x12\'\n\x0fretries_sampled\x18\n \x01(\x05R\x0eretriesSampled\x12%\n\x0e\x64\x65tect_sampled\x18\x0b \x01(\x05R\rdetectSampled\x12-\n\x12more_interventions\x18\x0c \x01(\x08R\x11moreInterventions\x12R\n\x16unsuccessful_workflows\x18\r \x03(\x0b\x32\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\x12\x35\n\tsubstates\x18\x0e \x03(\x0b\x32\x17.drover.v1.SubstateRunsR\tsubstates\x12;\n\rfailing_steps\x18\x0f \x03(\x0b\x32\x16.drover.v1.FailingStepR\x0c\x66\x61ilingSteps\x12,\n\x12more_failing_steps\x18\x10 \x01(\x08R\x10moreFailingSteps\"\xed\x02\n\x0b\x46\x61ilingStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n\x04undo\x18\x03 \x01(\x08R\x04undo\x12\x12\n\x04\x63ode\x18\x04 \x01(\tR\x04\x63ode\x12\'\n\x0f\x66\x61iled_attempts\x18\x05 \x01(\x05R\x0e\x66\x61iledAttempts\x12!\n\x0c\x66\x61iled_steps\x18\x06 \x01(\x05R\x0b\x66\x61iledSteps\x12\x39\n\nfirst_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tfirstTime\x12\x37\n\tlast_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\t \x01(\tR\tlastRunId\x12!\n\x0clast_message\x18\n \x01(\tR\x0blastMessage\"s\n\x0cSubstateRuns\x12\x32\n\x08substate\x18\x01 \x01(\x0e\x32\x16.drover.v1.RunSubstateR\x08substate\x12\x12\n\x04runs\x18\x02 \x01(\x05R\x04runs\x12\x1b\n\tmore_runs\x18\x03 \x01(\x08R\x08moreRuns\"\xa4\x01\n\x10WorkflowActivity\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x1c\n\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n\x06\x66\x61iled\x18\x03 \x01(\x05R\x06\x66\x61iled\x12 \n\x0b\x63ompensated\x18\x04 \x01(\x05R\x0b\x63ompensated\x12\x1c\n\tcancelled\x18\x05 \x01(\x05R\tcancelled\"\xb5\x01\n\x0bRetriedStep\x12\x1a\n\x08workflow\x18\x01 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n\x07retries\x18\x03 \x01(\x05R\x07retries\x12\x37\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08lastTime\x12\x1e\n\x0blast_run_id\x18\x05 \x01(\tR\tlastRunId\"\x82\x02\n\x0e\x41\x63tivityMinute\x12\x39\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05R\x08\x61\x63\x63\x65pted\x12\x1c\n\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n\rnot_completed\x18\x04 \x01(\x05R\x0cnotCompleted\x12\x16\n\x06\x66\x61iled\x18\x05 \x01(\x05R\x06\x66\x61iled\x12 \n\x0b\x63ompensated\x18\x06 \x01(\x05R\x0b\x63ompensated\x12\x1c\n\tcancelled\x18\x07 \x01(\x05R\tcancelled\"\xd7\x01\n\x0cUnservedTask\x12\x14\n\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x02 \x01(\tR\x04task\x12;\n\x0boldest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\noldestTime\x12;\n\x0bpolled_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\npolledTime\x12#\n\ragent_version\x18\x05 \x01(\tR\x0c\x61gentVersion\"H\n\nNamedPause\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12&\n\x05pause\x18\x02 \x01(\x0b\x32\x10.drover.v1.PauseR\x05pause\"\x17\n\x15GetClusterInfoRequest\"\xc5\x02\n\x16GetClusterInfoResponse\x12%\n\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n\x10\x64\x61tabase_version\x18\x02 \x01(\tR\x0f\x64\x61tabaseVersion\x12\x44\n\x10\x63lock_difference\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0f\x63lockDifference\x12;\n\nmigrations\x18\x04 \x03(\x0b\x32\x1b.drover.v1.AppliedMigrationR\nmigrations\x12\x30\n\topen_runs\x18\x05 \x03(\x0b\x32\x13.drover.v1.OpenRunsR\x08openRuns\x12$\n\x0emore_open_runs\x18\x06 \x01(\x08R\x0cmoreOpenRuns\"}\n\x10\x41ppliedMigration\x12\x16\n\x06number\x18\x01 \x01(\x05R\x06number\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12=\n\x0c\x61pplied_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61ppliedTime\"K\n\x08OpenRuns\x12)\n\x05state\x18\x01 \x01(\x0e\x32\x13.drover.v1.RunStateR\x05state\x12\x14\n\x05\x63ount\x18\x02 \x01(\x05R\x05\x63ountb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.overview_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_GETOVERVIEWREQUEST']._serialized_start=200
-  _globals['_GETOVERVIEWREQUEST']._serialized_end=252
-  _globals['_GETOVERVIEWRESPONSE']._serialized_start=255
-  _globals['_GETOVERVIEWRESPONSE']._serialized_end=840
-  _globals['_LATEREGION']._serialized_start=843
-  _globals['_LATEREGION']._serialized_end=1012
-  _globals['_WATCHOVERVIEWREQUEST']._serialized_start=1014
-  _globals['_WATCHOVERVIEWREQUEST']._serialized_end=1092
-  _globals['_WATCHOVERVIEWRESPONSE']._serialized_start=1095
-  _globals['_WATCHOVERVIEWRESPONSE']._serialized_end=1251
-  _globals['_ACTIVITY']._serialized_start=1254
-  _globals['_ACTIVITY']._serialized_end=2050
-  _globals['_FAILINGSTEP']._serialized_start=2053
-  _globals['_FAILINGSTEP']._serialized_end=2418
-  _globals['_SUBSTATERUNS']._serialized_start=2420
-  _globals['_SUBSTATERUNS']._serialized_end=2535
-  _globals['_WORKFLOWACTIVITY']._serialized_start=2538
-  _globals['_WORKFLOWACTIVITY']._serialized_end=2702
-  _globals['_RETRIEDSTEP']._serialized_start=2705
-  _globals['_RETRIEDSTEP']._serialized_end=2886
-  _globals['_ACTIVITYMINUTE']._serialized_start=2889
-  _globals['_ACTIVITYMINUTE']._serialized_end=3147
-  _globals['_UNSERVEDTASK']._serialized_start=3150
-  _globals['_UNSERVEDTASK']._serialized_end=3365
-  _globals['_NAMEDPAUSE']._serialized_start=3367
-  _globals['_NAMEDPAUSE']._serialized_end=3439
-  _globals['_GETCLUSTERINFOREQUEST']._serialized_start=3441
-  _globals['_GETCLUSTERINFOREQUEST']._serialized_end=3464
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=3467
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=3792
-  _globals['_APPLIEDMIGRATION']._serialized_start=3794
-  _globals['_APPLIEDMIGRATION']._serialized_end=3919
-  _globals['_OPENRUNS']._serialized_start=3921
-  _globals['_OPENRUNS']._serialized_end=3996
+  _globals['_GETOVERVIEWREQUEST']._serialized_start=228
+  _globals['_GETOVERVIEWREQUEST']._serialized_end=280
+  _globals['_GETOVERVIEWRESPONSE']._serialized_start=283
+  _globals['_GETOVERVIEWRESPONSE']._serialized_end=932
+  _globals['_LATEREGION']._serialized_start=935
+  _globals['_LATEREGION']._serialized_end=1104
+  _globals['_WATCHOVERVIEWREQUEST']._serialized_start=1106
+  _globals['_WATCHOVERVIEWREQUEST']._serialized_end=1184
+  _globals['_WATCHOVERVIEWRESPONSE']._serialized_start=1187
+  _globals['_WATCHOVERVIEWRESPONSE']._serialized_end=1343
+  _globals['_ACTIVITY']._serialized_start=1346
+  _globals['_ACTIVITY']._serialized_end=2142
+  _globals['_FAILINGSTEP']._serialized_start=2145
+  _globals['_FAILINGSTEP']._serialized_end=2510
+  _globals['_SUBSTATERUNS']._serialized_start=2512
+  _globals['_SUBSTATERUNS']._serialized_end=2627
+  _globals['_WORKFLOWACTIVITY']._serialized_start=2630
+  _globals['_WORKFLOWACTIVITY']._serialized_end=2794
+  _globals['_RETRIEDSTEP']._serialized_start=2797
+  _globals['_RETRIEDSTEP']._serialized_end=2978
+  _globals['_ACTIVITYMINUTE']._serialized_start=2981
+  _globals['_ACTIVITYMINUTE']._serialized_end=3239
+  _globals['_UNSERVEDTASK']._serialized_start=3242
+  _globals['_UNSERVEDTASK']._serialized_end=3457
+  _globals['_NAMEDPAUSE']._serialized_start=3459
+  _globals['_NAMEDPAUSE']._serialized_end=3531
+  _globals['_GETCLUSTERINFOREQUEST']._serialized_start=3533
+  _globals['_GETCLUSTERINFOREQUEST']._serialized_end=3556
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=3559
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=3884
+  _globals['_APPLIEDMIGRATION']._serialized_start=3886
+  _globals['_APPLIEDMIGRATION']._serialized_end=4011
+  _globals['_OPENRUNS']._serialized_start=4013
+  _globals['_OPENRUNS']._serialized_end=4088
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,6 @@
 import datetime
 
+from drover.v1 import agent_info_pb2 as _agent_info_pb2
 from drover.v1 import circuit_pb2 as _circuit_pb2
 from drover.v1 import partition_pb2 as _partition_pb2
 from drover.v1 import queue_pb2 as _queue_pb2
@@ -21,7 +22,7 @@ class GetOverviewRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
 class GetOverviewResponse(_message.Message):
-    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons", "activity", "late_regions")
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons", "activity", "late_regions", "failing_agents")
     OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
     UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
     LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +33,7 @@ class GetOverviewResponse(_message.Message):
     CORDONS_FIELD_NUMBER: _ClassVar[int]
     ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     LATE_REGIONS_FIELD_NUMBER: _ClassVar[int]
+    FAILING_AGENTS_FIELD_NUMBER: _ClassVar[int]
     open_escalations: int
     unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
     late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
@@ -42,7 +44,8 @@ class GetOverviewResponse(_message.Message):
     cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
     activity: Activity
     late_regions: _containers.RepeatedCompositeFieldContainer[LateRegion]
-    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., late_regions: _Optional[_Iterable[_Union[LateRegion, _Mapping]]] = ...) -> None: ...
+    failing_agents: _containers.RepeatedCompositeFieldContainer[_agent_info_pb2.FailingAgent]
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., late_regions: _Optional[_Iterable[_Union[LateRegion, _Mapping]]] = ..., failing_agents: _Optional[_Iterable[_Union[_agent_info_pb2.FailingAgent, _Mapping]]] = ...) -> None: ...
 
 class LateRegion(_message.Message):
     __slots__ = ("region", "partitions", "unwatched", "overdue", "lag")

@@ -393,7 +393,7 @@ class RunWarning(_message.Message):
     def __init__(self, step_id: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Attempt(_message.Message):
-    __slots__ = ("step_id", "kind", "fence", "attempt", "agent_id", "session", "started_time", "ended_time", "outcome", "failure", "output", "late", "source", "n", "progress")
+    __slots__ = ("step_id", "kind", "fence", "attempt", "agent_id", "session", "started_time", "ended_time", "outcome", "failure", "output", "late", "source", "n", "progress", "host")
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     FENCE_FIELD_NUMBER: _ClassVar[int]
@@ -409,6 +409,7 @@ class Attempt(_message.Message):
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
     step_id: str
     kind: _task_pb2.TaskKind
     fence: int
@@ -424,7 +425,8 @@ class Attempt(_message.Message):
     source: AttemptSource
     n: int
     progress: _task_pb2.Progress
-    def __init__(self, step_id: _Optional[str] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., fence: _Optional[int] = ..., attempt: _Optional[int] = ..., agent_id: _Optional[str] = ..., session: _Optional[bytes] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[OutcomeKind, str]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., late: _Optional[bool] = ..., source: _Optional[_Union[AttemptSource, str]] = ..., n: _Optional[int] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ...) -> None: ...
+    host: str
+    def __init__(self, step_id: _Optional[str] = ..., kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., fence: _Optional[int] = ..., attempt: _Optional[int] = ..., agent_id: _Optional[str] = ..., session: _Optional[bytes] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[OutcomeKind, str]] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., late: _Optional[bool] = ..., source: _Optional[_Union[AttemptSource, str]] = ..., n: _Optional[int] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ..., host: _Optional[str] = ...) -> None: ...
 
 class Intervention(_message.Message):
     __slots__ = ("run_id", "step_id", "rule", "saw", "did", "due_time", "acted_time", "supervisor", "partition", "epoch", "fence", "attempt", "workflow")

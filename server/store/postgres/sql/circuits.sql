@@ -52,8 +52,12 @@ order by c.lane, c.agent_id;
 
 -- name: all_cordons
 -- Purpose: Reads all cordons of all namespaces.
-select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
+-- Result: agent_id is null unless the cordon is of a session.
+select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at, a.agent_id
 from drover.cordon as o
+left join drover.agent as a on a.session = case
+    when o.kind = :cordon_kind.session then decode(o.name, 'hex')
+  end
 order by o.namespace_id, o.kind, o.name;
 
 -- name: circuit_tallies
@@ -273,18 +277,26 @@ order by c.lane, c.agent_id
 limit :limit::integer;
 
 -- name: cordon
--- Purpose: Cordons an agent or a version of agents. A cordon that exists stays as it is.
--- Params: :namespace_id integer, :kind smallint (code), :name text (agent id or version), :by text, :why
---   text.
--- Result: No row: there is a cordon.
+-- Purpose: Cordons an agent, a version of agents or a session. A cordon that exists stays as it is. A session
+--   that is unknown is not cordoned.
+-- Params: :namespace_id integer, :kind smallint (code), :name text (agent id, version, or session in hex),
+--   :by text, :why text.
+-- Result: No row: there is a cordon, or no such session.
 insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
-values (:namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text)
+select :namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text
+where :kind::smallint <> :cordon_kind.session or exists (
+  select
+  from drover.agent as a
+  where a.namespace_id = :namespace_id::integer and a.session = case
+      when :kind::smallint = :cordon_kind.session then decode(:name::text, 'hex')
+    end
+)
 on conflict (namespace_id, kind, name) do nothing
 returning name;
 
 -- name: uncordon
 -- Purpose: Removes a cordon.
--- Params: :namespace_id integer, :kind smallint (code), :name text (agent id or version).
+-- Params: :namespace_id integer, :kind smallint (code), :name text (agent id, version, or session in hex).
 -- Result: No row: there was no such cordon.
 delete from drover.cordon
 where namespace_id = :namespace_id::integer and kind = :kind::smallint and name = :name::text
@@ -293,8 +305,12 @@ returning name;
 -- name: cordons_of_namespace
 -- Purpose: Lists the cordons of a namespace by kind and name.
 -- Params: :namespace_id integer.
-select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
+-- Result: agent_id is null unless the cordon is of a session.
+select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at, a.agent_id
 from drover.cordon as o
+left join drover.agent as a on a.session = case
+    when o.kind = :cordon_kind.session then decode(o.name, 'hex')
+  end
 where o.namespace_id = :namespace_id::integer
 order by o.kind, o.name;
 

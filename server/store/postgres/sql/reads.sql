@@ -151,7 +151,10 @@ with cordoned as (
   group by l.id
   having bool_and(exists (
     select from drover.cordon as o
-    where o.namespace_id = a.namespace_id and ((o.kind, o.name) in ((0, a.agent_id), (1, a.agent_version)))
+    where o.namespace_id = a.namespace_id and ((o.kind, o.name) in (
+      (:cordon_kind.agent, a.agent_id), (:cordon_kind.version, a.agent_version),
+      (:cordon_kind.session, encode(a.session, 'hex'))
+    ))
   ))
 )
 select now() as now, x.step_no, x.is_lease, x.last_heartbeat_at, x.page, x.polled_at, lane.queue,

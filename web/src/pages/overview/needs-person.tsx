@@ -1,6 +1,6 @@
 // What needs attention: one line for each thing, the most serious first, with a link to where it is
 // resolved.
-import { CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
+import { CircuitState, type Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Activity, GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
@@ -8,7 +8,9 @@ import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
+import { failingWords, instanceWords, processWords } from "../../words/agent-words.ts";
 import { counted } from "../../words/counts.ts";
+import { agentAddress } from "../queues/agent-list.tsx";
 import { useOpenApprovals } from "./open-approvals.tsx";
 import { useOpenQuestions } from "./open-questions.tsx";
 import { useSuspectSteps } from "./stuck-runs.tsx";
@@ -85,10 +87,30 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
         act: "See the queue",
       }),
     ),
+    ...failingAgentsOf(of),
     ...cordonsOf(of),
     ...circuitsOf(of),
     ...regionsOf(of),
   ];
+}
+
+function failingAgentsOf({ failingAgents }: GetOverviewResponse): readonly Need[] {
+  return failingAgents.map((agent): Need => {
+    const { agentId, session, queue, task } = agent;
+    return {
+      key: `failing ${session.toHex()} ${queue} ${task}`,
+      tone: "bad",
+      word: "agent fails",
+      text: (
+        <>
+          Agent <b>{agentId}</b> ({processWords(agent) || `instance ${instanceWords(session)}`}) at{" "}
+          <b>{task}</b> of queue <b>{queue}</b>: {failingWords(agent)}
+        </>
+      ),
+      href: agentAddress(agent),
+      act: "See the agent",
+    };
+  });
 }
 
 function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
@@ -124,13 +146,15 @@ function circuitsOf({ openCircuits }: GetOverviewResponse): readonly Need[] {
 
 function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
   return cordons.map(
-    ({ of, cordonedBy, cordonedTime, why }): Need => ({
-      key: `cordon ${of.case} ${of.value}`,
+    ({ of, sessionAgentId, cordonedBy, cordonedTime, why }): Need => ({
+      key: `cordon ${of.case} ${nameOf(of)}`,
       tone: "paused",
       word: "cordoned",
       text: (
         <>
-          {of.case === "version" ? "Agents of version" : "Agent"} <b>{of.value}</b>{" "}
+          {of.case === "version" ? "Agents of version" : "Agent"}{" "}
+          <b>{of.case === "session" ? sessionAgentId : nameOf(of)}</b>
+          {of.case === "session" ? ` (instance ${nameOf(of)}) ` : " "}
           {of.case === "version" ? "get" : "gets"} no new tasks since <Ago at={cordonedTime} />, set
           by {cordonedBy}
           {because(why)}.
@@ -140,6 +164,11 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
       act: of.case === "version" ? "Uncordon them" : "Uncordon it",
     }),
   );
+}
+
+/** `mail-1`, `2.0`, `3f2a91bc` */
+function nameOf(of: Cordon["of"]): string {
+  return of.case === "session" ? instanceWords(of.value) : (of.value ?? "");
 }
 
 /** `: moving house`; empty if no reason was given. */

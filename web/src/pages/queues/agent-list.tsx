@@ -11,6 +11,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { attemptsWords, instanceWords, processWords } from "../../words/agent-words.ts";
 import { circuitStatus } from "../../words/circuit-words.ts";
 import { numberWords } from "../../words/counts.ts";
 
@@ -27,14 +28,19 @@ export function agentAddress({ session }: Pick<AgentInfo, "session">): string {
  */
 const SILENT_MS = 60_000;
 
+export function isLive({ lastSeenTime, silentSinceTime }: AgentInfo): boolean {
+  if (silentSinceTime) return false;
+  return !lastSeenTime || Date.now() - timestampMs(lastSeenTime) <= SILENT_MS;
+}
+
 /** Why the agent gets no tasks, or its work. */
 export function agentStatus(agent: AgentInfo): Status {
-  const { cordons, circuits, held, lastSeenTime, silentSinceTime } = agent;
-  if (silentSinceTime || (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS))
-    return { tone: "idle", word: "silent" };
+  const { cordons, circuits, held } = agent;
+  if (!isLive(agent)) return { tone: "idle", word: "silent" };
   if (cordons.length > 0) return { tone: "paused", word: "cordoned" };
   if (circuits.some((one) => circuitStatus(one).tone !== "ok"))
     return { tone: "bad", word: "circuit open" };
+  if (agent.taskAttempts.some(({ failing }) => failing)) return { tone: "bad", word: "failing" };
   return held > 0 ? { tone: "moving", word: "working" } : { tone: "ok", word: "ready" };
 }
 
@@ -44,27 +50,61 @@ export function asksFor({ queues, tasks }: AgentInfo): string {
   return where === "" ? "none yet" : `${tasks.join(", ") || "any task"} of ${where}`;
 }
 
-const columns: readonly Column<AgentInfo>[] = [
+/** `twins`: how many live instances have the name, by name. */
+const columns = (twins: ReadonlyMap<string, number>): readonly Column<AgentInfo>[] => [
   {
     title: "Agent",
-    width: "minmax(9rem, 1.2fr)",
-    cell: (agent) => <Link href={agentAddress(agent)}>{agent.id}</Link>,
+    width: "minmax(8rem, 1.2fr)",
+    cell: (agent) => {
+      const live = twins.get(agent.id) ?? 0;
+      return (
+        <>
+          <Link href={agentAddress(agent)}>{agent.id}</Link>
+          {live > 1 && <span className="dim"> {live} instances</span>}
+        </>
+      );
+    },
   },
-  { title: "State", width: "11rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
-  { title: "Version", width: "minmax(5rem, 8rem)", cell: ({ version }) => version || "–" },
+  {
+    title: "Process",
+    width: "minmax(7.5rem, 1fr)",
+    cell: (agent) => (
+      <span title={`instance ${instanceWords(agent.session)}`}>
+        {processWords(agent) || instanceWords(agent.session)}
+      </span>
+    ),
+  },
+  { title: "Started", width: "5.5rem", cell: ({ startedTime }) => <Ago at={startedTime} /> },
+  { title: "State", width: "8rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
+  { title: "Version", width: "minmax(3.5rem, 6rem)", cell: ({ version }) => version || "–" },
   {
     title: "Polls for",
-    width: "minmax(10rem, 2fr)",
+    width: "minmax(7rem, 1.5fr)",
     cell: (agent) => <span title={asksFor(agent)}>{asksFor(agent)}</span>,
   },
-  { title: "In progress", width: "4.5rem", align: "end", cell: ({ held }) => numberWords(held) },
-  { title: "Last seen", width: "7rem", cell: ({ lastSeenTime }) => <Ago at={lastSeenTime} /> },
+  { title: "In progress", width: "5.5rem", align: "end", cell: heldWords },
+  {
+    title: "Last hour",
+    width: "minmax(7.5rem, 1fr)",
+    cell: ({ attempts }) => attemptsWords(attempts) || "–",
+  },
   {
     title: "Last success",
-    width: "7rem",
+    width: "6rem",
     cell: ({ lastSuccessTime }) => <Ago at={lastSuccessTime} />,
   },
 ];
+
+/** `3 of 10`; without a capacity that the agent states: `3` */
+export function heldWords({ held, capacity }: AgentInfo): string {
+  return capacity === 0 ? numberWords(held) : `${numberWords(held)} of ${numberWords(capacity)}`;
+}
+
+/** Live instances by the name of their agent. */
+function liveByName(agents: readonly AgentInfo[]): ReadonlyMap<string, number> {
+  const byName = Map.groupBy(agents.filter(isLive), ({ id }) => id);
+  return new Map([...byName].map(([id, of]) => [id, of.length]));
+}
 
 export function AgentList() {
   const namespace = useNamespace();
@@ -88,7 +128,7 @@ export function AgentList() {
           ) : (
             <DataTable
               name="Agents"
-              columns={columns}
+              columns={columns(liveByName(list.rows))}
               rows={list.rows}
               keyOf={({ session }) => session.toHex()}
               hrefOf={agentAddress}

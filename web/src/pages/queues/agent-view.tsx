@@ -3,6 +3,7 @@ import type {
   AgentInfo,
   GetAgentResponse,
   HeldTask,
+  TaskAttempts,
 } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -14,10 +15,12 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { attemptsWords, processWords } from "../../words/agent-words.ts";
 import { taskKindWords } from "../../words/attempt-words.ts";
 import { circuitNote, circuitStatus } from "../../words/circuit-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
-import { agentStatus, asksFor } from "./agent-list.tsx";
+import { AgentInstances } from "./agent-instances.tsx";
+import { agentStatus, asksFor, heldWords } from "./agent-list.tsx";
 import { CordonActs, cordonWords } from "./cordons.tsx";
 
 const EVERY_MS = 2_000;
@@ -60,13 +63,17 @@ function Seen({ agent, tasks, again }: SeenProps) {
         <Facts
           of={[
             ["Version", agent.version],
+            ["Process", processWords(agent) || "–"],
+            ["Started", <Ago key="started" at={agent.startedTime} />],
             ["Polls for", asksFor(agent)],
+            ["In progress", heldWords(agent)],
             ["Server", agent.server],
             ["Session", <code key="session">{agent.session.toHex()}</code>],
             ["First seen", <Ago key="first" at={agent.firstSeenTime} />],
             ["Last seen", <Ago key="last" at={agent.lastSeenTime} />],
             ["Last heartbeat", <Ago key="heartbeat" at={agent.lastHeartbeatTime} />],
             ["Last success", <Ago key="success" at={agent.lastSuccessTime} />],
+            ["Attempts in the last hour", attemptsWords(agent.attempts) || "none"],
             ...Object.entries(agent.labels).map(([name, value]) => [name, value] as const),
             ...cordons.map(
               (one, n) => [`Cordoned${n === 0 ? "" : " also"}`, cordonWords(one)] as const,
@@ -81,6 +88,17 @@ function Seen({ agent, tasks, again }: SeenProps) {
           ]}
         />
       </Panel>
+      <AgentInstances agent={agent} />
+      {agent.taskAttempts.length > 0 && (
+        <Panel title="Attempts in the last hour">
+          <DataTable
+            name="Attempts by task"
+            columns={attemptColumns}
+            rows={agent.taskAttempts}
+            keyOf={({ queue, task }) => `${queue} ${task}`}
+          />
+        </Panel>
+      )}
       <Panel title="Tasks in progress">
         {tasks.length === 0 ? (
           <EmptyState
@@ -100,6 +118,13 @@ function Seen({ agent, tasks, again }: SeenProps) {
     </>
   );
 }
+
+const attemptColumns: readonly Column<TaskAttempts>[] = [
+  { title: "Task", width: "minmax(8rem, 2fr)", cell: ({ task, queue }) => `${task} in ${queue}` },
+  { title: "Ended", width: "6rem", align: "end", cell: ({ attempts }) => attempts?.ended ?? 0 },
+  { title: "Failed", width: "6rem", align: "end", cell: ({ attempts }) => attempts?.failed ?? 0 },
+  { title: "Unknown", width: "6rem", align: "end", cell: ({ attempts }) => attempts?.unknown ?? 0 },
+];
 
 const columns: readonly Column<HeldTask>[] = [
   {

@@ -10,20 +10,32 @@ import { PersonFields, personOf } from "../../parts/person-fields.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { instanceWords } from "../../words/agent-words.ts";
 
 const EVERY_MS = 3_000;
 
 type Of = Cordon["of"];
 
-/** `agent mail-1`, `version 2.0` */
-function agentWords(of: Of): string {
-  if (of.case === "agentId") return `agent ${of.value}`;
-  return of.case === "version" ? `agents of version ${of.value}` : "agents";
+/**
+ * `agent mail-1`, `agents of version 2.0`, `instance 3f2a91bc of agent mail-1`. `agentId`: of the
+ * instance.
+ */
+function agentWords(of: Of, agentId: string): string {
+  switch (of.case) {
+    case "agentId":
+      return `agent ${of.value}`;
+    case "version":
+      return `agents of version ${of.value}`;
+    case "session":
+      return `instance ${instanceWords(of.value)} of agent ${agentId}`;
+    case undefined:
+      return "agents";
+  }
 }
 
 /** `agents of version 2.0, by ada: rolled back` */
-export function cordonWords({ of, cordonedBy, why }: Cordon): string {
-  return `${agentWords(of)}, by ${cordonedBy}${why === "" ? "" : `: ${why}`}`;
+export function cordonWords({ of, sessionAgentId, cordonedBy, why }: Cordon): string {
+  return `${agentWords(of, sessionAgentId)}, by ${cordonedBy}${why === "" ? "" : `: ${why}`}`;
 }
 
 export function CordonList() {
@@ -44,7 +56,7 @@ export function CordonList() {
               name="Cordons"
               columns={columns(seen.again)}
               rows={cordons}
-              keyOf={({ of }) => agentWords(of)}
+              keyOf={({ of, sessionAgentId }) => agentWords(of, sessionAgentId)}
             />
           )
         }
@@ -54,75 +66,93 @@ export function CordonList() {
 }
 
 const columns = (again: () => void): readonly Column<Cordon>[] => [
-  { title: "Agents", width: "minmax(12rem, 1.5fr)", cell: ({ of }) => agentWords(of) },
+  {
+    title: "Agents",
+    width: "minmax(12rem, 1.5fr)",
+    cell: ({ of, sessionAgentId }) => agentWords(of, sessionAgentId),
+  },
   { title: "By", width: "minmax(7rem, 10rem)", cell: ({ cordonedBy }) => cordonedBy },
   { title: "Reason", width: "minmax(9rem, 2fr)", cell: ({ why }) => why || "–" },
   { title: "Since", width: "8rem", cell: ({ cordonedTime }) => <Ago at={cordonedTime} /> },
   {
     title: "Actions",
     width: "9rem",
-    cell: ({ of }) => (
+    cell: ({ of, sessionAgentId }) => (
       <span className="acts">
-        <UncordonAct of={of} again={again} variant="quiet" />
+        <UncordonAct of={of} agentId={sessionAgentId} again={again} variant="quiet" />
       </span>
     ),
   },
 ];
 
-/** For this agent, and for all agents of its version. */
+/** For this agent, for this instance of it, and for all agents of its version. */
 export function CordonActs({ agent, again }: { readonly agent: AgentInfo; again: () => void }) {
   const of: readonly Of[] = [
     { case: "agentId", value: agent.id },
+    { case: "session", value: agent.session },
     ...(agent.version === "" ? [] : [{ case: "version", value: agent.version } as const]),
   ];
   return of.map((one) => {
     const isCordoned = agent.cordons.some((cordon) => cordon.of.case === one.case);
     return isCordoned ? (
-      <UncordonAct key={one.case} of={one} again={again} />
+      <UncordonAct key={one.case} of={one} agentId={agent.id} again={again} />
     ) : (
-      <CordonAct key={one.case} of={one} again={again} />
+      <CordonAct key={one.case} of={one} agentId={agent.id} again={again} />
     );
   });
 }
 
-function CordonAct({ of, again }: { readonly of: Of; again: () => void }) {
+/** Behind "Cordon" and "Uncordon". */
+const WHAT = { agentId: "", session: " this instance", version: " its version" } as const;
+
+interface ActProps {
+  readonly of: Of;
+  readonly agentId: string;
+  readonly again: () => void;
+}
+
+function CordonAct({ of, agentId, again }: ActProps) {
   const namespace = useNamespace();
+  const words = agentWords(of, agentId);
   return (
     <Act
-      name={of.case === "version" ? "Cordon its version" : "Cordon"}
-      title={`Cordon ${agentWords(of)}?`}
+      name={`Cordon${of.case ? WHAT[of.case] : ""}`}
+      title={`Cordon ${words}?`}
       act="Cordon"
       done={again}
       onAct={async (form) => {
-        if (of.case === undefined) throw new Error("a cordon is of an agent or of a version");
+        if (of.case === undefined)
+          throw new Error("a cordon is of an agent, an instance or a version");
         await operator.cordonAgent({ namespace, of, ...personOf(form) });
-        return `The cordon is set: no new tasks for ${agentWords(of)}.`;
+        return `The cordon is set: no new tasks for ${words}.`;
       }}
     >
       <p>
-        No server hands out new tasks to {agentWords(of)}, within a second. Tasks that they have can
-        still be finished.
+        No server hands out new tasks to {words}, within a second. Tasks that they have can still be
+        finished.
       </p>
       <PersonFields why="optional" />
     </Act>
   );
 }
 
-function UncordonAct(props: { readonly of: Of; again: () => void; readonly variant?: "quiet" }) {
-  const { of, again, variant } = props;
+function UncordonAct(props: ActProps & { readonly variant?: "quiet" }) {
+  const { of, agentId, again, variant } = props;
   const namespace = useNamespace();
+  const words = agentWords(of, agentId);
   return (
     <Act
-      name={of.case === "version" && variant === undefined ? "Uncordon its version" : "Uncordon"}
-      label={`Uncordon ${agentWords(of)}`}
-      title={`Uncordon ${agentWords(of)}?`}
+      name={`Uncordon${of.case && variant === undefined ? WHAT[of.case] : ""}`}
+      label={`Uncordon ${words}`}
+      title={`Uncordon ${words}?`}
       act="Uncordon"
       {...(variant ? { variant } : {})}
       done={again}
       onAct={async () => {
-        if (of.case === undefined) throw new Error("a cordon is of an agent or of a version");
+        if (of.case === undefined)
+          throw new Error("a cordon is of an agent, an instance or a version");
         await operator.uncordonAgent({ namespace, of });
-        return `The cordon is removed: tasks for ${agentWords(of)} again.`;
+        return `The cordon is removed: tasks for ${words} again.`;
       }}
     >
       <p>All servers hand out tasks to them again, within a second.</p>

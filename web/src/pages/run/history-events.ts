@@ -4,7 +4,12 @@ import { type Attempt, AttemptSource } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Status } from "../../parts/badge.tsx";
-import { attemptStatus, failureWords, taskKindWords } from "../../words/attempt-words.ts";
+import {
+  attemptAgentWords,
+  attemptStatus,
+  failureWords,
+  taskKindWords,
+} from "../../words/attempt-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
 import { ruleTone, ruleWords } from "../../words/rule-words.ts";
 import { reasonWords, runOutcome } from "../../words/run-words.ts";
@@ -89,13 +94,14 @@ function runEnded({ run }: GetRunResponse): readonly HistoryEvent[] {
 }
 
 function attemptEvents(of: Attempt): readonly HistoryEvent[] {
-  const { stepId, kind, fence, n, late, source, agentId } = of;
+  const { stepId, kind, fence, n, late, source } = of;
+  const agent = attemptAgentWords(of);
   const key = `${stepId} ${kind} ${fence} ${n} ${late} ${source}`;
   const name = kind === TaskKind.PERFORM ? "attempt" : taskKindWords(kind);
   const byAgent = source === AttemptSource.TASK;
   const began = event(of.startedTime, `began ${key}`, stepId, {
     what: { tone: "moving", word: `${name} started` },
-    detail: agentId === "" ? "" : `attempt ${of.attempt}, agent ${agentId}`,
+    detail: agent === "" ? "" : `attempt ${of.attempt}, agent ${agent}`,
   });
   if (of.endedTime === undefined) return [began];
   const { tone, word } = attemptStatus(of);
@@ -104,7 +110,7 @@ function attemptEvents(of: Attempt): readonly HistoryEvent[] {
     what: { tone, word: byAgent ? `${name} ${word}` : word },
     detail: of.failure
       ? failureWords(of.failure)
-      : [agentId, progress === "" ? "" : `progress ${progress}`].filter(Boolean).join(", "),
+      : [agent, progress === "" ? "" : `progress ${progress}`].filter(Boolean).join(", "),
   });
   // Of an answer, and of a report that came too late, only the end is an event.
   return byAgent && !late ? [began, ended] : [ended];

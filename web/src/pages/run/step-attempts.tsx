@@ -68,6 +68,7 @@ function AttemptEntry({ of }: { readonly of: Attempt }) {
             "Agent",
             session === "" ? performerWords(of) : <AgentLink key="a" {...{ of, session }} />,
           ],
+          ["Host", of.host],
           [
             "Session",
             session === "" ? null : <CopiedText key="s" text={session} what="the session" />,

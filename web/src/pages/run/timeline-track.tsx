@@ -3,6 +3,7 @@
 // bar for each attempt. An attempt of some milliseconds is visible, too.
 import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { attemptAgentWords } from "../../words/attempt-words.ts";
 import { visibleText } from "../../words/foreign-words.ts";
 import { outcomeStatus } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
@@ -70,7 +71,8 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
   const { tone, word } = outcomeStatus(of.outcome);
   const took = durationWords(Math.max(0, to - from));
-  const withAgent = of.agentId === "" ? "" : ` with ${of.agentId}`;
+  const agent = attemptAgentWords(of);
+  const withAgent = agent === "" ? "" : ` with ${agent}`;
   const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
   const why = failure === "" ? "" : `: ${visibleText(failure)}`;
   const late = of.late ? ", too late" : "";

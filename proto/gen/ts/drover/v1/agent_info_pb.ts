@@ -25,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/agent_info.proto.
  */
 export const file_drover_v1_agent_info: GenFile = /*@__PURE__*/
-  fileDesc("Chpkcm92ZXIvdjEvYWdlbnRfaW5mby5wcm90bxIJZHJvdmVyLnYxIrEECglBZ2VudEluZm8SCgoCaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoDBIPCgd2ZXJzaW9uGAMgASgJEjAKBmxhYmVscxgEIAMoCzIgLmRyb3Zlci52MS5BZ2VudEluZm8uTGFiZWxzRW50cnkSDgoGcXVldWVzGAUgAygJEg0KBXRhc2tzGAYgAygJEg4KBnNlcnZlchgHIAEoCRIzCg9maXJzdF9zZWVuX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmxhc3Rfc2Vlbl90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3ChNsYXN0X2hlYXJ0YmVhdF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X3N1Y2Nlc3NfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEaGVsZBgMIAEoBRIiCgdjb3Jkb25zGA0gAygLMhEuZHJvdmVyLnYxLkNvcmRvbhIkCghjaXJjdWl0cxgOIAMoCzISLmRyb3Zlci52MS5DaXJjdWl0EjUKEXNpbGVudF9zaW5jZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvgCCghIZWxkVGFzaxIOCgZydW5faWQYASABKAkSEAoId29ya2Zsb3cYAiABKAkSDwoHc3RlcF9pZBgDIAEoCRIhCgRraW5kGAQgASgOMhMuZHJvdmVyLnYxLlRhc2tLaW5kEg0KBXF1ZXVlGAUgASgJEgwKBHRhc2sYBiABKAkSDQoFZmVuY2UYByABKA0SDwoHYXR0ZW1wdBgIIAEoDRIwCgxncmFudGVkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjkKFWF0dGVtcHRfZGVhZGxpbmVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoIcHJvZ3Jlc3MYCyABKAsyEy5kcm92ZXIudjEuUHJvZ3Jlc3MSMQoNcHJvZ3Jlc3NfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY2FuY2VsbGluZxgNIAEoCCK1AQoRTGlzdEFnZW50c1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoIYWdlbnRfaWQYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIdCglwYWdlX3NpemUYAyABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYgAgiUwoSTGlzdEFnZW50c1Jlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULmRyb3Zlci52MS5BZ2VudEluZm8SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIl4KD0dldEFnZW50UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIYCgdzZXNzaW9uGAIgASgMQge6SAR6AmgQIlsKEEdldEFnZW50UmVzcG9uc2USIwoFYWdlbnQYASABKAsyFC5kcm92ZXIudjEuQWdlbnRJbmZvEiIKBXRhc2tzGAIgAygLMhMuZHJvdmVyLnYxLkhlbGRUYXNrYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_task, file_google_protobuf_timestamp]);
+  fileDesc("Chpkcm92ZXIvdjEvYWdlbnRfaW5mby5wcm90bxIJZHJvdmVyLnYxIuwFCglBZ2VudEluZm8SCgoCaWQYASABKAkSDwoHc2Vzc2lvbhgCIAEoDBIPCgd2ZXJzaW9uGAMgASgJEjAKBmxhYmVscxgEIAMoCzIgLmRyb3Zlci52MS5BZ2VudEluZm8uTGFiZWxzRW50cnkSDgoGcXVldWVzGAUgAygJEg0KBXRhc2tzGAYgAygJEg4KBnNlcnZlchgHIAEoCRIzCg9maXJzdF9zZWVuX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmxhc3Rfc2Vlbl90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3ChNsYXN0X2hlYXJ0YmVhdF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X3N1Y2Nlc3NfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEaGVsZBgMIAEoBRIiCgdjb3Jkb25zGA0gAygLMhEuZHJvdmVyLnYxLkNvcmRvbhIkCghjaXJjdWl0cxgOIAMoCzISLmRyb3Zlci52MS5DaXJjdWl0EjUKEXNpbGVudF9zaW5jZV90aW1lGA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRob3N0GBAgASgJEgsKA3BpZBgRIAEoBRIwCgxzdGFydGVkX3RpbWUYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGNhcGFjaXR5GBMgASgFEioKCGF0dGVtcHRzGBQgASgLMhguZHJvdmVyLnYxLkF0dGVtcHRDb3VudHMSLgoNdGFza19hdHRlbXB0cxgVIAMoCzIXLmRyb3Zlci52MS5UYXNrQXR0ZW1wdHMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI/Cg1BdHRlbXB0Q291bnRzEg0KBWVuZGVkGAEgASgFEg4KBmZhaWxlZBgCIAEoBRIPCgd1bmtub3duGAMgASgFImgKDFRhc2tBdHRlbXB0cxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEioKCGF0dGVtcHRzGAMgASgLMhguZHJvdmVyLnYxLkF0dGVtcHRDb3VudHMSDwoHZmFpbGluZxgEIAEoCCLQAQoMRmFpbGluZ0FnZW50EhAKCGFnZW50X2lkGAEgASgJEg8KB3Nlc3Npb24YAiABKAwSDwoHdmVyc2lvbhgDIAEoCRIMCgRob3N0GAQgASgJEgsKA3BpZBgFIAEoBRINCgVxdWV1ZRgGIAEoCRIMCgR0YXNrGAcgASgJEioKCGF0dGVtcHRzGAggASgLMhguZHJvdmVyLnYxLkF0dGVtcHRDb3VudHMSKAoGb3RoZXJzGAkgASgLMhguZHJvdmVyLnYxLkF0dGVtcHRDb3VudHMi+AIKCEhlbGRUYXNrEg4KBnJ1bl9pZBgBIAEoCRIQCgh3b3JrZmxvdxgCIAEoCRIPCgdzdGVwX2lkGAMgASgJEiEKBGtpbmQYBCABKA4yEy5kcm92ZXIudjEuVGFza0tpbmQSDQoFcXVldWUYBSABKAkSDAoEdGFzaxgGIAEoCRINCgVmZW5jZRgHIAEoDRIPCgdhdHRlbXB0GAggASgNEjAKDGdyYW50ZWRfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOQoVYXR0ZW1wdF9kZWFkbGluZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCghwcm9ncmVzcxgLIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIxCg1wcm9ncmVzc190aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjYW5jZWxsaW5nGA0gASgIIrUBChFMaXN0QWdlbnRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIwCghhZ2VudF9pZBgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJTChJMaXN0QWdlbnRzUmVzcG9uc2USJAoGYWdlbnRzGAEgAygLMhQuZHJvdmVyLnYxLkFnZW50SW5mbxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiXgoPR2V0QWdlbnRSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBAiWwoQR2V0QWdlbnRSZXNwb25zZRIjCgVhZ2VudBgBIAEoCzIULmRyb3Zlci52MS5BZ2VudEluZm8SIgoFdGFza3MYAiADKAsyEy5kcm92ZXIudjEuSGVsZFRhc2tiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_task, file_google_protobuf_timestamp]);
 
 /**
  * One session of an agent: one start of its process.
@@ -118,8 +118,8 @@ export type AgentInfo = Message<"drover.v1.AgentInfo"> & {
   held: number;
 
   /**
-   * The cordons because of which the agent gets no new tasks: its own, that of its version, or
-   * both. Empty: the agent is not cordoned.
+   * The cordons because of which the agent gets no new tasks: that of its session, of its id or of
+   * its version. Empty: the agent is not cordoned.
    *
    * @generated from field: repeated drover.v1.Cordon cordons = 13;
    */
@@ -141,6 +141,49 @@ export type AgentInfo = Message<"drover.v1.AgentInfo"> & {
    * @generated from field: google.protobuf.Timestamp silent_since_time = 15;
    */
   silentSinceTime?: Timestamp | undefined;
+
+  /**
+   * AgentProcess.host. Empty: not stated.
+   *
+   * @generated from field: string host = 16;
+   */
+  host: string;
+
+  /**
+   * AgentProcess.pid. 0: not stated.
+   *
+   * @generated from field: int32 pid = 17;
+   */
+  pid: number;
+
+  /**
+   * When the session began: the time of the poll that stated it, minus its
+   * AgentProcess.running_for. Absent: not stated.
+   *
+   * @generated from field: google.protobuf.Timestamp started_time = 18;
+   */
+  startedTime?: Timestamp | undefined;
+
+  /**
+   * AgentProcess.capacity: most tasks that the agent holds at a time. 0: not stated.
+   *
+   * @generated from field: int32 capacity = 19;
+   */
+  capacity: number;
+
+  /**
+   * How the agent's attempts of the last hour ended, all tasks together.
+   *
+   * @generated from field: drover.v1.AttemptCounts attempts = 20;
+   */
+  attempts?: AttemptCounts | undefined;
+
+  /**
+   * The same by task, those with most failures first; the first 100 tasks.
+   *
+   * @generated from field: repeated drover.v1.TaskAttempts task_attempts = 21;
+   */
+  taskAttempts: TaskAttempts[];
 };
 
 /**
@@ -149,6 +192,165 @@ export type AgentInfo = Message<"drover.v1.AgentInfo"> & {
  */
 export const AgentInfoSchema: GenMessage<AgentInfo> = /*@__PURE__*/
   messageDesc(file_drover_v1_agent_info, 0);
+
+/**
+ * How attempts ended. Attempts that were released, cancelled or given back, or that became
+ * needless, are not counted. A server counts in memory and stores its counts every 20 s; a server
+ * that is killed loses what it has not stored. Counts are kept by five minutes of the database
+ * clock: an hour is the current five minutes and the eleven before.
+ *
+ * @generated from message drover.v1.AttemptCounts
+ */
+export type AttemptCounts = Message<"drover.v1.AttemptCounts"> & {
+  /**
+   * Attempts that ended, whatever their outcome.
+   *
+   * @generated from field: int32 ended = 1;
+   */
+  ended: number;
+
+  /**
+   * Those that failed, transiently or permanently.
+   *
+   * @generated from field: int32 failed = 2;
+   */
+  failed: number;
+
+  /**
+   * Those whose outcome is unknown.
+   *
+   * @generated from field: int32 unknown = 3;
+   */
+  unknown: number;
+};
+
+/**
+ * Describes the message drover.v1.AttemptCounts.
+ * Use `create(AttemptCountsSchema)` to create a new message.
+ */
+export const AttemptCountsSchema: GenMessage<AttemptCounts> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_info, 1);
+
+/**
+ * How attempts at one task ended.
+ *
+ * @generated from message drover.v1.TaskAttempts
+ */
+export type TaskAttempts = Message<"drover.v1.TaskAttempts"> & {
+  /**
+   * Name of the queue.
+   *
+   * @generated from field: string queue = 1;
+   */
+  queue: string;
+
+  /**
+   * Name of the task.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+
+  /**
+   * The attempts.
+   *
+   * @generated from field: drover.v1.AttemptCounts attempts = 3;
+   */
+  attempts?: AttemptCounts | undefined;
+
+  /**
+   * The agent fails at the task: of at least 10 attempts at least 90 % failed, or have an unknown
+   * outcome.
+   *
+   * @generated from field: bool failing = 4;
+   */
+  failing: boolean;
+};
+
+/**
+ * Describes the message drover.v1.TaskAttempts.
+ * Use `create(TaskAttemptsSchema)` to create a new message.
+ */
+export const TaskAttemptsSchema: GenMessage<TaskAttempts> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_info, 2);
+
+/**
+ * A session of an agent that is live and fails: of at least 10 attempts at a task in the last hour
+ * at least 90 % failed, or have an unknown outcome.
+ *
+ * @generated from message drover.v1.FailingAgent
+ */
+export type FailingAgent = Message<"drover.v1.FailingAgent"> & {
+  /**
+   * Name of the agent.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * Its session, 16 bytes.
+   *
+   * @generated from field: bytes session = 2;
+   */
+  session: Uint8Array;
+
+  /**
+   * Version of the agent's program.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * AgentProcess.host. Empty: not stated.
+   *
+   * @generated from field: string host = 4;
+   */
+  host: string;
+
+  /**
+   * AgentProcess.pid. 0: not stated.
+   *
+   * @generated from field: int32 pid = 5;
+   */
+  pid: number;
+
+  /**
+   * Name of the queue.
+   *
+   * @generated from field: string queue = 6;
+   */
+  queue: string;
+
+  /**
+   * Name of the task that fails.
+   *
+   * @generated from field: string task = 7;
+   */
+  task: string;
+
+  /**
+   * Its attempts at the task in the last hour.
+   *
+   * @generated from field: drover.v1.AttemptCounts attempts = 8;
+   */
+  attempts?: AttemptCounts | undefined;
+
+  /**
+   * The attempts of all other sessions at the task in the last hour. All 0: it is alone.
+   *
+   * @generated from field: drover.v1.AttemptCounts others = 9;
+   */
+  others?: AttemptCounts | undefined;
+};
+
+/**
+ * Describes the message drover.v1.FailingAgent.
+ * Use `create(FailingAgentSchema)` to create a new message.
+ */
+export const FailingAgentSchema: GenMessage<FailingAgent> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_info, 3);
 
 /**
  * A task that an agent holds.
@@ -253,7 +455,7 @@ export type HeldTask = Message<"drover.v1.HeldTask"> & {
  * Use `create(HeldTaskSchema)` to create a new message.
  */
 export const HeldTaskSchema: GenMessage<HeldTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_info, 1);
+  messageDesc(file_drover_v1_agent_info, 4);
 
 /**
  * Asks for agents.
@@ -297,7 +499,7 @@ export type ListAgentsRequest = Message<"drover.v1.ListAgentsRequest"> & {
  * Use `create(ListAgentsRequestSchema)` to create a new message.
  */
 export const ListAgentsRequestSchema: GenMessage<ListAgentsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_info, 2);
+  messageDesc(file_drover_v1_agent_info, 5);
 
 /**
  * One page of agents.
@@ -325,7 +527,7 @@ export type ListAgentsResponse = Message<"drover.v1.ListAgentsResponse"> & {
  * Use `create(ListAgentsResponseSchema)` to create a new message.
  */
 export const ListAgentsResponseSchema: GenMessage<ListAgentsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_info, 3);
+  messageDesc(file_drover_v1_agent_info, 6);
 
 /**
  * Asks for one agent.
@@ -353,7 +555,7 @@ export type GetAgentRequest = Message<"drover.v1.GetAgentRequest"> & {
  * Use `create(GetAgentRequestSchema)` to create a new message.
  */
 export const GetAgentRequestSchema: GenMessage<GetAgentRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_info, 4);
+  messageDesc(file_drover_v1_agent_info, 7);
 
 /**
  * One agent.
@@ -381,5 +583,5 @@ export type GetAgentResponse = Message<"drover.v1.GetAgentResponse"> & {
  * Use `create(GetAgentResponseSchema)` to create a new message.
  */
 export const GetAgentResponseSchema: GenMessage<GetAgentResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_info, 5);
+  messageDesc(file_drover_v1_agent_info, 8);
 

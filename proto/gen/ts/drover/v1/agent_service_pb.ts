@@ -82,7 +82,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/agent_service.proto.
  */
 export const file_drover_v1_agent_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kcm92ZXIvdjEvYWdlbnRfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqMCCgVBZ2VudBIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBASMQoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMTI4fSQScgoGbGFiZWxzGAQgAygLMhwuZHJvdmVyLnYxLkFnZW50LkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlcKC1F1ZXVlV2VpZ2h0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIaCgZ3ZWlnaHQYAiABKAVCCrpIBxoFGOgHKAAi6wIKD1BvbGxUYXNrUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEhkKCHBvbGxfc2VxGAMgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgEIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYBSADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAYgASgFQgq6SAcaBRjoBygAEjUKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyABIjCgpsb3N0X3BvbGxzGAggAygEQg+6SAySAQkQ6AciBDICIAAiXQoQUG9sbFRhc2tSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmRyb3Zlci52MS5UYXNrEikKBndhaXRlZBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLhAQoQSGVhcnRiZWF0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEiMKCmxvc3RfcG9sbHMYAyADKARCD7pIDJIBCRDoByIEMgIgABI2CgdyZXBvcnRzGAQgAygLMhouZHJvdmVyLnYxLkhlYXJ0YmVhdFJlcG9ydEIJukgGkgEDEOgHEhQKDGxpc3RzX2FsbF90bxgFIAEoBCJ9Cg9IZWFydGJlYXRSZXBvcnQSHgoKdGFza190b2tlbhgBIAEoCUIKukgHcgUQARiABBIlCghwcm9ncmVzcxgCIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIjCgdkZXRhaWxzGAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiQAoRSGVhcnRiZWF0UmVzcG9uc2USKwoHYW5zd2VycxgBIAMoCzIaLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIi5AIKD0hlYXJ0YmVhdEFuc3dlchI2CghjYXJyeV9vbhgBIAEoCzIiLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FycnlPbkgAEjMKBmNhbmNlbBgCIAEoCzIhLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FuY2VsSAASOgoKbGVhc2VfbG9zdBgDIAEoCzIkLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuTGVhc2VMb3N0SAASIwoFZXJyb3IYBCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAGjcKB0NhcnJ5T24SLAoJbGVhc2VfZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGjMKBkNhbmNlbBIpCgZ3aXRoaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aCwoJTGVhc2VMb3N0QggKBmFuc3dlciLBAQoPQ29tcGxldGVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESMwoHcmVzdWx0cxgDIAMoCzIVLmRyb3Zlci52MS5UYXNrUmVzdWx0Qgu6SAiSAQUIARDoBxIdCgRuZXh0GAQgASgLMg8uZHJvdmVyLnYxLk5leHQiWQoKVGFza1Jlc3VsdBIeCgp0YXNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEisKB291dGNvbWUYAiABKAsyEi5kcm92ZXIudjEuT3V0Y29tZUIGukgDyAEBIqgBCgROZXh0EhkKCHBvbGxfc2VxGAEgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgCIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYAyADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAQgASgFQgq6SAcaBRjoBygAIokBChBDb21wbGV0ZVJlc3BvbnNlEioKB2Fuc3dlcnMYASADKAsyGS5kcm92ZXIudjEuQ29tcGxldGVBbnN3ZXISHgoFdGFza3MYAiADKAsyDy5kcm92ZXIudjEuVGFzaxIpCgZ3YWl0ZWQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iRgoOQ29tcGxldGVBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSEAoIcmVwZWF0ZWQYAiABKAgy4AEKDEFnZW50U2VydmljZRJDCghQb2xsVGFzaxIaLmRyb3Zlci52MS5Qb2xsVGFza1JlcXVlc3QaGy5kcm92ZXIudjEuUG9sbFRhc2tSZXNwb25zZRJGCglIZWFydGJlYXQSGy5kcm92ZXIudjEuSGVhcnRiZWF0UmVxdWVzdBocLmRyb3Zlci52MS5IZWFydGJlYXRSZXNwb25zZRJDCghDb21wbGV0ZRIaLmRyb3Zlci52MS5Db21wbGV0ZVJlcXVlc3QaGy5kcm92ZXIudjEuQ29tcGxldGVSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_duration, file_google_rpc_status]);
+  fileDesc("Ch1kcm92ZXIvdjEvYWdlbnRfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqMCCgVBZ2VudBIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBASMQoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMTI4fSQScgoGbGFiZWxzGAQgAygLMhwuZHJvdmVyLnYxLkFnZW50LkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIrEBCgxBZ2VudFByb2Nlc3MSLgoEaG9zdBgBIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSFAoDcGlkGAIgASgFQge6SAQaAigAEkAKC3J1bm5pbmdfZm9yGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAvODfCzIAEhkKCGNhcGFjaXR5GAQgASgFQge6SAQaAigAIlcKC1F1ZXVlV2VpZ2h0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIaCgZ3ZWlnaHQYAiABKAVCCrpIBxoFGOgHKAAilQMKD1BvbGxUYXNrUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEhkKCHBvbGxfc2VxGAMgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgEIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYBSADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAYgASgFQgq6SAcaBRjoBygAEjUKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyABIjCgpsb3N0X3BvbGxzGAggAygEQg+6SAySAQkQ6AciBDICIAASKAoHcHJvY2VzcxgJIAEoCzIXLmRyb3Zlci52MS5BZ2VudFByb2Nlc3MiXQoQUG9sbFRhc2tSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmRyb3Zlci52MS5UYXNrEikKBndhaXRlZBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLhAQoQSGVhcnRiZWF0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEiMKCmxvc3RfcG9sbHMYAyADKARCD7pIDJIBCRDoByIEMgIgABI2CgdyZXBvcnRzGAQgAygLMhouZHJvdmVyLnYxLkhlYXJ0YmVhdFJlcG9ydEIJukgGkgEDEOgHEhQKDGxpc3RzX2FsbF90bxgFIAEoBCJ9Cg9IZWFydGJlYXRSZXBvcnQSHgoKdGFza190b2tlbhgBIAEoCUIKukgHcgUQARiABBIlCghwcm9ncmVzcxgCIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIjCgdkZXRhaWxzGAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiQAoRSGVhcnRiZWF0UmVzcG9uc2USKwoHYW5zd2VycxgBIAMoCzIaLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIi5AIKD0hlYXJ0YmVhdEFuc3dlchI2CghjYXJyeV9vbhgBIAEoCzIiLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FycnlPbkgAEjMKBmNhbmNlbBgCIAEoCzIhLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FuY2VsSAASOgoKbGVhc2VfbG9zdBgDIAEoCzIkLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuTGVhc2VMb3N0SAASIwoFZXJyb3IYBCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAGjcKB0NhcnJ5T24SLAoJbGVhc2VfZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGjMKBkNhbmNlbBIpCgZ3aXRoaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aCwoJTGVhc2VMb3N0QggKBmFuc3dlciLBAQoPQ29tcGxldGVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESMwoHcmVzdWx0cxgDIAMoCzIVLmRyb3Zlci52MS5UYXNrUmVzdWx0Qgu6SAiSAQUIARDoBxIdCgRuZXh0GAQgASgLMg8uZHJvdmVyLnYxLk5leHQiWQoKVGFza1Jlc3VsdBIeCgp0YXNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEisKB291dGNvbWUYAiABKAsyEi5kcm92ZXIudjEuT3V0Y29tZUIGukgDyAEBIqgBCgROZXh0EhkKCHBvbGxfc2VxGAEgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgCIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYAyADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAQgASgFQgq6SAcaBRjoBygAIokBChBDb21wbGV0ZVJlc3BvbnNlEioKB2Fuc3dlcnMYASADKAsyGS5kcm92ZXIudjEuQ29tcGxldGVBbnN3ZXISHgoFdGFza3MYAiADKAsyDy5kcm92ZXIudjEuVGFzaxIpCgZ3YWl0ZWQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iRgoOQ29tcGxldGVBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSEAoIcmVwZWF0ZWQYAiABKAgy4AEKDEFnZW50U2VydmljZRJDCghQb2xsVGFzaxIaLmRyb3Zlci52MS5Qb2xsVGFza1JlcXVlc3QaGy5kcm92ZXIudjEuUG9sbFRhc2tSZXNwb25zZRJGCglIZWFydGJlYXQSGy5kcm92ZXIudjEuSGVhcnRiZWF0UmVxdWVzdBocLmRyb3Zlci52MS5IZWFydGJlYXRSZXNwb25zZRJDCghDb21wbGV0ZRIaLmRyb3Zlci52MS5Db21wbGV0ZVJlcXVlc3QaGy5kcm92ZXIudjEuQ29tcGxldGVSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_duration, file_google_rpc_status]);
 
 /**
  * The agent that calls.
@@ -130,6 +130,49 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_drover_v1_agent_service, 0);
 
 /**
+ * The process that runs an agent, for people: it tells two agents of one name apart. All of it is
+ * optional.
+ *
+ * @generated from message drover.v1.AgentProcess
+ */
+export type AgentProcess = Message<"drover.v1.AgentProcess"> & {
+  /**
+   * Name of its machine. At most 256 characters, no control characters.
+   *
+   * @generated from field: string host = 1;
+   */
+  host: string;
+
+  /**
+   * Its process id on that machine. 0: not stated.
+   *
+   * @generated from field: int32 pid = 2;
+   */
+  pid: number;
+
+  /**
+   * For how long the session has existed. Absent: not stated.
+   *
+   * @generated from field: google.protobuf.Duration running_for = 3;
+   */
+  runningFor?: Duration | undefined;
+
+  /**
+   * Most tasks that the agent holds at a time. 0: not stated.
+   *
+   * @generated from field: int32 capacity = 4;
+   */
+  capacity: number;
+};
+
+/**
+ * Describes the message drover.v1.AgentProcess.
+ * Use `create(AgentProcessSchema)` to create a new message.
+ */
+export const AgentProcessSchema: GenMessage<AgentProcess> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 1);
+
+/**
  * A queue to poll.
  *
  * @generated from message drover.v1.QueueWeight
@@ -156,7 +199,7 @@ export type QueueWeight = Message<"drover.v1.QueueWeight"> & {
  * Use `create(QueueWeightSchema)` to create a new message.
  */
 export const QueueWeightSchema: GenMessage<QueueWeight> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 1);
+  messageDesc(file_drover_v1_agent_service, 2);
 
 /**
  * Asks for tasks.
@@ -228,6 +271,14 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
    * @generated from field: repeated uint64 lost_polls = 8;
    */
   lostPolls: bigint[];
+
+  /**
+   * The agent's process. Absent: not stated, or as stated by an earlier poll of the session. An
+   * agent sends it with every PollTask; Complete.next does not carry it.
+   *
+   * @generated from field: drover.v1.AgentProcess process = 9;
+   */
+  process?: AgentProcess | undefined;
 };
 
 /**
@@ -235,7 +286,7 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
  * Use `create(PollTaskRequestSchema)` to create a new message.
  */
 export const PollTaskRequestSchema: GenMessage<PollTaskRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 2);
+  messageDesc(file_drover_v1_agent_service, 3);
 
 /**
  * Tasks that are now leased to the agent's session.
@@ -264,7 +315,7 @@ export type PollTaskResponse = Message<"drover.v1.PollTaskResponse"> & {
  * Use `create(PollTaskResponseSchema)` to create a new message.
  */
 export const PollTaskResponseSchema: GenMessage<PollTaskResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 3);
+  messageDesc(file_drover_v1_agent_service, 4);
 
 /**
  * Renews leases.
@@ -329,7 +380,7 @@ export type HeartbeatRequest = Message<"drover.v1.HeartbeatRequest"> & {
  * Use `create(HeartbeatRequestSchema)` to create a new message.
  */
 export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 4);
+  messageDesc(file_drover_v1_agent_service, 5);
 
 /**
  * States that the agent is working on one task.
@@ -366,7 +417,7 @@ export type HeartbeatReport = Message<"drover.v1.HeartbeatReport"> & {
  * Use `create(HeartbeatReportSchema)` to create a new message.
  */
 export const HeartbeatReportSchema: GenMessage<HeartbeatReport> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 5);
+  messageDesc(file_drover_v1_agent_service, 6);
 
 /**
  * Answers a heartbeat.
@@ -387,7 +438,7 @@ export type HeartbeatResponse = Message<"drover.v1.HeartbeatResponse"> & {
  * Use `create(HeartbeatResponseSchema)` to create a new message.
  */
 export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 6);
+  messageDesc(file_drover_v1_agent_service, 7);
 
 /**
  * What the agent must do with one task.
@@ -445,7 +496,7 @@ export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
  * Use `create(HeartbeatAnswerSchema)` to create a new message.
  */
 export const HeartbeatAnswerSchema: GenMessage<HeartbeatAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 7);
+  messageDesc(file_drover_v1_agent_service, 8);
 
 /**
  * Continue.
@@ -466,7 +517,7 @@ export type HeartbeatAnswer_CarryOn = Message<"drover.v1.HeartbeatAnswer.CarryOn
  * Use `create(HeartbeatAnswer_CarryOnSchema)` to create a new message.
  */
 export const HeartbeatAnswer_CarryOnSchema: GenMessage<HeartbeatAnswer_CarryOn> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 7, 0);
+  messageDesc(file_drover_v1_agent_service, 8, 0);
 
 /**
  * Stop the work.
@@ -487,7 +538,7 @@ export type HeartbeatAnswer_Cancel = Message<"drover.v1.HeartbeatAnswer.Cancel">
  * Use `create(HeartbeatAnswer_CancelSchema)` to create a new message.
  */
 export const HeartbeatAnswer_CancelSchema: GenMessage<HeartbeatAnswer_Cancel> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 7, 1);
+  messageDesc(file_drover_v1_agent_service, 8, 1);
 
 /**
  * Stop the work: the task no longer belongs to this session.
@@ -502,7 +553,7 @@ export type HeartbeatAnswer_LeaseLost = Message<"drover.v1.HeartbeatAnswer.Lease
  * Use `create(HeartbeatAnswer_LeaseLostSchema)` to create a new message.
  */
 export const HeartbeatAnswer_LeaseLostSchema: GenMessage<HeartbeatAnswer_LeaseLost> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 7, 2);
+  messageDesc(file_drover_v1_agent_service, 8, 2);
 
 /**
  * Reports how tasks ended.
@@ -544,7 +595,7 @@ export type CompleteRequest = Message<"drover.v1.CompleteRequest"> & {
  * Use `create(CompleteRequestSchema)` to create a new message.
  */
 export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 8);
+  messageDesc(file_drover_v1_agent_service, 9);
 
 /**
  * How one task ended.
@@ -573,7 +624,7 @@ export type TaskResult = Message<"drover.v1.TaskResult"> & {
  * Use `create(TaskResultSchema)` to create a new message.
  */
 export const TaskResultSchema: GenMessage<TaskResult> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 9);
+  messageDesc(file_drover_v1_agent_service, 10);
 
 /**
  * A poll without a wait: it returns the tasks that are available now, or none. A repeated Complete
@@ -617,7 +668,7 @@ export type Next = Message<"drover.v1.Next"> & {
  * Use `create(NextSchema)` to create a new message.
  */
 export const NextSchema: GenMessage<Next> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 10);
+  messageDesc(file_drover_v1_agent_service, 11);
 
 /**
  * Answers a Complete.
@@ -653,7 +704,7 @@ export type CompleteResponse = Message<"drover.v1.CompleteResponse"> & {
  * Use `create(CompleteResponseSchema)` to create a new message.
  */
 export const CompleteResponseSchema: GenMessage<CompleteResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 11);
+  messageDesc(file_drover_v1_agent_service, 12);
 
 /**
  * What became of one result.
@@ -691,7 +742,7 @@ export type CompleteAnswer = Message<"drover.v1.CompleteAnswer"> & {
  * Use `create(CompleteAnswerSchema)` to create a new message.
  */
 export const CompleteAnswerSchema: GenMessage<CompleteAnswer> = /*@__PURE__*/
-  messageDesc(file_drover_v1_agent_service, 12);
+  messageDesc(file_drover_v1_agent_service, 13);
 
 /**
  * For agents: processes that perform steps.

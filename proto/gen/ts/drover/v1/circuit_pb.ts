@@ -21,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file drover/v1/circuit.proto.
  */
 export const file_drover_v1_circuit: GenFile = /*@__PURE__*/
-  fileDesc("Chdkcm92ZXIvdjEvY2lyY3VpdC5wcm90bxIJZHJvdmVyLnYxIuwCCgdDaXJjdWl0Eg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSJgoFc3RhdGUYBCABKA4yFy5kcm92ZXIudjEuQ2lyY3VpdFN0YXRlEi4KCnNpbmNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHRyeV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb29sZG93bnMYByABKAUSCwoDc2F3GAggASgJEioKB3NldHRpbmcYCSABKA4yGS5kcm92ZXIudjEuQ2lyY3VpdFNldHRpbmcSDgoGc2V0X2J5GAogASgJEgsKA3doeRgLIAEoCRIsCghzZXRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgNIAEoCSLcAgoRU2V0Q2lyY3VpdFJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgR0YXNrGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMAoIYWdlbnRfaWQYBCABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI0CgdzZXR0aW5nGAUgASgOMhkuZHJvdmVyLnYxLkNpcmN1aXRTZXR0aW5nQgi6SAWCAQIQARIsCgJieRgGIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSIQoDd2h5GAcgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCI5ChJTZXRDaXJjdWl0UmVzcG9uc2USIwoHY2lyY3VpdBgBIAEoCzISLmRyb3Zlci52MS5DaXJjdWl0IoUBChNMaXN0Q2lyY3VpdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJVChRMaXN0Q2lyY3VpdHNSZXNwb25zZRIkCghjaXJjdWl0cxgBIAMoCzISLmRyb3Zlci52MS5DaXJjdWl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKKAQoGQ29yZG9uEhIKCGFnZW50X2lkGAEgASgJSAASEQoHdmVyc2lvbhgCIAEoCUgAEhMKC2NvcmRvbmVkX2J5GAMgASgJEgsKA3doeRgEIAEoCRIxCg1jb3Jkb25lZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIECgJvZiKOAgoSQ29yZG9uQWdlbnRSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCGFnZW50X2lkGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSRIABIzCgd2ZXJzaW9uGAMgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwxMjh9JEgAEiwKAmJ5GAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIhCgN3aHkYBSABKAlCFLpIEXIPGIAIMgpeW15ceDAwXSokQgsKAm9mEgW6SAIIASI4ChNDb3Jkb25BZ2VudFJlc3BvbnNlEiEKBmNvcmRvbhgBIAEoCzIRLmRyb3Zlci52MS5Db3Jkb24ivwEKFFVuY29yZG9uQWdlbnRSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCGFnZW50X2lkGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSRIABIzCgd2ZXJzaW9uGAMgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwxMjh9JEgAQgsKAm9mEgW6SAIIASIrChVVbmNvcmRvbkFnZW50UmVzcG9uc2USEgoKdW5jb3Jkb25lZBgBIAEoCCJHChJMaXN0Q29yZG9uc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiOQoTTGlzdENvcmRvbnNSZXNwb25zZRIiCgdjb3Jkb25zGAEgAygLMhEuZHJvdmVyLnYxLkNvcmRvbip5CgxDaXJjdWl0U3RhdGUSHQoZQ0lSQ1VJVF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFENJUkNVSVRfU1RBVEVfQ0xPU0VEEAESFgoSQ0lSQ1VJVF9TVEFURV9PUEVOEAISGAoUQ0lSQ1VJVF9TVEFURV9UUllJTkcQAypnCg5DaXJjdWl0U2V0dGluZxIfChtDSVJDVUlUX1NFVFRJTkdfVU5TUEVDSUZJRUQQABIYChRDSVJDVUlUX1NFVFRJTkdfT1BFThABEhoKFkNJUkNVSVRfU0VUVElOR19DTE9TRUQQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("Chdkcm92ZXIvdjEvY2lyY3VpdC5wcm90bxIJZHJvdmVyLnYxIuwCCgdDaXJjdWl0Eg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSJgoFc3RhdGUYBCABKA4yFy5kcm92ZXIudjEuQ2lyY3VpdFN0YXRlEi4KCnNpbmNlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHRyeV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb29sZG93bnMYByABKAUSCwoDc2F3GAggASgJEioKB3NldHRpbmcYCSABKA4yGS5kcm92ZXIudjEuQ2lyY3VpdFNldHRpbmcSDgoGc2V0X2J5GAogASgJEgsKA3doeRgLIAEoCRIsCghzZXRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgNIAEoCSLcAgoRU2V0Q2lyY3VpdFJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgR0YXNrGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMAoIYWdlbnRfaWQYBCABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI0CgdzZXR0aW5nGAUgASgOMhkuZHJvdmVyLnYxLkNpcmN1aXRTZXR0aW5nQgi6SAWCAQIQARIsCgJieRgGIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSIQoDd2h5GAcgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJCI5ChJTZXRDaXJjdWl0UmVzcG9uc2USIwoHY2lyY3VpdBgBIAEoCzISLmRyb3Zlci52MS5DaXJjdWl0IoUBChNMaXN0Q2lyY3VpdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJVChRMaXN0Q2lyY3VpdHNSZXNwb25zZRIkCghjaXJjdWl0cxgBIAMoCzISLmRyb3Zlci52MS5DaXJjdWl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK3AQoGQ29yZG9uEhIKCGFnZW50X2lkGAEgASgJSAASEQoHdmVyc2lvbhgCIAEoCUgAEhEKB3Nlc3Npb24YBiABKAxIABITCgtjb3Jkb25lZF9ieRgDIAEoCRILCgN3aHkYBCABKAkSMQoNY29yZG9uZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQc2Vzc2lvbl9hZ2VudF9pZBgHIAEoCUIECgJvZiKqAgoSQ29yZG9uQWdlbnRSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjIKCGFnZW50X2lkGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSRIABIzCgd2ZXJzaW9uGAMgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwxMjh9JEgAEhoKB3Nlc3Npb24YBiABKAxCB7pIBHoCaBBIABIsCgJieRgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSIQoDd2h5GAUgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJEILCgJvZhIFukgCCAEiOAoTQ29yZG9uQWdlbnRSZXNwb25zZRIhCgZjb3Jkb24YASABKAsyES5kcm92ZXIudjEuQ29yZG9uItsBChRVbmNvcmRvbkFnZW50UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIyCghhZ2VudF9pZBgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kSAASMwoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMTI4fSRIABIaCgdzZXNzaW9uGAQgASgMQge6SAR6AmgQSABCCwoCb2YSBbpIAggBIisKFVVuY29yZG9uQWdlbnRSZXNwb25zZRISCgp1bmNvcmRvbmVkGAEgASgIIkcKEkxpc3RDb3Jkb25zUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCI5ChNMaXN0Q29yZG9uc1Jlc3BvbnNlEiIKB2NvcmRvbnMYASADKAsyES5kcm92ZXIudjEuQ29yZG9uKnkKDENpcmN1aXRTdGF0ZRIdChlDSVJDVUlUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUQ0lSQ1VJVF9TVEFURV9DTE9TRUQQARIWChJDSVJDVUlUX1NUQVRFX09QRU4QAhIYChRDSVJDVUlUX1NUQVRFX1RSWUlORxADKmcKDkNpcmN1aXRTZXR0aW5nEh8KG0NJUkNVSVRfU0VUVElOR19VTlNQRUNJRklFRBAAEhgKFENJUkNVSVRfU0VUVElOR19PUEVOEAESGgoWQ0lSQ1VJVF9TRVRUSU5HX0NMT1NFRBACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * A circuit that is not closed, or that a person has set.
@@ -309,6 +309,15 @@ export type Cordon = Message<"drover.v1.Cordon"> & {
      */
     value: string;
     case: "version";
+  } | {
+    /**
+     * The agent of this session alone, 16 bytes. The cordon is removed when the session is
+     * forgotten.
+     *
+     * @generated from field: bytes session = 6;
+     */
+    value: Uint8Array;
+    case: "session";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -331,6 +340,13 @@ export type Cordon = Message<"drover.v1.Cordon"> & {
    * @generated from field: google.protobuf.Timestamp cordoned_time = 5;
    */
   cordonedTime?: Timestamp | undefined;
+
+  /**
+   * With `session`: the name of the agent of that session. Otherwise empty.
+   *
+   * @generated from field: string session_agent_id = 7;
+   */
+  sessionAgentId: string;
 };
 
 /**
@@ -374,6 +390,14 @@ export type CordonAgentRequest = Message<"drover.v1.CordonAgentRequest"> & {
      */
     value: string;
     case: "version";
+  } | {
+    /**
+     * The agent of this session, exactly 16 bytes. AGENT_NOT_FOUND if there is none.
+     *
+     * @generated from field: bytes session = 6;
+     */
+    value: Uint8Array;
+    case: "session";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -454,6 +478,14 @@ export type UncordonAgentRequest = Message<"drover.v1.UncordonAgentRequest"> & {
      */
     value: string;
     case: "version";
+  } | {
+    /**
+     * The agent of this session, exactly 16 bytes.
+     *
+     * @generated from field: bytes session = 4;
+     */
+    value: Uint8Array;
+    case: "session";
   } | { case: undefined; value?: undefined };
 };
 
@@ -513,7 +545,7 @@ export const ListCordonsRequestSchema: GenMessage<ListCordonsRequest> = /*@__PUR
  */
 export type ListCordonsResponse = Message<"drover.v1.ListCordonsResponse"> & {
   /**
-   * The cordons of agents by id, then those of versions.
+   * The cordons of agents by id, then those of versions, then those of sessions.
    *
    * @generated from field: repeated drover.v1.Cordon cordons = 1;
    */

@@ -1241,7 +1241,7 @@ export const OperatorService: GenService<{
   /**
    * Stops new tasks for an agent, or for all agents of a version, on every server within a second.
    * The agents may finish the tasks that they hold; their polls wait and are answered empty.
-   * Idempotent: OK without change when they are cordoned. Errors: none but those of every call.
+   * Idempotent: OK without change when they are cordoned. Errors: AGENT_NOT_FOUND.
    *
    * @generated from rpc drover.v1.OperatorService.CordonAgent
    */
