@@ -27,6 +27,7 @@ import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, createVersionLanes, refreshLanes } from "./dispatch/lanes.ts";
+import { createLogIntake, type LogIntake, NO_LOGS } from "./dispatch/log-intake.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
 import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
@@ -47,6 +48,7 @@ import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { Outside } from "./store/due.ts";
+import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
@@ -77,6 +79,8 @@ export interface ControlPlaneOptions {
   readonly post?: Post;
   /** Runs that users have scheduled by SQL; left out: they cannot. */
   readonly inbox?: InboxRows;
+  /** Where the lines of handlers are stored; left out: none are. */
+  readonly logs?: HandlerLogs;
   /** When circuits open, and for how long; left out: as CIRCUIT_DEFAULTS. */
   readonly circuits?: CircuitSettings;
   /** Where spans are sent, and of which share of the runs; left out: nothing is traced. */
@@ -113,6 +117,8 @@ export interface ControlPlane {
   readonly learning: Loop;
   /** Most bytes of one payload in a namespace; null: the limit of the server. */
   readonly payloadBytesMax: RateLimit["payloadBytesMax"];
+  /** Takes the lines that handlers log. */
+  readonly logs: LogIntake;
   start(): Promise<void>;
   /** Finishes what is in flight and hands the partitions back. */
   stop(): Promise<void>;
@@ -126,6 +132,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const wake = wakeOf(dispatch.claims, supervisor.ownership);
   subscribe(world, dispatch, scheduler, supervisor, wake);
   const calls = callsOf(world, dispatch, scheduler.advance);
+  const logs = logIntakeOf(world, scheduler.rateLimit);
   const { advance, schedule, rateLimit, occurrences } = scheduler;
   const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
   const { triggers, inbox, pollTick, housekeeping } = supervisor;
@@ -147,6 +154,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     circuits,
     learning,
     payloadBytesMax: rateLimit.payloadBytesMax,
+    logs,
     ...lifeCycleOf({
       circuits,
       rateLimit,
@@ -156,7 +164,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       inbox,
       learning,
       loops: [pollTick, rateLimit, triggers, housekeeping, learning, consistency],
-      idle: [dispatch.claims, ...calls.parts, schedule, advance, occurrences],
+      idle: [dispatch.claims, ...calls.parts, logs, schedule, advance, occurrences],
       traces: world.traces,
     }),
   } satisfies ControlPlane);
@@ -400,6 +408,15 @@ function callsOf(
     agentRegistry,
   });
   return { dispatcher, parts: [heartbeats, lostPolls] };
+}
+
+/** Apart from dispatch: tasks do not wait for lines. */
+function logIntakeOf({ options, plans, settings }: World, rateLimit: RateLimit): LogIntake {
+  const { logs: store, clock, isRetryable, measures } = options;
+  if (!store || settings.logRetentionMs === 0) return NO_LOGS;
+  const onFlushed = measures?.onFlushed;
+  const stores = rateLimit.storesLogs;
+  return createLogIntake({ store, plans, clock, stores, isRetryable, onFlushed });
 }
 
 /**

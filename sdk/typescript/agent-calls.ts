@@ -1,6 +1,7 @@
 /** The calls of an agent to the server: the fields that each one carries, and its timeout. */
 import {
   AgentService,
+  type AppendLogsResponse,
   type CompleteResponse,
   type HeartbeatResponse,
   type Next,
@@ -13,6 +14,7 @@ import type { HeartbeatReport } from "./heartbeats.ts";
 import type { PollCall } from "./polling.ts";
 import type { Polls } from "./polls.ts";
 import type { Result } from "./reports.ts";
+import type { TaskLogMessage } from "./task-logs.ts";
 
 /** Each call rejects with DroverCallError. */
 export interface AgentCalls {
@@ -25,10 +27,11 @@ export interface AgentCalls {
   ): Promise<HeartbeatResponse>;
   /** `next`: the poll that the call carries, if any. */
   complete(results: Result[], next: Next | undefined): Promise<CompleteResponse>;
+  appendLogs(logs: TaskLogMessage[]): Promise<AppendLogsResponse>;
   close(): void;
 }
 
-/** Timeout of one Heartbeat or Complete. */
+/** Timeout of one Heartbeat, Complete or AppendLogs. */
 const callMs = 10_000;
 /** The server answers a poll at the latest a second before its deadline. */
 const pollMarginMs = 10_000;
@@ -62,6 +65,9 @@ export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCa
     complete(results: Result[], next: Next | undefined) {
       const request = { namespace, agent, results, ...(next && { next }) };
       return channel.unary(rpc.complete, request, { timeoutMs: callMs });
+    },
+    appendLogs(logs: TaskLogMessage[]) {
+      return channel.unary(rpc.appendLogs, { namespace, agent, logs }, { timeoutMs: callMs });
     },
     close: channel.close,
   });

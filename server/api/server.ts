@@ -19,6 +19,7 @@ import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/re
 import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { LogIntake } from "../dispatch/log-intake.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
@@ -58,6 +59,7 @@ import type { DefinitionCheck } from "./workflow/definition-source.ts";
 export interface RpcServerDeps {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
+  readonly logs: LogIntake;
   readonly store: Pick<
     EngineStore,
     | "namespace"

@@ -57,6 +57,8 @@ export interface HandedTask {
   readonly labels: Readonly<Record<string, string>>;
   /** The parent of the agent's spans; null: none. */
   readonly trace: TraceContext | null;
+  /** Its step allows that lines of handlers are stored. */
+  readonly storesLogs: boolean;
 }
 
 export interface PollAnswer {

@@ -10,6 +10,8 @@ export interface Retention {
   readonly definitionMs: number;
   /** How many runs were accepted and ended in a minute. */
   readonly runCountsMs: number;
+  /** Lines that handlers have logged. */
+  readonly logMs: number;
 }
 
 export const RETENTION_DEFAULT: Retention = Object.freeze({
@@ -19,6 +21,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   triggeredMs: 86_400_000,
   definitionMs: 86_400_000,
   runCountsMs: 86_400_000,
+  logMs: 7 * 86_400_000,
 });
 
 /**

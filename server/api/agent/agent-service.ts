@@ -1,4 +1,4 @@
-// AgentService: poll, heartbeat, complete. Batches are split here: an item that is invalid gets its
+// AgentService: poll, heartbeat, complete, append logs. Batches are split here: an item that is invalid gets its
 // own answer and never reaches dispatch; the other items go to dispatch in one call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -20,6 +20,7 @@ import type {
   PollAnswer,
   ResultAnswer,
 } from "../../dispatch/dispatcher.ts";
+import type { LogIntake } from "../../dispatch/log-intake.ts";
 import { parseTaskToken, type TaskToken } from "../../dispatch/token.ts";
 import { DroverError } from "../../errors.ts";
 import type { Namespace } from "../../store/store.ts";
@@ -30,12 +31,14 @@ import type { Namespaces } from "../calls/namespace-names.ts";
 import { payloadFrom } from "../calls/payload.ts";
 import type { ItemErrors } from "../calls/request-check.ts";
 import { aborted, waitMs, whileWaiting } from "../calls/waits.ts";
+import { linesAnswer, linesError, logTextFrom } from "./append-logs.ts";
 import { outcomeDigest, outcomeFrom } from "./convert-outcome.ts";
 import { progressText } from "./convert-progress.ts";
 import { taskMessage, wholeMs } from "./convert-task.ts";
 
 interface AgentServiceDeps {
   readonly dispatcher: Dispatcher;
+  readonly logs: LogIntake;
   readonly namespaces: Namespaces;
   readonly drain: Drain;
   readonly clock: Clock;
@@ -50,7 +53,11 @@ interface AgentServiceDeps {
 const PAUSE_MS = 5_000;
 
 /** Fields whose items have their own answers. */
-export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
+export const AGENT_ITEM_FIELDS = Object.freeze({
+  Heartbeat: "reports",
+  Complete: "results",
+  AppendLogs: "logs",
+});
 
 type HeartbeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
 type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
@@ -61,7 +68,9 @@ type Item<T> =
   | { readonly kind: "refused"; readonly error: DroverError };
 
 export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
-  const { dispatcher, namespaces } = deps;
+  const { dispatcher, logs, namespaces } = deps;
+  const tasksOf = ({ tasks }: PollAnswer, { name }: Namespace) =>
+    tasks.map((task) => taskMessage(task, logs.stores(name)));
   return Object.freeze({
     async pollTask(request, { signal, deadlineMs, pauses }) {
       const namespace = await namespaces.find(request.namespace);
@@ -74,7 +83,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       const answer = await whileWaiting(deps, signal, {}, (over) =>
         dispatcher.poll(poll, { over, gone: signal }).catch(emptyWhenDraining(deps.drain)),
       );
-      return { tasks: answer.tasks.map(taskMessage), waited: waitedField(answer) };
+      return { tasks: tasksOf(answer, namespace), waited: waitedField(answer) };
     },
 
     async heartbeat(request, { itemErrors }) {
@@ -124,9 +133,23 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       );
       return {
         answers: merged(items, answer.answers, (one) => completeAnswer(one, deps.log), refused),
-        tasks: answer.tasks.map(taskMessage),
+        tasks: tasksOf(answer, namespace),
         waited: waitedField(answer),
       };
+    },
+
+    async appendLogs(request, { itemErrors }) {
+      const namespace = await namespaces.find(request.namespace);
+      const items = request.logs.map(({ taskToken, firstLine: first, lines }, index) =>
+        itemOf(index, "logs", itemErrors, taskToken, namespace, (token) => ({
+          token,
+          first,
+          lines: lines.map(logTextFrom),
+        })),
+      );
+      const tasks = asked(items);
+      const answers = tasks.length === 0 ? [] : await logs.append(namespace.name, tasks);
+      return { answers: merged(items, answers, linesAnswer, linesError) };
     },
   }) satisfies Handlers<typeof AgentService>;
 }
@@ -195,7 +218,7 @@ function identityOf(agent: Agent | undefined): AgentIdentity {
 
 function itemOf<T>(
   index: number,
-  field: "reports" | "results",
+  field: "reports" | "results" | "logs",
   errors: ItemErrors,
   tokenText: string,
   namespace: Namespace,

@@ -76,6 +76,7 @@ interface LimitColumns {
   runs_per_second: number | null;
   runs_burst: number | null;
   payload_bytes_max: number | null;
+  no_logs: true | null;
 }
 
 interface NamespaceRow extends LimitColumns {
@@ -92,6 +93,7 @@ function limitsOf(row: LimitColumns): NamespaceLimits {
     openRunsMax: row.open_runs_max,
     rate: perSecond === null || burst === null ? null : { perSecond, burst },
     payloadBytesMax: row.payload_bytes_max,
+    logs: row.no_logs && "off",
   };
 }
 
@@ -100,13 +102,14 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
     async setRetention(namespaceId, retentionMs) {
       await query("set_retention", { namespace_id: namespaceId, retention_ms: retentionMs });
     },
-    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }) {
+    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax, logs }) {
       const { perSecond = null, burst = null } = rate ?? {};
       const limits = {
         open_runs_max: openRunsMax,
         runs_per_second: perSecond,
         runs_burst: burst,
         payload_bytes_max: payloadBytesMax,
+        no_logs: logs && true,
       };
       await query("set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },
