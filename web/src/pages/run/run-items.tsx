@@ -61,7 +61,7 @@ export function RunItems({ run, step, history }: RunItemsProps) {
             </button>
           </div>
           <StepFacts of={item} />
-          <StepHistory step={item} of={history} output={item.output} />
+          <StepHistory run={run} step={item} of={history} output={item.output} />
         </section>
       )}
     </section>

@@ -37,6 +37,7 @@ export function RunStep(props: {
               <RunItems key={step.id} run={run} step={step} history={value} />
             ) : null}
             <StepHistory
+              run={run}
               step={step}
               of={value}
               output={value.steps.find(({ id }) => id === step.id)?.output}

@@ -1,6 +1,6 @@
 // The history of one step, or of one item of a map: facts, attempts, interventions, output.
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
-import type { Attempt, Intervention, Step } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Attempt, Intervention, Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
@@ -12,6 +12,7 @@ import { Ago, Lasted } from "../../parts/time.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
 import { outcomeStatus } from "../../words/outcome-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
+import { AttemptLogs } from "./attempt-logs.tsx";
 
 export function StepFacts({ of: step }: { readonly of: Step }) {
   return (
@@ -35,11 +36,12 @@ export function StepFacts({ of: step }: { readonly of: Step }) {
 }
 
 export function StepHistory(props: {
+  readonly run: Run;
   readonly step: Step;
   readonly of: GetRunResponse;
   readonly output: Payload | undefined;
 }) {
-  const { step, of, output } = props;
+  const { run, step, of, output } = props;
   const mine = ({ stepId }: { readonly stepId: string }) => stepId === step.id;
   const attempts = of.attempts.filter(mine);
   const interventions = of.interventions.filter(mine);
@@ -50,7 +52,11 @@ export function StepHistory(props: {
           <h3>Attempts</h3>
           <ol className="lines">
             {attempts.map((one) => (
-              <AttemptLine key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} />
+              <AttemptLine
+                key={`${one.kind} ${one.fence} ${one.n} ${one.late}`}
+                run={run}
+                of={one}
+              />
             ))}
           </ol>
         </section>
@@ -75,7 +81,7 @@ export function StepHistory(props: {
   );
 }
 
-function AttemptLine({ of }: { readonly of: Attempt }) {
+function AttemptLine({ run, of }: { readonly run: Run; readonly of: Attempt }) {
   const came = progressWords(of.progress);
   return (
     <li>
@@ -87,8 +93,15 @@ function AttemptLine({ of }: { readonly of: Attempt }) {
         {of.late ? ", reported too late" : ""}
         {of.failure === undefined ? null : <ForeignMessage text={failureWords(of.failure)} />}
       </span>
+      <AttemptLogs run={run} {...placeOf(of)} attempt={of} live={of.endedTime === undefined} />
     </li>
   );
+}
+
+/** `deploy[3]` is an item of the map `deploy`. */
+function placeOf({ stepId }: Attempt): { readonly step: string; readonly item: number | null } {
+  const [, step, item] = /^(.+)\[(\d+)\]$/.exec(stepId) ?? [];
+  return step === undefined ? { step: stepId, item: null } : { step, item: Number(item) };
 }
 
 function InterventionLine({ of }: { readonly of: Intervention }) {
