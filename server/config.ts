@@ -312,24 +312,12 @@ type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
 export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
 
 export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.freeze([
-  "scanEveryMs",
-  "gapMs",
-  "jumpMs",
-  "slowFactor",
-  "slowSamples",
-  "slowMs",
-  "learnEveryMs",
-  "sessionRetentionMs",
-  "pollerRetentionMs",
-  "logRetentionMs",
-  "polledMs",
-  "ownerPollMs",
-  "ownerLostMs",
-  "ownerMoves",
-  "overdueMs",
-  "unownedMs",
-  "consistencyEveryMs",
-  "consistencyLateMs",
+  ...(["scanEveryMs", "gapMs", "jumpMs"] as const),
+  ...(["slowFactor", "slowSamples", "slowMs"] as const),
+  ...(["learnEveryMs", "sessionRetentionMs", "pollerRetentionMs"] as const),
+  ...(["logRetentionMs", "polledMs", "ownerPollMs"] as const),
+  ...(["ownerLostMs", "ownerMoves", "overdueMs"] as const),
+  ...(["unownedMs", "consistencyEveryMs", "consistencyLateMs"] as const),
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(

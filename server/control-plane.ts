@@ -24,10 +24,10 @@ import { createAdmission } from "./dispatch/admission.ts";
 import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
-import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import type { Dispatcher, LogAppends } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, createVersionLanes, refreshLanes } from "./dispatch/lanes.ts";
-import { createLogIntake, type LogIntake, NO_LOGS } from "./dispatch/log-intake.ts";
+import { createLogAppends, NO_LOGS } from "./dispatch/log-appends.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
 import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
@@ -118,7 +118,7 @@ export interface ControlPlane {
   /** Most bytes of one payload in a namespace; null: the limit of the server. */
   readonly payloadBytesMax: RateLimit["payloadBytesMax"];
   /** Takes the lines that handlers log. */
-  readonly logs: LogIntake;
+  readonly logs: LogAppends;
   start(): Promise<void>;
   /** Finishes what is in flight and hands the partitions back. */
   stop(): Promise<void>;
@@ -132,7 +132,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const wake = wakeOf(dispatch.claims, supervisor.ownership);
   subscribe(world, dispatch, scheduler, supervisor, wake);
   const calls = callsOf(world, dispatch, scheduler.advance);
-  const logs = logIntakeOf(world, scheduler.rateLimit);
+  const logs = logAppendsOf(world, scheduler.rateLimit);
   const { advance, schedule, rateLimit, occurrences } = scheduler;
   const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
   const { triggers, inbox, pollTick, housekeeping } = supervisor;
@@ -411,12 +411,12 @@ function callsOf(
 }
 
 /** Apart from dispatch: tasks do not wait for lines. */
-function logIntakeOf({ options, plans, settings }: World, rateLimit: RateLimit): LogIntake {
+function logAppendsOf({ options, plans, settings }: World, rateLimit: RateLimit): LogAppends {
   const { logs: store, clock, isRetryable, measures } = options;
   if (!store || settings.logRetentionMs === 0) return NO_LOGS;
   const onFlushed = measures?.onFlushed;
   const stores = rateLimit.storesLogs;
-  return createLogIntake({ store, plans, clock, stores, isRetryable, onFlushed });
+  return createLogAppends({ store, plans, clock, stores, isRetryable, onFlushed });
 }
 
 /**

@@ -20,7 +20,7 @@ import { clean, timeWords, word } from "../words.ts";
 
 const linesMax = 1_000_000;
 const pollMs = 1_000;
-/** How often the log is read after the end of the run: agents send the last lines within a second. */
+/** Reads after the end of the run: agents send the last lines within a second. */
 const pollsAfterEnd = 3;
 
 interface LogsOptions {

@@ -18,7 +18,7 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { LogLevel, type Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { DroverCallError } from "./call-error.ts";
-import { type Clock, type Timer, within } from "./clock.ts";
+import { type Clock, type Timer, wallMs, within } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 
 export type TaskLogMessage = MessageInitShape<typeof TaskLogSchema>;
@@ -240,7 +240,7 @@ function forgetEnded({ tasks }: State, token: string): void {
 
 function lineOf(level: LogLevel, fields: object, message: string): LogText {
   return create(LogTextSchema, {
-    time: timestampFromMs(Date.now()),
+    time: timestampFromMs(wallMs()),
     level,
     message: tidy(message).slice(0, messageLengthMax).toWellFormed(),
     fields: Object.fromEntries(

@@ -1,5 +1,5 @@
-// The limits of what handlers log, as one rule: which lines of a call are stored, and how. A line is
-// stored once, by its number. What is beyond a limit is cut, and the log itself says so.
+// The limits of what handlers log, as one rule: which lines of a call are stored, and how. A line
+// is stored once, by its number. What is beyond a limit is cut, and the log itself says so.
 import type { EpochMs } from "./model/attempt.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -21,11 +21,11 @@ export interface LogEnd {
 export interface StoredLine extends LogText, LogEnd {}
 
 /** Most bytes of one line: its message and its fields. */
-export const LINE_BYTES_MAX = 8 * 1024;
+const LINE_BYTES_MAX = 8 * 1024;
 /** Most bytes of the lines of an attempt. A line counts at least LINE_BYTES_MIN. */
 export const LOG_BYTES_MAX = 64 * 1024;
 /** What each line counts beside its text, so that empty lines are bounded too. */
-export const LINE_BYTES_MIN = 32;
+const LINE_BYTES_MIN = 32;
 
 export const EMPTY_LOG: LogEnd = Object.freeze({ line: 0, storedBytes: 0 });
 const encoder = new TextEncoder();

@@ -44,7 +44,7 @@ export interface LogRecord extends StoredLine, AttemptRef {
   readonly attempt: number;
 }
 
-export interface LogPage {
+interface LogPage {
   readonly runId: RunId;
   /** null: all attempts at all steps, in the order of their ids. Else by the number of the line. */
   readonly attempt: AttemptRef | null;

@@ -1,6 +1,6 @@
-// The half of the state store that serves people alone: lists, counts, agents, API tokens, the lines
-// that handlers log, and the inbox that users fill by SQL. No decision of the engine reads it. Only PostgreSQL implements it;
-// test/contract/operator tests that.
+// The half of the state store that serves people alone: lists, counts, agents, API tokens, lines
+// that handlers log, and the inbox that users fill by SQL. No decision of the engine reads it. Only
+// PostgreSQL implements it; test/contract/operator tests that.
 
 import type { HandlerLogs } from "./handler-logs.ts";
 import type { InboxRows } from "./inbox.ts";

@@ -1,9 +1,11 @@
-// AgentService: poll, heartbeat, complete, append logs. Batches are split here: an item that is invalid gets its
-// own answer and never reaches dispatch; the other items go to dispatch in one call.
+// AgentService: poll, heartbeat, complete, append logs. Batches are split here: an item that is
+// invalid gets its own answer and never reaches dispatch; the other items go to dispatch in one
+// call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   Agent,
   AgentService,
+  AppendLogsRequest,
   CompleteAnswerSchema,
   HeartbeatAnswerSchema,
   Next,
@@ -17,10 +19,10 @@ import type {
   AgentIdentity,
   Dispatcher,
   HeartbeatResult,
+  LogAppends,
   PollAnswer,
   ResultAnswer,
 } from "../../dispatch/dispatcher.ts";
-import type { LogIntake } from "../../dispatch/log-intake.ts";
 import { parseTaskToken, type TaskToken } from "../../dispatch/token.ts";
 import { DroverError } from "../../errors.ts";
 import type { Namespace } from "../../store/store.ts";
@@ -38,7 +40,7 @@ import { taskMessage, wholeMs } from "./convert-task.ts";
 
 interface AgentServiceDeps {
   readonly dispatcher: Dispatcher;
-  readonly logs: LogIntake;
+  readonly logs: LogAppends;
   readonly namespaces: Namespaces;
   readonly drain: Drain;
   readonly clock: Clock;
@@ -138,20 +140,26 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       };
     },
 
-    async appendLogs(request, { itemErrors }) {
-      const namespace = await namespaces.find(request.namespace);
-      const items = request.logs.map(({ taskToken, firstLine: first, lines }, index) =>
-        itemOf(index, "logs", itemErrors, taskToken, namespace, (token) => ({
-          token,
-          first,
-          lines: lines.map(logTextFrom),
-        })),
-      );
-      const tasks = asked(items);
-      const answers = tasks.length === 0 ? [] : await logs.append(namespace.name, tasks);
-      return { answers: merged(items, answers, linesAnswer, linesError) };
-    },
+    appendLogs: (request, { itemErrors }) => appendLogs(deps, request, itemErrors),
   }) satisfies Handlers<typeof AgentService>;
+}
+
+async function appendLogs(
+  { namespaces, logs }: AgentServiceDeps,
+  request: AppendLogsRequest,
+  itemErrors: ItemErrors,
+) {
+  const namespace = await namespaces.find(request.namespace);
+  const items = request.logs.map(({ taskToken, firstLine: first, lines }, index) =>
+    itemOf(index, "logs", itemErrors, taskToken, namespace, (token) => ({
+      token,
+      first,
+      lines: lines.map(logTextFrom),
+    })),
+  );
+  const tasks = asked(items);
+  const answers = tasks.length === 0 ? [] : await logs.append(namespace.name, tasks);
+  return { answers: merged(items, answers, linesAnswer, linesError) };
 }
 
 /** A poll that the drain ended is answered with no tasks: the agent polls another server. */

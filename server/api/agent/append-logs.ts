@@ -1,4 +1,4 @@
-// AppendLogs: the lines that handlers log, converted for the log intake.
+// AppendLogs: the lines that handlers log, converted for the dispatcher.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -7,7 +7,7 @@ import type {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { LogLevel } from "@drover/proto/drover/v1/task_pb.ts";
 import type { LogText, LogLevel as Severity } from "../../core/log-lines.ts";
-import type { LinesAnswer } from "../../dispatch/log-intake.ts";
+import type { LinesAnswer } from "../../dispatch/dispatcher.ts";
 import type { DroverError } from "../../errors.ts";
 import { toStatus } from "../calls/errors.ts";
 

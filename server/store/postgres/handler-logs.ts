@@ -1,5 +1,5 @@
-// The lines of handlers on PostgreSQL (sql/handler-logs.sql). They have the connections of operators:
-// however much handlers log, the engine's batches do not wait for it.
+// The lines of handlers on PostgreSQL (sql/handler-logs.sql). They have the connections of
+// operators: however much handlers log, the engine's batches do not wait for it.
 import type { LogEnd, LogLevel } from "../../core/log-lines.ts";
 import { EMPTY_LOG } from "../../core/log-lines.ts";
 import type { EpochMs, TaskKind } from "../../core/model/attempt.ts";

@@ -12,7 +12,7 @@ import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/c
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { RunState } from "../../../server/core/model/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
-import { NO_LOGS } from "../../../server/dispatch/log-intake.ts";
+import { NO_LOGS } from "../../../server/dispatch/log-appends.ts";
 import {
   formatCallbackToken,
   formatTaskToken,

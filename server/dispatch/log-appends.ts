@@ -1,13 +1,14 @@
-// Takes the lines that handlers log. It is best effort, and apart from everything that tasks need: a
-// task is the same with and without its lines. Calls are gathered into batches, one in flight at a
-// time; a call for which there is no room is refused with OVERLOADED, and its agent drops the lines.
+// Takes the lines that handlers log. It is best effort, and apart from everything that tasks need:
+// a task is the same with and without its lines. Calls are gathered into batches, one in flight at
+// a time. A call without room is refused with OVERLOADED, and its agent drops the lines.
 import { createBatcher, type OnFlushed } from "../batching/batcher.ts";
 import type { Clock } from "../clock.ts";
-import { isFull, type LogText, linesToStore } from "../core/log-lines.ts";
+import { isFull, linesToStore } from "../core/log-lines.ts";
 import { planStepAt } from "../core/plan/plan.ts";
 import { DroverError } from "../errors.ts";
 import type { HandlerLogs, LogAppend, LoggingAttempt } from "../store/handler-logs.ts";
 import type { Plans } from "../store/plans.ts";
+import type { LinesAnswer, LogAppends, TaskLines } from "./dispatcher.ts";
 import type { TaskToken } from "./token.ts";
 
 /** An agent sends its last lines after the report of the task. */
@@ -19,27 +20,7 @@ const CALLS_MAX = 200;
 const LINES_MAX = 5_000;
 const WAITING_MAX = 1_000;
 
-export interface TaskLines {
-  readonly token: TaskToken;
-  /** Number of the first line. */
-  readonly first: number;
-  readonly lines: readonly LogText[];
-}
-
-export type LinesAnswer =
-  | { readonly kind: "stored"; readonly full: boolean }
-  | { readonly kind: "refused"; readonly error: DroverError };
-
-export interface LogIntake {
-  /** Whether lines of handlers are stored in this namespace, unless their step says otherwise. */
-  stores(namespace: string): boolean;
-  /** An answer for each task, in order. */
-  append(namespace: string, tasks: readonly TaskLines[]): Promise<readonly LinesAnswer[]>;
-  /** Resolves when nothing waits to be stored. */
-  idle(): Promise<void>;
-}
-
-interface LogIntakeOptions {
+interface LogAppendsOptions {
   readonly store: HandlerLogs;
   readonly plans: Plans;
   readonly clock: Clock;
@@ -49,14 +30,14 @@ interface LogIntakeOptions {
 }
 
 /** A server that stores no lines. */
-export const NO_LOGS: LogIntake = Object.freeze({
+export const NO_LOGS: LogAppends = Object.freeze({
   stores: () => false,
   append: async (namespace: string, tasks: readonly TaskLines[]) =>
     tasks.map(() => notStored(`the namespace "${namespace}"`)),
   idle: async () => undefined,
 });
 
-export function createLogIntake(options: LogIntakeOptions): LogIntake {
+export function createLogAppends(options: LogAppendsOptions): LogAppends {
   const { store, plans, clock, stores, isRetryable, onFlushed } = options;
   const batcher = createBatcher<readonly TaskLines[], readonly LinesAnswer[]>({
     name: "logs",
@@ -94,7 +75,7 @@ export function createLogIntake(options: LogIntakeOptions): LogIntake {
 type Target = LoggingAttempt | DroverError;
 
 async function appendAll(
-  { store, plans }: Pick<LogIntakeOptions, "store" | "plans">,
+  { store, plans }: Pick<LogAppendsOptions, "store" | "plans">,
   tasks: readonly TaskLines[],
 ): Promise<readonly LinesAnswer[]> {
   const attempts = await store.attempts(tasks.map(({ token }) => token));
