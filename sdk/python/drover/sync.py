@@ -409,6 +409,7 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
+        no_logs: bool = False,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         return self._loop.call(
@@ -417,6 +418,7 @@ class Namespaces:
                 runs_per_second=runs_per_second,
                 burst=burst,
                 payload_bytes=payload_bytes,
+                no_logs=no_logs,
             )
         )
 

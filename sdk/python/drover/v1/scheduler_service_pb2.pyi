@@ -316,6 +316,73 @@ class ListItemsResponse(_message.Message):
     next_page_token: str
     def __init__(self, items: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class ListLogsRequest(_message.Message):
+    __slots__ = ("namespace", "run", "step_id", "item", "attempt", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: RunRef
+    step_id: str
+    item: int
+    attempt: AttemptRef
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[_Union[AttemptRef, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class AttemptRef(_message.Message):
+    __slots__ = ("kind", "fence", "n")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
+    N_FIELD_NUMBER: _ClassVar[int]
+    kind: _task_pb2.TaskKind
+    fence: int
+    n: int
+    def __init__(self, kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., fence: _Optional[int] = ..., n: _Optional[int] = ...) -> None: ...
+
+class ListLogsResponse(_message.Message):
+    __slots__ = ("lines", "next_page_token", "tail_token", "run_ended")
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TAIL_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    RUN_ENDED_FIELD_NUMBER: _ClassVar[int]
+    lines: _containers.RepeatedCompositeFieldContainer[LogLine]
+    next_page_token: str
+    tail_token: str
+    run_ended: bool
+    def __init__(self, lines: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., tail_token: _Optional[str] = ..., run_ended: _Optional[bool] = ...) -> None: ...
+
+class LogLine(_message.Message):
+    __slots__ = ("step_id", "attempt", "attempt_number", "line", "time", "level", "message", "fields")
+    class FieldsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    step_id: str
+    attempt: AttemptRef
+    attempt_number: int
+    line: int
+    time: _timestamp_pb2.Timestamp
+    level: _task_pb2.LogLevel
+    message: str
+    fields: _containers.ScalarMap[str, str]
+    def __init__(self, step_id: _Optional[str] = ..., attempt: _Optional[_Union[AttemptRef, _Mapping]] = ..., attempt_number: _Optional[int] = ..., line: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[_Union[_task_pb2.LogLevel, str]] = ..., message: _Optional[str] = ..., fields: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
 class RunFilter(_message.Message):
     __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id", "substates")
     class LabelsEntry(_message.Message):
