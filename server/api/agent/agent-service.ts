@@ -70,9 +70,8 @@ type Item<T> =
   | { readonly kind: "refused"; readonly error: DroverError };
 
 export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
-  const { dispatcher, logs, namespaces } = deps;
-  const tasksOf = ({ tasks }: PollAnswer, { name }: Namespace) =>
-    tasks.map((task) => taskMessage(task, logs.stores(name)));
+  const { dispatcher, namespaces } = deps;
+  const toAnswer = (answer: ResultAnswer) => completeAnswer(answer, deps.log);
   return Object.freeze({
     async pollTask(request, { signal, deadlineMs, pauses }) {
       const namespace = await namespaces.find(request.namespace);
@@ -85,7 +84,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       const answer = await whileWaiting(deps, signal, {}, (over) =>
         dispatcher.poll(poll, { over, gone: signal }).catch(emptyWhenDraining(deps.drain)),
       );
-      return { tasks: tasksOf(answer, namespace), waited: waitedField(answer) };
+      return { tasks: tasksOf(deps, answer, namespace), waited: waitedField(answer) };
     },
 
     async heartbeat(request, { itemErrors }) {
@@ -112,9 +111,8 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
 
     async complete(request, { itemErrors, signal }) {
       const namespace = await namespaces.find(request.namespace);
-      const items = request.results.map((result, index) =>
-        itemOf(index, "results", itemErrors, result.taskToken, namespace, (token) => {
-          const { outcome } = result;
+      const items = request.results.map(({ taskToken, outcome }, index) =>
+        itemOf(index, "results", itemErrors, taskToken, namespace, (token) => {
           if (!outcome) throw new Error("a result without an outcome has passed the rules");
           return {
             token,
@@ -126,22 +124,24 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       const next = request.next ? nextFrom(request.next) : null;
       const results = asked(items);
       if (results.length === 0 && next === null)
-        return {
-          answers: merged(items, [], (answer) => completeAnswer(answer, deps.log), refused),
-        };
+        return { answers: merged(items, [], toAnswer, refused) };
       const answer = await dispatcher.complete(
         { namespace, agent: identityOf(request.agent), results, next },
         signal,
       );
       return {
-        answers: merged(items, answer.answers, (one) => completeAnswer(one, deps.log), refused),
-        tasks: tasksOf(answer, namespace),
+        answers: merged(items, answer.answers, toAnswer, refused),
+        tasks: tasksOf(deps, answer, namespace),
         waited: waitedField(answer),
       };
     },
 
     appendLogs: (request, { itemErrors }) => appendLogs(deps, request, itemErrors),
   }) satisfies Handlers<typeof AgentService>;
+}
+
+function tasksOf({ logs }: AgentServiceDeps, { tasks }: PollAnswer, { name }: Namespace) {
+  return tasks.map((task) => taskMessage(task, logs.stores(name)));
 }
 
 async function appendLogs(
