@@ -66,6 +66,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   ],
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],
   "run items": ["drover run items key:release-4 deploy --state failed"],
+  "run logs": [
+    "drover run logs key:order-17 pay --follow",
+    "drover run logs key:order-17 --since 5m",
+  ],
   "run why": ["drover run why key:order-17"],
   "run graph": ["drover run graph key:order-17 --out order-17.svg"],
   "run watch": ["drover run watch key:order-17", "drover run watch --key order-17 -o jsonl"],

@@ -39,11 +39,13 @@ create table drover.namespace (
   open_runs_max integer,
   runs_per_second double precision,
   runs_burst integer,
-  payload_bytes_max integer
+  payload_bytes_max integer,
+  no_logs boolean
 );
 insert into drover.namespace (id, name) values (1, 'default');
 comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
+comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
 
 -- Deleted once nothing uses it: an inline definition when its last run is deleted.
 create table drover.definition (
@@ -200,6 +202,31 @@ create table drover.attempt_log (
 ) partition by range (run_id);
 create table drover.attempt_log_default partition of drover.attempt_log default;
 
+
+-- The lines that handlers have logged, for people. A writer holds an advisory lock of the run until its commit,
+-- so the ids of a run are in the order in which its lines became visible, and the last line of an attempt says
+-- how much of it is stored. Deleted with the run, and by housekeeping after --log-retention.
+create sequence drover.handler_log_id;
+create table drover.handler_log (
+  run_id uuid not null,
+  id bigint not null default nextval('drover.handler_log_id'),
+  step_no integer not null,
+  fence integer not null,
+  kind text not null,
+  n integer not null,
+  line integer not null,
+  attempt integer not null,
+  stored_bytes integer not null,
+  stored_at timestamptz not null default now(),
+  at timestamptz not null,
+  level text not null,
+  message text not null,
+  fields jsonb,
+  primary key (run_id, id)
+) partition by range (run_id);
+create table drover.handler_log_default partition of drover.handler_log default;
+comment on column drover.handler_log.at is 'When the handler logged it, by the clock of its agent.';
+comment on column drover.handler_log.stored_bytes is 'Of the lines of the attempt up to this one; over 65536: the log was cut after this line.';
 
 create table drover.step_override (
   run_id uuid not null,
@@ -1053,6 +1080,8 @@ create index session_attempts_lane on drover.session_attempts (lane, at);
 create index session_attempts_at on drover.session_attempts (at);
 create index session_attempts_failing on drover.session_attempts (at) where mostly_failed;
 
+create unique index handler_log_attempt on drover.handler_log (run_id, step_no, fence, kind, n, line);
+create index handler_log_age on drover.handler_log (stored_at);
 create index intervention_by_rule on drover.intervention (namespace_id, rule, acted_at);
 create index escalation_by_namespace on drover.escalation (namespace_id, run_id, n);
 create index escalation_open on drover.escalation (namespace_id, run_id, n) where closed_at is null;

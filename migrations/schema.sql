@@ -9,6 +9,7 @@ create schema drover;
 -- sequences
 
 create sequence drover.circuit_version as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+create sequence drover.handler_log_id as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 
 -- functions
 
@@ -457,6 +458,7 @@ create table drover.namespace (
   runs_per_second double precision,
   runs_burst integer,
   payload_bytes_max integer,
+  no_logs boolean,
   constraint namespace_pkey primary key (id),
   constraint namespace_name_key unique (name)
 );
@@ -794,6 +796,24 @@ create table drover.escalation (
   constraint escalation_pkey primary key (run_id, n)
 ) partition by range (run_id);
 
+create table drover.handler_log (
+  run_id uuid not null,
+  id bigint default nextval('drover.handler_log_id'::regclass) not null,
+  step_no integer not null,
+  fence integer not null,
+  kind text not null,
+  n integer not null,
+  line integer not null,
+  attempt integer not null,
+  stored_bytes integer not null,
+  stored_at timestamp with time zone default now() not null,
+  at timestamp with time zone not null,
+  level text not null,
+  message text not null,
+  fields jsonb,
+  constraint handler_log_pkey primary key (run_id, id)
+) partition by range (run_id);
+
 create table drover.intervention (
   run_id uuid not null,
   step_no integer not null,
@@ -920,6 +940,8 @@ create table drover.decision_default partition of drover.decision default;
 
 create table drover.escalation_default partition of drover.escalation default;
 
+create table drover.handler_log_default partition of drover.handler_log default;
+
 create table drover.intervention_default partition of drover.intervention default;
 
 create table drover.payload_default partition of drover.payload default;
@@ -955,6 +977,8 @@ create index escalation_by_namespace on drover.escalation using btree (namespace
 create index escalation_open on drover.escalation using btree (namespace_id, run_id, n) where (closed_at is null);
 create index escalation_wake on drover.escalation using btree (partition, wake_at);
 create index failure_count_workflow on drover.failure_count using btree (namespace_id, workflow, minute);
+create index handler_log_age on drover.handler_log using btree (stored_at);
+create unique index handler_log_attempt on drover.handler_log using btree (run_id, step_no, fence, kind, n, line);
 create index idempotency_expiry on drover.idempotency using btree (expires_at);
 create index inbox_waiting on drover.inbox using btree (id) where (refused_at is null);
 create index intervention_by_rule on drover.intervention using btree (namespace_id, rule, acted_at);
@@ -1409,6 +1433,8 @@ comment on column drover.failure_count.run_id is 'The last run in which it happe
 comment on column drover.failure_delta.attempts is 'Attempts that failed, or whose outcome is unknown.';
 comment on column drover.failure_delta.steps is 'Steps, or items of a map, that failed for good.';
 comment on column drover.failure_delta.undo is 'The compensation of the step failed.';
+comment on column drover.handler_log.stored_bytes is 'Of the lines of the attempt up to this one; over 65536: the log was cut after this line.';
+comment on column drover.handler_log.at is 'When the handler logged it, by the clock of its agent.';
 comment on table drover.hook is 'Where the events of a namespace are sent. The secret signs, so it is stored as it is.';
 comment on table drover.inbox is 'A run that is to be started. The row is deleted once the run exists; a refused row stays for 30 days.';
 comment on column drover.inbox.taken_until is 'Until then one server works on the row; later another one may take it.';
@@ -1427,6 +1453,7 @@ comment on table drover.message is 'A message from one run to another, from the 
 comment on column drover.message.step_key is 'Of the end of a child run: the step that started it, with the fence.';
 comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
+comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';

@@ -233,6 +233,14 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     most: DAY,
     why: "the record of which agents polled a lane is removed after this time. At least twice --polled",
   },
+  logRetentionMs: {
+    flag: "log-retention",
+    unit: "ms",
+    byDefault: 7 * DAY,
+    least: 0,
+    most: 365 * DAY,
+    why: "the lines that handlers log are removed after this time, and with their run. 0: none are stored, and those that are there are removed. Lines are for finding out what went wrong, which is done within days",
+  },
   polledMs: {
     flag: "polled",
     unit: "ms",
@@ -304,23 +312,12 @@ type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
 export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
 
 export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.freeze([
-  "scanEveryMs",
-  "gapMs",
-  "jumpMs",
-  "slowFactor",
-  "slowSamples",
-  "slowMs",
-  "learnEveryMs",
-  "sessionRetentionMs",
-  "pollerRetentionMs",
-  "polledMs",
-  "ownerPollMs",
-  "ownerLostMs",
-  "ownerMoves",
-  "overdueMs",
-  "unownedMs",
-  "consistencyEveryMs",
-  "consistencyLateMs",
+  ...(["scanEveryMs", "gapMs", "jumpMs"] as const),
+  ...(["slowFactor", "slowSamples", "slowMs"] as const),
+  ...(["learnEveryMs", "sessionRetentionMs", "pollerRetentionMs"] as const),
+  ...(["logRetentionMs", "polledMs", "ownerPollMs"] as const),
+  ...(["ownerLostMs", "ownerMoves", "overdueMs"] as const),
+  ...(["unownedMs", "consistencyEveryMs", "consistencyLateMs"] as const),
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
@@ -486,6 +483,7 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     learnEveryMs: value("learnEveryMs"),
     sessionRetentionMs: value("sessionRetentionMs"),
     pollerRetentionMs: value("pollerRetentionMs"),
+    logRetentionMs: value("logRetentionMs"),
     polledMs: value("polledMs"),
     ownerPollMs: value("ownerPollMs"),
     ownerLostMs: value("ownerLostMs"),

@@ -25,9 +25,10 @@ import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { createAttemptCounter } from "./dispatch/attempt-counts.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
-import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import type { Dispatcher, LogAppends } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, createVersionLanes, refreshLanes } from "./dispatch/lanes.ts";
+import { createLogAppends, NO_LOGS } from "./dispatch/log-appends.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
 import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
@@ -48,6 +49,7 @@ import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { Outside } from "./store/due.ts";
+import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
@@ -78,6 +80,8 @@ export interface ControlPlaneOptions {
   readonly post?: Post;
   /** Runs that users have scheduled by SQL; left out: they cannot. */
   readonly inbox?: InboxRows;
+  /** Where the lines of handlers are stored; left out: none are. */
+  readonly logs?: HandlerLogs;
   /** When circuits open, and for how long; left out: as CIRCUIT_DEFAULTS. */
   readonly circuits?: CircuitSettings;
   /** Where spans are sent, and of which share of the runs; left out: nothing is traced. */
@@ -114,6 +118,8 @@ export interface ControlPlane {
   readonly learning: Loop;
   /** Most bytes of one payload in a namespace; null: the limit of the server. */
   readonly payloadBytesMax: RateLimit["payloadBytesMax"];
+  /** Takes the lines that handlers log. */
+  readonly logs: LogAppends;
   start(): Promise<void>;
   /** Finishes what is in flight and hands the partitions back. */
   stop(): Promise<void>;
@@ -127,6 +133,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const wake = wakeOf(dispatch.claims, supervisor.ownership);
   subscribe(world, dispatch, scheduler, supervisor, wake);
   const calls = callsOf(world, dispatch, scheduler.advance);
+  const logs = logAppendsOf(world, scheduler.rateLimit);
   const { advance, schedule, rateLimit, occurrences } = scheduler;
   const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
   const { triggers, inbox, pollTick, housekeeping } = supervisor;
@@ -148,6 +155,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     circuits,
     learning,
     payloadBytesMax: rateLimit.payloadBytesMax,
+    logs,
     ...lifeCycleOf({
       circuits,
       rateLimit,
@@ -157,7 +165,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       inbox,
       learning,
       loops: [pollTick, rateLimit, triggers, housekeeping, learning, consistency],
-      idle: [dispatch.claims, ...calls.parts, schedule, advance, occurrences],
+      idle: [dispatch.claims, ...calls.parts, logs, schedule, advance, occurrences],
       traces: world.traces,
     }),
   } satisfies ControlPlane);
@@ -402,6 +410,15 @@ function callsOf(
     agentRegistry,
   });
   return { dispatcher, parts: [heartbeats, lostPolls] };
+}
+
+/** Apart from dispatch: tasks do not wait for lines. */
+function logAppendsOf({ options, plans, settings }: World, rateLimit: RateLimit): LogAppends {
+  const { logs: store, clock, isRetryable, measures } = options;
+  if (!store || settings.logRetentionMs === 0) return NO_LOGS;
+  const onFlushed = measures?.onFlushed;
+  const stores = rateLimit.storesLogs;
+  return createLogAppends({ store, plans, clock, stores, isRetryable, onFlushed });
 }
 
 /**

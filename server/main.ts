@@ -134,6 +134,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       definitionCheck: checkDefinition,
       triggers: plane.triggers,
       payloadBytesMax: plane.payloadBytesMax,
+      logs: plane.logs,
       config: {
         ...RPC_DEFAULTS,
         ...options.limits,
@@ -267,6 +268,7 @@ async function openPlane(
     ...(supervision ? { supervision } : {}),
     post: createPost({ clock: systemClock, allowLocal }),
     inbox: rest.store.inbox,
+    logs: rest.store.logs,
   });
   closers.push(() => plane.stop());
   await plane.start();

@@ -168,6 +168,7 @@ function beginLife(process: VirtualProcess, { time, store: shared, onDefect }: L
   const service = {
     scheduler,
     dispatcher,
+    logs: plane.logs,
     store,
     drain,
     clock,

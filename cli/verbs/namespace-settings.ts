@@ -58,6 +58,7 @@ interface LimitOptions {
   readonly perSecond?: number;
   readonly burst?: number;
   readonly payload?: number;
+  readonly logs: boolean;
   readonly none?: boolean;
 }
 
@@ -73,17 +74,19 @@ function addLimit(noun: Command, ended: Ended): void {
       wholeNumber(1, 100_000),
     )
     .option("--payload <bytes>", "most bytes of one payload, as 64k or 1M", bytesOf)
+    .option("--no-logs", "do not store the lines that handlers log")
     .option("--none", "remove all limits")
     .action(async (options: LimitOptions, command: Command) => {
       const { openRuns = 0, perSecond = 0, burst = 0, payload = 0, none = false } = options;
-      if ((openRuns + perSecond + payload === 0) !== none)
+      const noLogs = !options.logs;
+      if ((openRuns + perSecond + payload === 0 && !noLogs) !== none)
         throw usageFailure(
-          "give --open-runs, --per-second or --payload, or --none",
+          "give --open-runs, --per-second, --payload or --no-logs, or --none",
           "drover namespace limit --help",
         );
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
-      const limits = { openRuns, runsPerSecond: perSecond, burst, payloadBytes: payload };
+      const limits = { openRuns, runsPerSecond: perSecond, burst, payloadBytes: payload, noLogs };
       const answer = await operator.setNamespaceLimits({ namespace, limits });
       output.data(SetNamespaceLimitsResponseSchema, answer);
       const words = namespaceLimitWords(answer.namespace?.limits) || "none";
@@ -110,14 +113,15 @@ export function retentionWords(namespace: Namespace | undefined): string {
   return retention ? `for ${durationWords(durationMs(retention))} after their end` : "for ever";
 }
 
-/** 10000 open runs; 50 runs a second, 100 at once; payloads of 65536 bytes */
+/** 10000 open runs; 50 runs a second, 100 at once; payloads of 65536 bytes; no logs of handlers */
 export function namespaceLimitWords(limits: NamespaceLimits | undefined): string {
   if (!limits) return "";
-  const { openRuns, runsPerSecond, burst, payloadBytes } = limits;
+  const { openRuns, runsPerSecond, burst, payloadBytes, noLogs } = limits;
   return [
     ...(openRuns > 0 ? [`${openRuns} open runs`] : []),
     ...(runsPerSecond > 0 ? [`${runsPerSecond} runs a second, ${burst} at once`] : []),
     ...(payloadBytes > 0 ? [`payloads of ${payloadBytes} bytes`] : []),
+    ...(noLogs ? ["no logs of handlers"] : []),
   ].join("; ");
 }
 

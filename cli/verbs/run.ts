@@ -7,6 +7,7 @@ import { addRunCancel } from "./run-cancel.ts";
 import { addDecide } from "./run-decide.ts";
 import { addRunItems } from "./run-items.ts";
 import { addRunList } from "./run-list.ts";
+import { addRunLogs } from "./run-logs.ts";
 import { addRunPause } from "./run-pause.ts";
 import { addRunRetry } from "./run-retry.ts";
 import { addRunShow } from "./run-show.ts";
@@ -22,6 +23,7 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunList(run, ended);
   addRunShow(run, ended);
   addRunItems(run, ended);
+  addRunLogs(run, ended);
   addRunWhy(run, ended);
   addRunGraph(run, ended);
   addRunWatch(run, ended);

@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import {
   AgentService,
+  type AppendLogsResponse,
   type CompleteResponse,
   type HeartbeatResponse,
   type Next,
@@ -14,6 +15,7 @@ import type { HeartbeatReport } from "./heartbeats.ts";
 import type { PollCall } from "./polling.ts";
 import type { Polls } from "./polls.ts";
 import type { Result } from "./reports.ts";
+import type { TaskLogMessage } from "./task-logs.ts";
 
 /** Each call rejects with DroverCallError. */
 export interface AgentCalls {
@@ -26,10 +28,11 @@ export interface AgentCalls {
   ): Promise<HeartbeatResponse>;
   /** `next`: the poll that the call carries, if any. */
   complete(results: Result[], next: Next | undefined): Promise<CompleteResponse>;
+  appendLogs(logs: TaskLogMessage[]): Promise<AppendLogsResponse>;
   close(): void;
 }
 
-/** Timeout of one Heartbeat or Complete. */
+/** Timeout of one Heartbeat, Complete or AppendLogs. */
 const callMs = 10_000;
 /** The server answers a poll at the latest a second before its deadline. */
 const pollMarginMs = 10_000;
@@ -72,6 +75,9 @@ export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCa
     complete(results: Result[], next: Next | undefined) {
       const request = { namespace, agent, results, ...(next && { next }) };
       return channel.unary(rpc.complete, request, { timeoutMs: callMs });
+    },
+    appendLogs(logs: TaskLogMessage[]) {
+      return channel.unary(rpc.appendLogs, { namespace, agent, logs }, { timeoutMs: callMs });
     },
     close: channel.close,
   });

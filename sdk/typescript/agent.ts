@@ -21,6 +21,7 @@ import { released } from "./outcomes.ts";
 import { createPolling, type Polling } from "./polling.ts";
 import { createPolls, type Polls } from "./polls.ts";
 import { createReports, type Reports, type Result, withinLeases } from "./reports.ts";
+import { createTaskLogs, type TaskLogs } from "./task-logs.ts";
 
 export type { AgentOptions };
 
@@ -45,6 +46,8 @@ const reportsWaitingMax = 1_000;
 const stopMs = 5_000;
 /** Timeout of the heartbeat that only names lost polls. */
 const farewellMs = 2_000;
+/** Time for the last lines of handlers to be stored when the agent stops. */
+const lastLinesMs = 2_000;
 /** A newer server may send other kinds, for newer agents. */
 const knownKinds: readonly TaskKind[] = [TaskKind.PERFORM, TaskKind.VERIFY, TaskKind.COMPENSATE];
 
@@ -58,6 +61,7 @@ interface State {
   readonly polling: Polling;
   readonly heartbeats: Heartbeats;
   readonly reports: Reports;
+  readonly logs: TaskLogs;
   phase: "created" | "running" | "draining";
   /** Why the agent stops by itself; null: it does not. */
   failure: Error | null;
@@ -76,9 +80,11 @@ export function createAgent(options: AgentOptions): Agent {
     send: calls.heartbeat,
     endedTo: polls.endedTo,
   });
+  const logs = createTaskLogs({ clock, log, send: calls.appendLogs });
   const attempts = createAttempts({
     settings,
     heartbeats,
+    logs,
     onEnded(task, outcome): void {
       reports.add(task, outcome);
       polling.wake();
@@ -112,6 +118,7 @@ export function createAgent(options: AgentOptions): Agent {
     polling,
     heartbeats,
     reports,
+    logs,
     phase: "created",
     failure: null,
     ended: Promise.withResolvers(),
@@ -205,6 +212,7 @@ async function drain(state: State): Promise<void> {
   if (!(await withinLeases(clock, stopMs, held, reports.flushed())))
     log.error({ reports: held.size }, "agent stops with reports unanswered: no lease lasts");
   await nameLostPolls(state);
+  await state.logs.stop(lastLinesMs);
   reports.stop();
   heartbeats.stop();
   for (const task of held) task.close();

@@ -15,10 +15,12 @@ import type { Heartbeats } from "./heartbeats.ts";
 import type { HeldTask } from "./held-task.ts";
 import { attemptFields } from "./logger.ts";
 import { handlerLost } from "./outcomes.ts";
+import type { TaskLogs } from "./task-logs.ts";
 
 export interface AttemptsOptions {
   readonly settings: AgentSettings;
   readonly heartbeats: Heartbeats;
+  readonly logs: TaskLogs;
   /** The outcome of the task is known, and its slot is free. */
   readonly onEnded: (held: HeldTask, outcome: Outcome) => void;
   /** A handler has ignored for `cancelGrace` that it must stop; the error says which. */
@@ -68,7 +70,8 @@ async function run(state: State, held: HeldTask, handler: Handler): Promise<void
   held.signal.addEventListener("abort", () => void expectEnd(state, held, end.promise), {
     once: true,
   });
-  end.resolve(attempt({ handler, held, codec, log, noted: state.heartbeats.hurry }));
+  const { heartbeats, logs } = state;
+  end.resolve(attempt({ handler, held, codec, log, logs, noted: heartbeats.hurry }));
   await conclude(state, held, await end.promise);
 }
 
@@ -82,6 +85,7 @@ async function conclude(state: State, held: HeldTask, outcome: Outcome): Promise
     await within(settings.clock, detailsMs, heartbeats.sendDetails(held));
   for (const tasks of [running, lost, ending]) tasks.delete(held);
   held.end();
+  state.logs.end(held.task);
   state.onEnded(held, outcome);
   checkIdle(state);
 }

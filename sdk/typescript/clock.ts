@@ -35,6 +35,11 @@ export const systemClock: Clock = Object.freeze({
   fraction: () => Math.random(),
 });
 
+/** The time of a log line, for people: milliseconds since 1970. */
+export function wallMs(): number {
+  return Date.now();
+}
+
 /** The time at which a call ends, in the form that gRPC needs. */
 export function deadlineIn(ms: number): Date {
   return new Date(Date.now() + ms);

@@ -15,6 +15,7 @@ import { attemptFields, type Logger, withFields } from "./logger.ts";
 import { isUnexpected, outcomeOfError, outcomeOfResult, withinLimit } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
+import type { TaskLogs } from "./task-logs.ts";
 import { type TraceIds, withinTask } from "./tracing.ts";
 
 /**
@@ -92,7 +93,10 @@ export interface TaskContext {
    * before the report of an attempt that ends without success.
    */
   details(value: unknown): void;
-  /** With run, step and attempt in each line. */
+  /**
+   * With run, step and attempt in each line. The server stores the lines with the attempt, of every
+   * level, up to 64 KiB; not if the step has `logs: off`.
+   */
   readonly log: Logger;
 }
 
@@ -101,6 +105,7 @@ export interface AttemptOptions {
   readonly held: HeldTask;
   readonly codec: Codec;
   readonly log: Logger;
+  readonly logs: Pick<TaskLogs, "tee">;
   /** Called when progress or details wait for the next heartbeat. */
   readonly noted: () => void;
 }
@@ -114,7 +119,8 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
   const { handler, held, codec, noted } = options;
   const { task } = held.task;
-  const log = withFields(options.log, { ...attemptFields(held.task), ...ids });
+  const ofProcess = withFields(options.log, { ...attemptFields(held.task), ...ids });
+  const log = options.logs.tee(held.task, ofProcess);
   const context: TaskContext = Object.freeze({
     signal: held.signal,
     leftMs: held.leftMs,

@@ -19,6 +19,8 @@ export interface NamespaceLimits {
   readonly burst?: number;
   /** Maximum size of one payload in bytes, at most 2 MiB. Default: the limit of the server. */
   readonly payloadBytes?: number;
+  /** The lines that handlers log in this namespace are not stored. Default false. */
+  readonly noLogs?: boolean;
 }
 
 export interface Namespace {
@@ -126,10 +128,11 @@ function readNamespace({ name, region, createTime, retention, limits }: wire.Nam
 }
 
 function readLimits(limits: wire.NamespaceLimits | undefined): NamespaceLimits {
-  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = limits ?? {};
+  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0, noLogs } = limits ?? {};
   return {
     ...(openRuns > 0 ? { openRuns } : {}),
     ...(runsPerSecond > 0 ? { runsPerSecond, burst } : {}),
     ...(payloadBytes > 0 ? { payloadBytes } : {}),
+    ...(noLogs ? { noLogs } : {}),
   };
 }

@@ -77,6 +77,7 @@ const KEYS: { readonly [Kind in keyof Specs]: Keys<Specs[Kind]> } = Object.freez
     onPickup: value,
     onFailure: value,
     escalation: "escalation",
+    logs: value,
   },
   run: { workflow: value, version: value },
   wait: { for: value, until: value },

@@ -149,6 +149,11 @@ export interface StepSettings {
   readonly escalation?: EscalationSpec;
   /** JSON Schema for the output. */
   readonly outputSchema?: unknown;
+  /**
+   * `off` for tasks that handle secrets: the lines that handlers log are not sent to the server.
+   * Default: `on`.
+   */
+  readonly logs?: "on" | "off";
 }
 
 export interface EscalationSpec {

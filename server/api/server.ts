@@ -18,7 +18,7 @@ import { ServerReflection } from "@drover/proto/grpc/reflection/v1/reflection_pb
 import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Dispatcher, LogAppends } from "../dispatch/dispatcher.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
@@ -58,6 +58,7 @@ import type { DefinitionCheck } from "./workflow/definition-source.ts";
 export interface RpcServerDeps {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
+  readonly logs: LogAppends;
   readonly store: Pick<
     EngineStore,
     | "namespace"

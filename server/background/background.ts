@@ -82,12 +82,13 @@ export function circuitsOf(
 
 function retentionFor(
   { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  { sessionRetentionMs, pollerRetentionMs }: SupervisorConfig,
+  { sessionRetentionMs, pollerRetentionMs, logRetentionMs }: SupervisorConfig,
 ): Partial<Retention> {
   return {
     sessionMs: sessionRetentionMs,
     pollerMs: pollerRetentionMs,
     circuitEndsMs: 2 * windowMs,
+    logMs: logRetentionMs,
   };
 }
 

@@ -1,9 +1,11 @@
 // Dispatch hands tasks to waiting agents and takes their reports. This file is the interface that
 // `api/` uses; dispatch.ts implements it, with waiters.ts, claims.ts and heartbeats.ts.
 
+import type { LogText } from "../core/log-lines.ts";
 import type { TaskKind } from "../core/model/attempt.ts";
 import type { Reported } from "../core/model/event.ts";
 import type { Payload } from "../core/model/payload.ts";
+import type { DroverError } from "../errors.ts";
 import type { AgentProcessSeen } from "../store/operators.ts";
 import type { Namespace } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
@@ -60,6 +62,8 @@ export interface HandedTask {
   readonly labels: Readonly<Record<string, string>>;
   /** The parent of the agent's spans; null: none. */
   readonly trace: TraceContext | null;
+  /** Its step allows that lines of handlers are stored. */
+  readonly storesLogs: boolean;
 }
 
 export interface PollAnswer {
@@ -127,4 +131,26 @@ export interface Dispatcher {
   heartbeat(request: SessionHeartbeatRequest): Promise<readonly HeartbeatResult[]>;
   /** What was claimed for `next` is given back if the signal is aborted before the answer. */
   complete(request: CompleteRequest, signal: AbortSignal): Promise<CompleteAnswer>;
+}
+
+/** Lines that the handler of one task has logged. */
+export interface TaskLines {
+  readonly token: TaskToken;
+  /** Number of the first line. */
+  readonly first: number;
+  readonly lines: readonly LogText[];
+}
+
+export type LinesAnswer =
+  | { readonly kind: "stored"; readonly full: boolean }
+  | { readonly kind: "refused"; readonly error: DroverError };
+
+/** Where the lines of handlers go, apart from their tasks. */
+export interface LogAppends {
+  /** Whether lines of handlers are stored in this namespace, unless their step says otherwise. */
+  stores(namespace: string): boolean;
+  /** An answer for each task, in order. */
+  append(namespace: string, tasks: readonly TaskLines[]): Promise<readonly LinesAnswer[]>;
+  /** Resolves when nothing waits to be stored. */
+  idle(): Promise<void>;
 }

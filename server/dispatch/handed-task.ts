@@ -216,6 +216,7 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: Task
     heartbeatIntervalMs: Math.floor(ready.heartbeatMs / HEARTBEATS_PER_LEASE),
     labels: facts.labels,
     trace: facts.trace && taskTrace(facts.trace, tryOf(ready)),
+    storesLogs: step.storesLogs,
   };
 }
 

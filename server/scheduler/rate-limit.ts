@@ -24,6 +24,8 @@ export interface RateLimit {
   refresh(): Promise<void>;
   /** null: the limit of the server applies. */
   payloadBytesMax(namespace: string): number | null;
+  /** Whether the namespace allows that lines of handlers are stored. */
+  storesLogs(namespace: string): boolean;
 }
 
 interface RateLimitOptions {
@@ -34,6 +36,7 @@ interface RateLimitOptions {
 interface Known {
   readonly use: QueueUse;
   readonly payloadBytesMax: number | null;
+  readonly logs: "off" | null;
 }
 
 export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLimit {
@@ -58,6 +61,7 @@ export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLi
       return null;
     },
     payloadBytesMax: (name: string) => byName.get(name)?.payloadBytesMax ?? null,
+    storesLogs: (name: string) => byName.get(name)?.logs !== "off",
   });
 }
 
@@ -67,9 +71,9 @@ function knownOf(
   before: Known | undefined,
   now: number,
 ): Known {
-  const { openRunsMax: leasesMax, rate, payloadBytesMax } = limits;
+  const { openRunsMax: leasesMax, rate, payloadBytesMax, logs } = limits;
   const bucket = rate && (before?.use.bucket ?? { tokens: rate.burst, filledAt: now });
-  return { use: { limits: { leasesMax, rate }, leased: openRuns, bucket }, payloadBytesMax };
+  return { use: { limits: { leasesMax, rate }, leased: openRuns, bucket }, payloadBytesMax, logs };
 }
 
 function refusal(name: string, use: QueueUse, now: number): DroverError {

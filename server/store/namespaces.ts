@@ -16,12 +16,15 @@ export interface NamespaceLimits {
   readonly rate: Rate | null;
   /** Size of one payload; null: the limit of the server. */
   readonly payloadBytesMax: number | null;
+  /** off: lines that handlers log are not stored. */
+  readonly logs: "off" | null;
 }
 
 export const NO_LIMITS: NamespaceLimits = Object.freeze({
   openRunsMax: null,
   rate: null,
   payloadBytesMax: null,
+  logs: null,
 });
 
 export interface NamespaceSettings {

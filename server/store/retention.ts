@@ -19,6 +19,8 @@ export interface Retention {
   readonly auditMs: number;
   /** How attempts of sessions ended, after the begin of their five minutes. */
   readonly attemptCountsMs: number;
+  /** Lines that handlers have logged. */
+  readonly logMs: number;
 }
 
 export const RETENTION_DEFAULT: Retention = Object.freeze({
@@ -30,6 +32,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
   runCountsMs: 26 * 3_600_000,
   auditMs: AUDIT_RETENTION_MS,
   attemptCountsMs: 3_600_000,
+  logMs: 7 * 86_400_000,
 });
 
 /**

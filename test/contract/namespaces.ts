@@ -25,6 +25,7 @@ export const LIMITS: NamespaceLimits = {
   openRunsMax: 3,
   rate: { perSecond: 0.5, burst: 2 },
   payloadBytesMax: 1_024,
+  logs: "off",
 };
 
 export function describeNamespaces(opened: Opened): void {

@@ -15,6 +15,7 @@ import {
   type RunStep,
   SignalExpiry,
   type StepDefinition,
+  StepLogs,
   type Timeouts,
   type WorkflowDefinition,
   type WorkflowDefinitionSchema,
@@ -134,6 +135,7 @@ const steps = fc.record(
     pivot: fc.constant(true),
     onPickup: fc.constantFrom(OnPickup.ALARM, OnPickup.ESCALATE, OnPickup.FALLBACK),
     outputSchema: payloads,
+    logs: fc.constantFrom(StepLogs.ON, StepLogs.OFF),
   },
   { requiredKeys: ["id", "kind"] },
 );
@@ -301,6 +303,7 @@ export function plainOf(definition: WorkflowDefinition): unknown {
       pivot: step.pivot || undefined,
       on_pickup: short(OnPickup, step.onPickup),
       output_schema: plainInput(step.outputSchema),
+      logs: short(StepLogs, step.logs),
     })),
   };
   return JSON.parse(JSON.stringify(plain));

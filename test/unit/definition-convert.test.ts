@@ -45,6 +45,7 @@ const everything: Definition = {
       when: "input.sum > 0",
       pivot: true,
       outputSchema: json('{"type":"object"}'),
+      logs: "off",
     },
     { id: "pause", needs: [], kind: "wait", forMs: 60_000 },
     { id: "monday", needs: [], kind: "wait", until: "2026-03-02T08:00:00Z" },

@@ -38,6 +38,7 @@ steps:
     on_failure: escalate
     escalation: { remind: 2h, deadline: 1d, then: fail }
     output_schema: { type: object }
+    logs: off
   - { id: cool, wait: 30m, needs: [pay] }
   - { id: open, wait: { until: "2026-03-01T08:00:00.000Z" }, when: "input.waits" }
   - { id: paid, signal: paid, needs: [cool, open], run_if: any_ok }
@@ -68,6 +69,7 @@ steps:
         onFailure: "escalate",
         escalation: { remind: "2h", deadline: "1d", then },
         outputSchema: { type: "object" },
+        logs: "off",
       },
       { id: "cool", wait: "30m", needs: ["pay"] },
       { id: "open", wait: { until: new Date(Date.UTC(2026, 2, 1, 8)) }, when: "input.waits" },

@@ -130,7 +130,11 @@ type NamespaceLimits struct {
 	// Maximum size of one payload in bytes, 0 to 2 MiB; 0: the limit of the server, 256 KiB unless
 	// changed. A larger payload is PAYLOAD_TOO_LARGE. For callbacks and bodies of triggers the limit
 	// of the server applies.
-	PayloadBytes  int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	PayloadBytes int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	// Whether the lines that handlers log in this namespace are not stored, for example because they
+	// may contain secrets. Like the other limits it is set with every call, so a call that leaves it
+	// out stores lines again. Lines that are stored already stay for their time. Default false.
+	NoLogs        bool `protobuf:"varint,5,opt,name=no_logs,json=noLogs,proto3" json:"no_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -191,6 +195,13 @@ func (x *NamespaceLimits) GetPayloadBytes() int32 {
 		return x.PayloadBytes
 	}
 	return 0
+}
+
+func (x *NamespaceLimits) GetNoLogs() bool {
+	if x != nil {
+		return x.NoLogs
+	}
+	return false
 }
 
 // A region; it is created with its first namespace.
@@ -793,13 +804,14 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x127\n" +
 	"\tretention\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\tretention\x122\n" +
-	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"\xcc\x02\n" +
+	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"\xe5\x02\n" +
 	"\x0fNamespaceLimits\x12)\n" +
 	"\topen_runs\x18\x01 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\xad\xe2\x04(\x00R\bopenRuns\x12\xb7\x01\n" +
 	"\x0fruns_per_second\x18\x02 \x01(\x01B\x8e\x01\xbaH\x8a\x01\xba\x01\x86\x01\n" +
 	" namespace_limits.runs_per_second\x12.must be 0, for any number, or 0.001 to 100,000\x1a2this == 0.0 || (this >= 0.001 && this <= 100000.0)R\rrunsPerSecond\x12!\n" +
 	"\x05burst\x18\x03 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x05burst\x121\n" +
-	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\"k\n" +
+	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\x12\x17\n" +
+	"\ano_logs\x18\x05 \x01(\bR\x06noLogs\"k\n" +
 	"\x06Region\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n" +

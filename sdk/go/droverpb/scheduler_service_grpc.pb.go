@@ -42,6 +42,7 @@ const (
 	SchedulerService_ScheduleBatch_FullMethodName     = "/drover.v1.SchedulerService/ScheduleBatch"
 	SchedulerService_GetRun_FullMethodName            = "/drover.v1.SchedulerService/GetRun"
 	SchedulerService_ListItems_FullMethodName         = "/drover.v1.SchedulerService/ListItems"
+	SchedulerService_ListLogs_FullMethodName          = "/drover.v1.SchedulerService/ListLogs"
 	SchedulerService_ListRuns_FullMethodName          = "/drover.v1.SchedulerService/ListRuns"
 	SchedulerService_WatchRun_FullMethodName          = "/drover.v1.SchedulerService/WatchRun"
 	SchedulerService_WaitRun_FullMethodName           = "/drover.v1.SchedulerService/WaitRun"
@@ -100,6 +101,11 @@ type SchedulerServiceClient interface {
 	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
 	// this id), PAGE_TOKEN_INVALID.
 	ListItems(ctx context.Context, in *ListItemsRequest, opts ...grpc.CallOption) (*ListItemsResponse, error)
+	// Lists the lines that handlers have logged for a run, for a step or for one attempt, in the order
+	// in which they were stored. Lines are stored for a time that the server sets, 7 days by default.
+	// To follow a log, call again with `tail_token`. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND,
+	// PAGE_TOKEN_INVALID.
+	ListLogs(ctx context.Context, in *ListLogsRequest, opts ...grpc.CallOption) (*ListLogsResponse, error)
 	// Lists runs, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
 	// Sends the state of the run now and after each change, and ends with OK after the final state.
@@ -280,6 +286,16 @@ func (c *schedulerServiceClient) ListItems(ctx context.Context, in *ListItemsReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListItemsResponse)
 	err := c.cc.Invoke(ctx, SchedulerService_ListItems_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *schedulerServiceClient) ListLogs(ctx context.Context, in *ListLogsRequest, opts ...grpc.CallOption) (*ListLogsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLogsResponse)
+	err := c.cc.Invoke(ctx, SchedulerService_ListLogs_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -549,6 +565,11 @@ type SchedulerServiceServer interface {
 	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
 	// this id), PAGE_TOKEN_INVALID.
 	ListItems(context.Context, *ListItemsRequest) (*ListItemsResponse, error)
+	// Lists the lines that handlers have logged for a run, for a step or for one attempt, in the order
+	// in which they were stored. Lines are stored for a time that the server sets, 7 days by default.
+	// To follow a log, call again with `tail_token`. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND,
+	// PAGE_TOKEN_INVALID.
+	ListLogs(context.Context, *ListLogsRequest) (*ListLogsResponse, error)
 	// Lists runs, page by page. Errors: PAGE_TOKEN_INVALID.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)
 	// Sends the state of the run now and after each change, and ends with OK after the final state.
@@ -678,6 +699,9 @@ func (UnimplementedSchedulerServiceServer) GetRun(context.Context, *GetRunReques
 }
 func (UnimplementedSchedulerServiceServer) ListItems(context.Context, *ListItemsRequest) (*ListItemsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListItems not implemented")
+}
+func (UnimplementedSchedulerServiceServer) ListLogs(context.Context, *ListLogsRequest) (*ListLogsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLogs not implemented")
 }
 func (UnimplementedSchedulerServiceServer) ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRuns not implemented")
@@ -906,6 +930,24 @@ func _SchedulerService_ListItems_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SchedulerServiceServer).ListItems(ctx, req.(*ListItemsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SchedulerService_ListLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLogsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServiceServer).ListLogs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SchedulerService_ListLogs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServiceServer).ListLogs(ctx, req.(*ListLogsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1337,6 +1379,10 @@ var SchedulerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListItems",
 			Handler:    _SchedulerService_ListItems_Handler,
+		},
+		{
+			MethodName: "ListLogs",
+			Handler:    _SchedulerService_ListLogs_Handler,
 		},
 		{
 			MethodName: "ListRuns",

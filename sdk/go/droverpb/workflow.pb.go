@@ -36,6 +36,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Whether the lines that handlers log are stored with their attempt.
+type StepLogs int32
+
+const (
+	// Not set: ON.
+	StepLogs_STEP_LOGS_UNSPECIFIED StepLogs = 0
+	// Stored, unless the namespace or the server stores none.
+	StepLogs_STEP_LOGS_ON StepLogs = 1
+	// Never sent to the server.
+	StepLogs_STEP_LOGS_OFF StepLogs = 2
+)
+
+// Enum value maps for StepLogs.
+var (
+	StepLogs_name = map[int32]string{
+		0: "STEP_LOGS_UNSPECIFIED",
+		1: "STEP_LOGS_ON",
+		2: "STEP_LOGS_OFF",
+	}
+	StepLogs_value = map[string]int32{
+		"STEP_LOGS_UNSPECIFIED": 0,
+		"STEP_LOGS_ON":          1,
+		"STEP_LOGS_OFF":         2,
+	}
+)
+
+func (x StepLogs) Enum() *StepLogs {
+	p := new(StepLogs)
+	*p = x
+	return p
+}
+
+func (x StepLogs) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StepLogs) Descriptor() protoreflect.EnumDescriptor {
+	return file_drover_v1_workflow_proto_enumTypes[0].Descriptor()
+}
+
+func (StepLogs) Type() protoreflect.EnumType {
+	return &file_drover_v1_workflow_proto_enumTypes[0]
+}
+
+func (x StepLogs) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StepLogs.Descriptor instead.
+func (StepLogs) EnumDescriptor() ([]byte, []int) {
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{0}
+}
+
 // The answer to an escalation whose deadline has passed; each is an answer of ResolveEscalation.
 type DeadlineAnswer int32
 
@@ -81,11 +134,11 @@ func (x DeadlineAnswer) String() string {
 }
 
 func (DeadlineAnswer) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[0].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[1].Descriptor()
 }
 
 func (DeadlineAnswer) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[0]
+	return &file_drover_v1_workflow_proto_enumTypes[1]
 }
 
 func (x DeadlineAnswer) Number() protoreflect.EnumNumber {
@@ -94,7 +147,7 @@ func (x DeadlineAnswer) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeadlineAnswer.Descriptor instead.
 func (DeadlineAnswer) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{0}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{1}
 }
 
 // What follows when a signal has not arrived in time.
@@ -138,11 +191,11 @@ func (x SignalExpiry) String() string {
 }
 
 func (SignalExpiry) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[1].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[2].Descriptor()
 }
 
 func (SignalExpiry) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[1]
+	return &file_drover_v1_workflow_proto_enumTypes[2]
 }
 
 func (x SignalExpiry) Number() protoreflect.EnumNumber {
@@ -151,7 +204,7 @@ func (x SignalExpiry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SignalExpiry.Descriptor instead.
 func (SignalExpiry) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{2}
 }
 
 // What follows when an approval has not been decided in time.
@@ -195,11 +248,11 @@ func (x ApprovalExpiry) String() string {
 }
 
 func (ApprovalExpiry) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[2].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[3].Descriptor()
 }
 
 func (ApprovalExpiry) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[2]
+	return &file_drover_v1_workflow_proto_enumTypes[3]
 }
 
 func (x ApprovalExpiry) Number() protoreflect.EnumNumber {
@@ -208,7 +261,7 @@ func (x ApprovalExpiry) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ApprovalExpiry.Descriptor instead.
 func (ApprovalExpiry) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{3}
 }
 
 // How the steps that a step needs must have ended for it to run. The server decides this when all
@@ -255,11 +308,11 @@ func (x RunIf) String() string {
 }
 
 func (RunIf) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[3].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[4].Descriptor()
 }
 
 func (RunIf) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[3]
+	return &file_drover_v1_workflow_proto_enumTypes[4]
 }
 
 func (x RunIf) Number() protoreflect.EnumNumber {
@@ -268,7 +321,7 @@ func (x RunIf) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunIf.Descriptor instead.
 func (RunIf) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{4}
 }
 
 // What happens when no agent polls for a task.
@@ -313,11 +366,11 @@ func (x OnPickup) String() string {
 }
 
 func (OnPickup) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[4].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[5].Descriptor()
 }
 
 func (OnPickup) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[4]
+	return &file_drover_v1_workflow_proto_enumTypes[5]
 }
 
 func (x OnPickup) Number() protoreflect.EnumNumber {
@@ -326,7 +379,7 @@ func (x OnPickup) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OnPickup.Descriptor instead.
 func (OnPickup) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{5}
 }
 
 // What a repeated attempt does to the remote service.
@@ -371,11 +424,11 @@ func (x Effects) String() string {
 }
 
 func (Effects) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[5].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[6].Descriptor()
 }
 
 func (Effects) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[5]
+	return &file_drover_v1_workflow_proto_enumTypes[6]
 }
 
 func (x Effects) Number() protoreflect.EnumNumber {
@@ -384,7 +437,7 @@ func (x Effects) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Effects.Descriptor instead.
 func (Effects) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{6}
 }
 
 // When a step is undone.
@@ -424,11 +477,11 @@ func (x CompensateWhen) String() string {
 }
 
 func (CompensateWhen) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[6].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[7].Descriptor()
 }
 
 func (CompensateWhen) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[6]
+	return &file_drover_v1_workflow_proto_enumTypes[7]
 }
 
 func (x CompensateWhen) Number() protoreflect.EnumNumber {
@@ -437,7 +490,7 @@ func (x CompensateWhen) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CompensateWhen.Descriptor instead.
 func (CompensateWhen) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{7}
 }
 
 // What happens to the run when a step has failed for good.
@@ -486,11 +539,11 @@ func (x OnFailure) String() string {
 }
 
 func (OnFailure) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_workflow_proto_enumTypes[7].Descriptor()
+	return file_drover_v1_workflow_proto_enumTypes[8].Descriptor()
 }
 
 func (OnFailure) Type() protoreflect.EnumType {
-	return &file_drover_v1_workflow_proto_enumTypes[7]
+	return &file_drover_v1_workflow_proto_enumTypes[8]
 }
 
 func (x OnFailure) Number() protoreflect.EnumNumber {
@@ -499,7 +552,7 @@ func (x OnFailure) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OnFailure.Descriptor instead.
 func (OnFailure) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{8}
 }
 
 // The definition of a workflow: a graph of steps without cycles.
@@ -650,7 +703,11 @@ type StepDefinition struct {
 	OutputSchema *Payload `protobuf:"bytes,26,opt,name=output_schema,json=outputSchema,proto3" json:"output_schema,omitempty"`
 	// How long an escalation of the step stays open, and what follows then. Absent: reminders every
 	// hour, and no deadline.
-	Escalation    *Escalate `protobuf:"bytes,27,opt,name=escalation,proto3" json:"escalation,omitempty"`
+	Escalation *Escalate `protobuf:"bytes,27,opt,name=escalation,proto3" json:"escalation,omitempty"`
+	// Whether the lines that handlers log are stored with their attempt. OFF for tasks that handle
+	// secrets: agents then do not send the lines, of tasks to verify and undo the step neither.
+	// Default ON. Task steps and maps only.
+	Logs          StepLogs `protobuf:"varint,28,opt,name=logs,proto3,enum=drover.v1.StepLogs" json:"logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -863,6 +920,13 @@ func (x *StepDefinition) GetEscalation() *Escalate {
 		return x.Escalation
 	}
 	return nil
+}
+
+func (x *StepDefinition) GetLogs() StepLogs {
+	if x != nil {
+		return x.Logs
+	}
+	return StepLogs_STEP_LOGS_UNSPECIFIED
 }
 
 type isStepDefinition_Kind interface {
@@ -2514,7 +2578,7 @@ const file_drover_v1_workflow_proto_rawDesc = "" +
 	"\bworkflow\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\x12I\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\x14\xbaH\x11\xaa\x01\x0e\"\x06\b\x80\x86\xb0\x96\x012\x04\x10\xc0\x84=R\atimeout\x12<\n" +
 	"\x05steps\x18\x03 \x03(\v2\x19.drover.v1.StepDefinitionB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x05steps\x125\n" +
-	"\finput_schema\x18\x04 \x01(\v2\x12.drover.v1.PayloadR\vinputSchema\"\xeb\b\n" +
+	"\finput_schema\x18\x04 \x01(\v2\x12.drover.v1.PayloadR\vinputSchema\"\x9e\t\n" +
 	"\x0eStepDefinition\x12.\n" +
 	"\x02id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x02id\x12<\n" +
 	"\x05needs\x18\x02 \x03(\tB&\xbaH#\x92\x01 \x10\xf4\x03\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05needs\x12)\n" +
@@ -2544,7 +2608,8 @@ const file_drover_v1_workflow_proto_rawDesc = "" +
 	"\routput_schema\x18\x1a \x01(\v2\x12.drover.v1.PayloadR\foutputSchema\x123\n" +
 	"\n" +
 	"escalation\x18\x1b \x01(\v2\x13.drover.v1.EscalateR\n" +
-	"escalationB\r\n" +
+	"escalation\x121\n" +
+	"\x04logs\x18\x1c \x01(\x0e2\x13.drover.v1.StepLogsB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04logsB\r\n" +
 	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd3\x01\n" +
 	"\bEscalate\x12D\n" +
 	"\x06remind\x18\x01 \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x0e\xaa\x01\v\"\x05\b\x80\xe7\x84\x0f2\x02\b<R\x06remind\x12H\n" +
@@ -2667,7 +2732,11 @@ const file_drover_v1_workflow_proto_rawDesc = "" +
 	"\x03p90\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03p90\x12+\n" +
 	"\x03p99\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x03p99\x128\n" +
 	"\n" +
-	"slow_after\x18\a \x01(\v2\x19.google.protobuf.DurationR\tslowAfter*\xa0\x01\n" +
+	"slow_after\x18\a \x01(\v2\x19.google.protobuf.DurationR\tslowAfter*J\n" +
+	"\bStepLogs\x12\x19\n" +
+	"\x15STEP_LOGS_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fSTEP_LOGS_ON\x10\x01\x12\x11\n" +
+	"\rSTEP_LOGS_OFF\x10\x02*\xa0\x01\n" +
 	"\x0eDeadlineAnswer\x12\x1f\n" +
 	"\x1bDEADLINE_ANSWER_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DEADLINE_ANSWER_RETRY\x10\x01\x12\x18\n" +
@@ -2724,111 +2793,113 @@ func file_drover_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_drover_v1_workflow_proto_rawDescData
 }
 
-var file_drover_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_drover_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
 var file_drover_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_drover_v1_workflow_proto_goTypes = []any{
-	(DeadlineAnswer)(0),           // 0: drover.v1.DeadlineAnswer
-	(SignalExpiry)(0),             // 1: drover.v1.SignalExpiry
-	(ApprovalExpiry)(0),           // 2: drover.v1.ApprovalExpiry
-	(RunIf)(0),                    // 3: drover.v1.RunIf
-	(OnPickup)(0),                 // 4: drover.v1.OnPickup
-	(Effects)(0),                  // 5: drover.v1.Effects
-	(CompensateWhen)(0),           // 6: drover.v1.CompensateWhen
-	(OnFailure)(0),                // 7: drover.v1.OnFailure
-	(*WorkflowDefinition)(nil),    // 8: drover.v1.WorkflowDefinition
-	(*StepDefinition)(nil),        // 9: drover.v1.StepDefinition
-	(*Escalate)(nil),              // 10: drover.v1.Escalate
-	(*TaskStep)(nil),              // 11: drover.v1.TaskStep
-	(*MapStep)(nil),               // 12: drover.v1.MapStep
-	(*Waves)(nil),                 // 13: drover.v1.Waves
-	(*Gate)(nil),                  // 14: drover.v1.Gate
-	(*WaitStep)(nil),              // 15: drover.v1.WaitStep
-	(*RunStep)(nil),               // 16: drover.v1.RunStep
-	(*SignalStep)(nil),            // 17: drover.v1.SignalStep
-	(*ApprovalStep)(nil),          // 18: drover.v1.ApprovalStep
-	(*RetryPolicy)(nil),           // 19: drover.v1.RetryPolicy
-	(*Timeouts)(nil),              // 20: drover.v1.Timeouts
-	(*Verify)(nil),                // 21: drover.v1.Verify
-	(*Compensate)(nil),            // 22: drover.v1.Compensate
-	(*Fallback)(nil),              // 23: drover.v1.Fallback
-	(*Workflow)(nil),              // 24: drover.v1.Workflow
-	(*WorkflowSummary)(nil),       // 25: drover.v1.WorkflowSummary
-	(*WorkflowVersion)(nil),       // 26: drover.v1.WorkflowVersion
-	(*StepDurations)(nil),         // 27: drover.v1.StepDurations
-	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
-	(*Payload)(nil),               // 29: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*Pause)(nil),                 // 31: drover.v1.Pause
+	(StepLogs)(0),                 // 0: drover.v1.StepLogs
+	(DeadlineAnswer)(0),           // 1: drover.v1.DeadlineAnswer
+	(SignalExpiry)(0),             // 2: drover.v1.SignalExpiry
+	(ApprovalExpiry)(0),           // 3: drover.v1.ApprovalExpiry
+	(RunIf)(0),                    // 4: drover.v1.RunIf
+	(OnPickup)(0),                 // 5: drover.v1.OnPickup
+	(Effects)(0),                  // 6: drover.v1.Effects
+	(CompensateWhen)(0),           // 7: drover.v1.CompensateWhen
+	(OnFailure)(0),                // 8: drover.v1.OnFailure
+	(*WorkflowDefinition)(nil),    // 9: drover.v1.WorkflowDefinition
+	(*StepDefinition)(nil),        // 10: drover.v1.StepDefinition
+	(*Escalate)(nil),              // 11: drover.v1.Escalate
+	(*TaskStep)(nil),              // 12: drover.v1.TaskStep
+	(*MapStep)(nil),               // 13: drover.v1.MapStep
+	(*Waves)(nil),                 // 14: drover.v1.Waves
+	(*Gate)(nil),                  // 15: drover.v1.Gate
+	(*WaitStep)(nil),              // 16: drover.v1.WaitStep
+	(*RunStep)(nil),               // 17: drover.v1.RunStep
+	(*SignalStep)(nil),            // 18: drover.v1.SignalStep
+	(*ApprovalStep)(nil),          // 19: drover.v1.ApprovalStep
+	(*RetryPolicy)(nil),           // 20: drover.v1.RetryPolicy
+	(*Timeouts)(nil),              // 21: drover.v1.Timeouts
+	(*Verify)(nil),                // 22: drover.v1.Verify
+	(*Compensate)(nil),            // 23: drover.v1.Compensate
+	(*Fallback)(nil),              // 24: drover.v1.Fallback
+	(*Workflow)(nil),              // 25: drover.v1.Workflow
+	(*WorkflowSummary)(nil),       // 26: drover.v1.WorkflowSummary
+	(*WorkflowVersion)(nil),       // 27: drover.v1.WorkflowVersion
+	(*StepDurations)(nil),         // 28: drover.v1.StepDurations
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*Payload)(nil),               // 30: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(*Pause)(nil),                 // 32: drover.v1.Pause
 }
 var file_drover_v1_workflow_proto_depIdxs = []int32{
-	28, // 0: drover.v1.WorkflowDefinition.timeout:type_name -> google.protobuf.Duration
-	9,  // 1: drover.v1.WorkflowDefinition.steps:type_name -> drover.v1.StepDefinition
-	29, // 2: drover.v1.WorkflowDefinition.input_schema:type_name -> drover.v1.Payload
-	11, // 3: drover.v1.StepDefinition.task:type_name -> drover.v1.TaskStep
-	15, // 4: drover.v1.StepDefinition.wait:type_name -> drover.v1.WaitStep
-	17, // 5: drover.v1.StepDefinition.signal:type_name -> drover.v1.SignalStep
-	18, // 6: drover.v1.StepDefinition.approval:type_name -> drover.v1.ApprovalStep
-	16, // 7: drover.v1.StepDefinition.run:type_name -> drover.v1.RunStep
-	12, // 8: drover.v1.StepDefinition.map:type_name -> drover.v1.MapStep
-	29, // 9: drover.v1.StepDefinition.input:type_name -> drover.v1.Payload
-	19, // 10: drover.v1.StepDefinition.retry:type_name -> drover.v1.RetryPolicy
-	20, // 11: drover.v1.StepDefinition.timeouts:type_name -> drover.v1.Timeouts
-	5,  // 12: drover.v1.StepDefinition.effects:type_name -> drover.v1.Effects
-	21, // 13: drover.v1.StepDefinition.verify:type_name -> drover.v1.Verify
-	22, // 14: drover.v1.StepDefinition.compensate:type_name -> drover.v1.Compensate
-	23, // 15: drover.v1.StepDefinition.fallback:type_name -> drover.v1.Fallback
-	7,  // 16: drover.v1.StepDefinition.on_failure:type_name -> drover.v1.OnFailure
-	3,  // 17: drover.v1.StepDefinition.run_if:type_name -> drover.v1.RunIf
-	4,  // 18: drover.v1.StepDefinition.on_pickup:type_name -> drover.v1.OnPickup
-	29, // 19: drover.v1.StepDefinition.output_schema:type_name -> drover.v1.Payload
-	10, // 20: drover.v1.StepDefinition.escalation:type_name -> drover.v1.Escalate
-	28, // 21: drover.v1.Escalate.remind:type_name -> google.protobuf.Duration
-	28, // 22: drover.v1.Escalate.deadline:type_name -> google.protobuf.Duration
-	0,  // 23: drover.v1.Escalate.then:type_name -> drover.v1.DeadlineAnswer
-	13, // 24: drover.v1.MapStep.waves:type_name -> drover.v1.Waves
-	28, // 25: drover.v1.Waves.pause:type_name -> google.protobuf.Duration
-	14, // 26: drover.v1.Waves.gate:type_name -> drover.v1.Gate
-	29, // 27: drover.v1.Gate.input:type_name -> drover.v1.Payload
-	19, // 28: drover.v1.Gate.retry:type_name -> drover.v1.RetryPolicy
-	20, // 29: drover.v1.Gate.timeouts:type_name -> drover.v1.Timeouts
-	28, // 30: drover.v1.WaitStep.for:type_name -> google.protobuf.Duration
-	28, // 31: drover.v1.SignalStep.within:type_name -> google.protobuf.Duration
-	1,  // 32: drover.v1.SignalStep.on_expiry:type_name -> drover.v1.SignalExpiry
-	29, // 33: drover.v1.ApprovalStep.form:type_name -> drover.v1.Payload
-	28, // 34: drover.v1.ApprovalStep.within:type_name -> google.protobuf.Duration
-	2,  // 35: drover.v1.ApprovalStep.on_expiry:type_name -> drover.v1.ApprovalExpiry
-	28, // 36: drover.v1.RetryPolicy.initial:type_name -> google.protobuf.Duration
-	28, // 37: drover.v1.RetryPolicy.max:type_name -> google.protobuf.Duration
-	28, // 38: drover.v1.Timeouts.pickup:type_name -> google.protobuf.Duration
-	28, // 39: drover.v1.Timeouts.attempt:type_name -> google.protobuf.Duration
-	28, // 40: drover.v1.Timeouts.heartbeat:type_name -> google.protobuf.Duration
-	28, // 41: drover.v1.Timeouts.stall:type_name -> google.protobuf.Duration
-	28, // 42: drover.v1.Timeouts.total:type_name -> google.protobuf.Duration
-	28, // 43: drover.v1.Timeouts.cancel:type_name -> google.protobuf.Duration
-	28, // 44: drover.v1.Timeouts.settle:type_name -> google.protobuf.Duration
-	28, // 45: drover.v1.Timeouts.callback:type_name -> google.protobuf.Duration
-	19, // 46: drover.v1.Verify.retry:type_name -> drover.v1.RetryPolicy
-	20, // 47: drover.v1.Verify.timeouts:type_name -> drover.v1.Timeouts
-	19, // 48: drover.v1.Compensate.retry:type_name -> drover.v1.RetryPolicy
-	20, // 49: drover.v1.Compensate.timeouts:type_name -> drover.v1.Timeouts
-	6,  // 50: drover.v1.Compensate.when:type_name -> drover.v1.CompensateWhen
-	29, // 51: drover.v1.Fallback.input:type_name -> drover.v1.Payload
-	16, // 52: drover.v1.Fallback.run:type_name -> drover.v1.RunStep
-	30, // 53: drover.v1.Workflow.created_time:type_name -> google.protobuf.Timestamp
-	8,  // 54: drover.v1.Workflow.definition:type_name -> drover.v1.WorkflowDefinition
-	31, // 55: drover.v1.Workflow.pause:type_name -> drover.v1.Pause
-	30, // 56: drover.v1.WorkflowSummary.created_time:type_name -> google.protobuf.Timestamp
-	26, // 57: drover.v1.WorkflowSummary.versions:type_name -> drover.v1.WorkflowVersion
-	30, // 58: drover.v1.WorkflowVersion.created_time:type_name -> google.protobuf.Timestamp
-	28, // 59: drover.v1.StepDurations.p50:type_name -> google.protobuf.Duration
-	28, // 60: drover.v1.StepDurations.p90:type_name -> google.protobuf.Duration
-	28, // 61: drover.v1.StepDurations.p99:type_name -> google.protobuf.Duration
-	28, // 62: drover.v1.StepDurations.slow_after:type_name -> google.protobuf.Duration
-	63, // [63:63] is the sub-list for method output_type
-	63, // [63:63] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	29, // 0: drover.v1.WorkflowDefinition.timeout:type_name -> google.protobuf.Duration
+	10, // 1: drover.v1.WorkflowDefinition.steps:type_name -> drover.v1.StepDefinition
+	30, // 2: drover.v1.WorkflowDefinition.input_schema:type_name -> drover.v1.Payload
+	12, // 3: drover.v1.StepDefinition.task:type_name -> drover.v1.TaskStep
+	16, // 4: drover.v1.StepDefinition.wait:type_name -> drover.v1.WaitStep
+	18, // 5: drover.v1.StepDefinition.signal:type_name -> drover.v1.SignalStep
+	19, // 6: drover.v1.StepDefinition.approval:type_name -> drover.v1.ApprovalStep
+	17, // 7: drover.v1.StepDefinition.run:type_name -> drover.v1.RunStep
+	13, // 8: drover.v1.StepDefinition.map:type_name -> drover.v1.MapStep
+	30, // 9: drover.v1.StepDefinition.input:type_name -> drover.v1.Payload
+	20, // 10: drover.v1.StepDefinition.retry:type_name -> drover.v1.RetryPolicy
+	21, // 11: drover.v1.StepDefinition.timeouts:type_name -> drover.v1.Timeouts
+	6,  // 12: drover.v1.StepDefinition.effects:type_name -> drover.v1.Effects
+	22, // 13: drover.v1.StepDefinition.verify:type_name -> drover.v1.Verify
+	23, // 14: drover.v1.StepDefinition.compensate:type_name -> drover.v1.Compensate
+	24, // 15: drover.v1.StepDefinition.fallback:type_name -> drover.v1.Fallback
+	8,  // 16: drover.v1.StepDefinition.on_failure:type_name -> drover.v1.OnFailure
+	4,  // 17: drover.v1.StepDefinition.run_if:type_name -> drover.v1.RunIf
+	5,  // 18: drover.v1.StepDefinition.on_pickup:type_name -> drover.v1.OnPickup
+	30, // 19: drover.v1.StepDefinition.output_schema:type_name -> drover.v1.Payload
+	11, // 20: drover.v1.StepDefinition.escalation:type_name -> drover.v1.Escalate
+	0,  // 21: drover.v1.StepDefinition.logs:type_name -> drover.v1.StepLogs
+	29, // 22: drover.v1.Escalate.remind:type_name -> google.protobuf.Duration
+	29, // 23: drover.v1.Escalate.deadline:type_name -> google.protobuf.Duration
+	1,  // 24: drover.v1.Escalate.then:type_name -> drover.v1.DeadlineAnswer
+	14, // 25: drover.v1.MapStep.waves:type_name -> drover.v1.Waves
+	29, // 26: drover.v1.Waves.pause:type_name -> google.protobuf.Duration
+	15, // 27: drover.v1.Waves.gate:type_name -> drover.v1.Gate
+	30, // 28: drover.v1.Gate.input:type_name -> drover.v1.Payload
+	20, // 29: drover.v1.Gate.retry:type_name -> drover.v1.RetryPolicy
+	21, // 30: drover.v1.Gate.timeouts:type_name -> drover.v1.Timeouts
+	29, // 31: drover.v1.WaitStep.for:type_name -> google.protobuf.Duration
+	29, // 32: drover.v1.SignalStep.within:type_name -> google.protobuf.Duration
+	2,  // 33: drover.v1.SignalStep.on_expiry:type_name -> drover.v1.SignalExpiry
+	30, // 34: drover.v1.ApprovalStep.form:type_name -> drover.v1.Payload
+	29, // 35: drover.v1.ApprovalStep.within:type_name -> google.protobuf.Duration
+	3,  // 36: drover.v1.ApprovalStep.on_expiry:type_name -> drover.v1.ApprovalExpiry
+	29, // 37: drover.v1.RetryPolicy.initial:type_name -> google.protobuf.Duration
+	29, // 38: drover.v1.RetryPolicy.max:type_name -> google.protobuf.Duration
+	29, // 39: drover.v1.Timeouts.pickup:type_name -> google.protobuf.Duration
+	29, // 40: drover.v1.Timeouts.attempt:type_name -> google.protobuf.Duration
+	29, // 41: drover.v1.Timeouts.heartbeat:type_name -> google.protobuf.Duration
+	29, // 42: drover.v1.Timeouts.stall:type_name -> google.protobuf.Duration
+	29, // 43: drover.v1.Timeouts.total:type_name -> google.protobuf.Duration
+	29, // 44: drover.v1.Timeouts.cancel:type_name -> google.protobuf.Duration
+	29, // 45: drover.v1.Timeouts.settle:type_name -> google.protobuf.Duration
+	29, // 46: drover.v1.Timeouts.callback:type_name -> google.protobuf.Duration
+	20, // 47: drover.v1.Verify.retry:type_name -> drover.v1.RetryPolicy
+	21, // 48: drover.v1.Verify.timeouts:type_name -> drover.v1.Timeouts
+	20, // 49: drover.v1.Compensate.retry:type_name -> drover.v1.RetryPolicy
+	21, // 50: drover.v1.Compensate.timeouts:type_name -> drover.v1.Timeouts
+	7,  // 51: drover.v1.Compensate.when:type_name -> drover.v1.CompensateWhen
+	30, // 52: drover.v1.Fallback.input:type_name -> drover.v1.Payload
+	17, // 53: drover.v1.Fallback.run:type_name -> drover.v1.RunStep
+	31, // 54: drover.v1.Workflow.created_time:type_name -> google.protobuf.Timestamp
+	9,  // 55: drover.v1.Workflow.definition:type_name -> drover.v1.WorkflowDefinition
+	32, // 56: drover.v1.Workflow.pause:type_name -> drover.v1.Pause
+	31, // 57: drover.v1.WorkflowSummary.created_time:type_name -> google.protobuf.Timestamp
+	27, // 58: drover.v1.WorkflowSummary.versions:type_name -> drover.v1.WorkflowVersion
+	31, // 59: drover.v1.WorkflowVersion.created_time:type_name -> google.protobuf.Timestamp
+	29, // 60: drover.v1.StepDurations.p50:type_name -> google.protobuf.Duration
+	29, // 61: drover.v1.StepDurations.p90:type_name -> google.protobuf.Duration
+	29, // 62: drover.v1.StepDurations.p99:type_name -> google.protobuf.Duration
+	29, // 63: drover.v1.StepDurations.slow_after:type_name -> google.protobuf.Duration
+	64, // [64:64] is the sub-list for method output_type
+	64, // [64:64] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_workflow_proto_init() }
@@ -2865,7 +2936,7 @@ func file_drover_v1_workflow_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_workflow_proto_rawDesc), len(file_drover_v1_workflow_proto_rawDesc)),
-			NumEnums:      8,
+			NumEnums:      9,
 			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,

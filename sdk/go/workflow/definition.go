@@ -60,6 +60,7 @@ func (b *builder) toStep(step Step) *droverpb.StepDefinition {
 		OnFailure:    droverpb.OnFailure(b.enum("ON_FAILURE", droverpb.OnFailure_value, step.OnFailure)),
 		Escalation:   b.toEscalation(step.Escalation),
 		OutputSchema: b.payload(step.OutputSchema),
+		Logs:         droverpb.StepLogs(b.enum("STEP_LOGS", droverpb.StepLogs_value, step.Logs)),
 	}
 	b.setKind(made, step.Do)
 	if undo := step.Compensate; undo != nil {

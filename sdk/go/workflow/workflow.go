@@ -60,6 +60,9 @@ type Step struct {
 	Escalation *Escalation
 	// OutputSchema is the JSON Schema for the output of the step.
 	OutputSchema any
+	// Logs is LogsOff for tasks that handle secrets: the lines that handlers log are not sent to the
+	// server. Default: LogsOn.
+	Logs Logs
 }
 
 // Kind is what a step does.
@@ -241,6 +244,9 @@ type Effects string
 // OnPickup is what happens when no agent polls for a task.
 type OnPickup string
 
+// Logs is whether the lines that handlers log are stored with their attempt.
+type Logs string
+
 // OnFailure is what happens to the run when a step has failed for good.
 type OnFailure string
 
@@ -257,6 +263,9 @@ const (
 	PickupAlarm    OnPickup = "alarm"
 	PickupEscalate OnPickup = "escalate"
 	PickupFallback OnPickup = "fallback"
+
+	LogsOn  Logs = "on"
+	LogsOff Logs = "off"
 
 	FailureCompensate OnFailure = "compensate"
 	FailureFail       OnFailure = "fail"

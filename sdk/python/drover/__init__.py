@@ -25,6 +25,7 @@ from drover.new_runs import Concurrency, NewRun, Notify
 from drover.payloads import Codec, bytes_payload, json_payload
 from drover.run_filters import RunFilter
 from drover.runs import Key, Run, RunName, Step
+from drover.task_log import TaskHandler
 from drover.tasks import Handler, Task
 from drover.v1.payload_pb2 import Payload
 from drover.workflow import Workflow
@@ -56,6 +57,7 @@ __all__ = [
     "Step",
     "StopKind",
     "Task",
+    "TaskHandler",
     "TaskCancelled",
     "TaskStopped",
     "Tls",

@@ -23,6 +23,7 @@ def is_async(handler: Handler) -> bool:
 def attempt(handler: Handler, message: TaskMessage, task: Task, codec: Codec) -> Outcome:
     """Of a handler that is `def`; never raises."""
     with within_task(message) as ended:
+        task.log.bind()
         try:
             outcome = _logged(outcome_of_result(handler(task), message.kind, codec), task)
         except BaseException as error:
@@ -36,6 +37,7 @@ async def attempt_async(
 ) -> Outcome:
     """Of a handler that is `async def`; never raises, not even when it is cancelled."""
     with within_task(message) as ended:
+        task.log.bind()
         try:
             outcome = _logged(outcome_of_result(await handler(task), message.kind, codec), task)
         except BaseException as error:

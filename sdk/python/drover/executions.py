@@ -16,6 +16,7 @@ from drover.errors import StopKind
 from drover.held_task import HeldTask, Notes
 from drover.outcomes import outcome_of_error
 from drover.payloads import Codec
+from drover.task_log import Line
 from drover.tasks import Handler, Task
 from drover.v1.task_pb2 import Outcome
 
@@ -43,15 +44,22 @@ class Execution(Protocol):
 class HeldHere:
     """The lease of a task, as its handler in this process sees it."""
 
-    def __init__(self, held: HeldTask, noted: Callable[[], None]) -> None:
-        """`noted`: something was noted for the next heartbeat."""
+    def __init__(
+        self, held: HeldTask, noted: Callable[[], None], logged: Callable[[Line], None]
+    ) -> None:
+        """`noted`: something was noted for the next heartbeat. `logged`: takes lines."""
         self._held = held
         self._noted = noted
+        self._logged = logged
         self._home = asyncio.get_running_loop()
 
     def note(self, notes: Notes) -> None:
         """As in Hold."""
         call_in(self._home, self._note, notes)
+
+    def logged(self, line: Line) -> None:
+        """As in Hold."""
+        call_in(self._home, self._logged, line)
 
     def left(self) -> float:
         """As in Hold."""

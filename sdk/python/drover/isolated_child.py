@@ -19,6 +19,7 @@ from drover.errors import StopKind
 from drover.executions import call_in
 from drover.held_task import Notes
 from drover.payloads import PLAIN
+from drover.task_log import Line
 from drover.tasks import Handler, Task
 from drover.v1.task_pb2 import Outcome
 from drover.v1.task_pb2 import Task as TaskMessage
@@ -76,6 +77,9 @@ class _Hold:
             self._sender.put(("progress", notes.progress.SerializeToString()))
         if notes.details is not None:
             self._sender.put(("details", notes.details.SerializeToString()))
+
+    def logged(self, line: Line) -> None:
+        self._sender.put(("line", line))
 
     def left(self) -> float:
         return max(0.0, self.lease_end - time.monotonic())

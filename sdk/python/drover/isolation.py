@@ -187,6 +187,8 @@ class InChild:
                 self._hold.note(Notes(progress=Progress.FromString(content)))
             elif kind == "details":
                 self._hold.note(Notes(details=self._codec.encode(Payload.FromString(content))))
+            elif kind == "line":
+                self._hold.logged(content)
             elif kind == "log":
                 logging.getLogger(content.name).handle(content)
 

@@ -25,6 +25,8 @@ class NamespaceLimits:
     """Maximum number of runs started at once; 0: the number of one second."""
     payload_bytes: int
     """Maximum size of one payload in bytes; 0: the limit of the server."""
+    no_logs: bool = False
+    """The lines that handlers log in this namespace are not stored."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
+        no_logs: bool = False,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         limits = wire.NamespaceLimits(
@@ -116,6 +119,7 @@ class Namespaces:
             runs_per_second=runs_per_second,
             burst=burst,
             payload_bytes=payload_bytes,
+            no_logs=no_logs,
         )
         request = wire.SetNamespaceLimitsRequest(namespace=self._caller.namespace, limits=limits)
         return self._read((await self._caller.call(rpc.SET_NAMESPACE_LIMITS, request)).namespace)

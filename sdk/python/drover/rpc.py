@@ -45,6 +45,9 @@ HEARTBEAT = Method(
 COMPLETE = Method(
     "/drover.v1.AgentService/Complete", agents.CompleteRequest, agents.CompleteResponse
 )
+APPEND_LOGS = Method(
+    "/drover.v1.AgentService/AppendLogs", agents.AppendLogsRequest, agents.AppendLogsResponse
+)
 
 REGISTER_WORKFLOW = Method(
     "/drover.v1.SchedulerService/RegisterWorkflow",
@@ -73,6 +76,9 @@ SCHEDULE_BATCH = Method(
     runs.ScheduleBatchResponse,
 )
 GET_RUN = Method("/drover.v1.SchedulerService/GetRun", runs.GetRunRequest, runs.GetRunResponse)
+LIST_LOGS = Method(
+    "/drover.v1.SchedulerService/ListLogs", runs.ListLogsRequest, runs.ListLogsResponse
+)
 LIST_ITEMS = Method(
     "/drover.v1.SchedulerService/ListItems", runs.ListItemsRequest, runs.ListItemsResponse
 )

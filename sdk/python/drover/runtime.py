@@ -34,12 +34,15 @@ from drover.polling import CarriedPoll, Polling, Wants
 from drover.polls import Poll, Polls
 from drover.reports import Reports
 from drover.task_log import LOG, TaskLog
+from drover.task_logs import TaskLogs
 from drover.tasks import Task
 from drover.v1.agent_service_pb2 import (
     Agent as AgentMessage,
 )
 from drover.v1.agent_service_pb2 import (
     AgentProcess,
+    AppendLogsRequest,
+    AppendLogsResponse,
     CompleteRequest,
     CompleteResponse,
     HeartbeatReport,
@@ -50,6 +53,7 @@ from drover.v1.agent_service_pb2 import (
     QueueWeight,
     TaskResult,
 )
+from drover.v1.agent_service_pb2 import TaskLog as TaskLogMessage
 from drover.v1.task_pb2 import (
     TASK_KIND_COMPENSATE,
     TASK_KIND_PERFORM,
@@ -68,6 +72,8 @@ _REPORTS_WAITING_MOST = 1_000
 _LAST_REPORTS = 5.0
 # For the heartbeat that only names lost polls.
 _LAST_HEARTBEAT = 2.0
+# For the last lines of handlers when the agent stops.
+_LAST_LINES = 2.0
 # How long a report waits for the details that are sent before it.
 _DETAILS = 2.0
 # A newer server may have others, for newer agents.
@@ -115,6 +121,7 @@ class Runtime:
         self._background = background = Background()
         self._polls = Polls(clock)
         self._heartbeats = Heartbeats(clock, self._heartbeat, self._polls.ended_to, background)
+        self._logs = TaskLogs(clock, self._append_logs, background)
         self._reports = Reports(clock, self._complete, self._on_answered, background)
         wants = Wants(
             self._queues,
@@ -173,6 +180,10 @@ class Runtime:
             lists_all_to=lists_all_to,
         )
         return await self._channel.unary(rpc.HEARTBEAT, request, timeout)
+
+    async def _append_logs(self, logs: list[TaskLogMessage]) -> AppendLogsResponse:
+        request = AppendLogsRequest(namespace=self._settings.namespace, agent=self._me, logs=logs)
+        return await self._channel.unary(rpc.APPEND_LOGS, request, _CALL)
 
     def _complete(self, results: list[TaskResult]) -> Awaitable[CompleteResponse]:
         carried = self._polling.carry(len(results))
@@ -235,7 +246,7 @@ class Runtime:
     def _execution(self, held: HeldTask, registered: Registered) -> Execution:
         settings, handler = self._settings, registered.handler
         codec, done = settings.codec, partial(self._ended, held)
-        hold = HeldHere(held, self._heartbeats.hurry)
+        hold = HeldHere(held, self._heartbeats.hurry, partial(self._logs.add, held))
         if registered.isolated:
             return InChild(handler, held, hold, settings.id, codec, self._children, done)
         task = Task(held.task, hold, threading.Event(), settings.id, codec)
@@ -274,6 +285,7 @@ class Runtime:
         if held not in self._running or held in self._ending:
             return
         self._ending.add(held)
+        self._logs.end(held)
         timer = self._timers.pop(held, None)
         if timer is not None:
             timer.cancel()
@@ -310,6 +322,7 @@ class Runtime:
         await self._finish_handlers()
         await self._last_reports()
         await self._name_lost_polls()
+        await self._logs.stop(_LAST_LINES)
         self._reports.stop()
         self._heartbeats.stop()
         for held in self._held:

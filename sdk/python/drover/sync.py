@@ -414,6 +414,7 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
+        no_logs: bool = False,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         return self._loop.call(
@@ -422,6 +423,7 @@ class Namespaces:
                 runs_per_second=runs_per_second,
                 burst=burst,
                 payload_bytes=payload_bytes,
+                no_logs=no_logs,
             )
         )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar, Union
 from drover.errors import PermanentError, StopKind, TaskStopped
 from drover.held_task import Notes
 from drover.payloads import PLAIN, Codec, json_payload, read_payload, to_payload
-from drover.task_log import TaskLog
+from drover.task_log import Line, TaskLog
 from drover.tidy_text import well_formed
 from drover.v1.payload_pb2 import Payload
 from drover.v1.task_pb2 import TASK_KIND_COMPENSATE, TASK_KIND_VERIFY, Progress
@@ -35,6 +35,10 @@ class Hold(Protocol):
 
     def note(self, notes: Notes) -> None:
         """For the next heartbeat."""
+        ...
+
+    def logged(self, line: Line) -> None:
+        """A line of the handler, for the server."""
         ...
 
     def left(self) -> float:
@@ -85,7 +89,8 @@ class Task:
     stopping: threading.Event
     """Set when the work must stop: `task.stopping.wait(5)` sleeps until then."""
     log: TaskLog
-    """Its lines name run, step and attempt."""
+    """Its lines name run, step and attempt. The server stores them with the attempt, whatever the
+    level of the logger is, up to 64 KiB; not if the step has `logs: off`."""
 
     def __init__(
         self,
@@ -114,7 +119,7 @@ class Task:
         self.output = _decoded(message, "output", codec)
         self.last_details = _decoded(message, "last_details", codec)
         self.stopping = stopping
-        self.log = TaskLog(message, agent_id)
+        self.log = TaskLog(message, agent_id, hold.logged if message.store_logs else None)
         self._hold = hold
         self._codec = codec
 

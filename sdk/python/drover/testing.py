@@ -28,6 +28,7 @@ from drover.errors import StopKind
 from drover.executions import call_in
 from drover.held_task import Notes
 from drover.payloads import PLAIN, read_payload, to_payload
+from drover.task_log import Line
 from drover.tasks import Handler, Task, TaskKindName
 from drover.v1 import task_pb2 as wire
 
@@ -206,6 +207,9 @@ class _Hold:
             self.progress.append(getattr(notes.progress, notes.progress.WhichOneof("kind") or ""))
         if notes.details is not None:
             self.details.append(read_payload(notes.details))
+
+    def logged(self, line: Line) -> None:
+        pass
 
     def left(self) -> float:
         return self._left

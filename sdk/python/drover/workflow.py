@@ -240,6 +240,9 @@ class Step:
     escalation: Escalate | None = None
     output_schema: Any = None
     """JSON Schema for the output."""
+    logs: Literal["on", "off"] | None = None
+    """`off` for tasks that handle secrets: the lines that handlers log are not sent to the server.
+    Default: `on`."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-// AgentService: poll, heartbeat, complete. Batches are split here: an item that is invalid gets its
-// own answer and never reaches dispatch; the other items go to dispatch in one call.
+// AgentService: poll, heartbeat, complete, append logs. Batches are split here: an item that is
+// invalid gets its own answer and never reaches dispatch; the other items go to dispatch in one
+// call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type {
   Agent,
   AgentProcess,
   AgentService,
+  AppendLogsRequest,
   CompleteAnswerSchema,
   HeartbeatAnswerSchema,
   Next,
@@ -19,6 +21,7 @@ import type {
   AgentIdentity,
   Dispatcher,
   HeartbeatResult,
+  LogAppends,
   PollAnswer,
   ResultAnswer,
 } from "../../dispatch/dispatcher.ts";
@@ -33,12 +36,14 @@ import type { Namespaces } from "../calls/namespace-names.ts";
 import { payloadFrom } from "../calls/payload.ts";
 import type { ItemErrors } from "../calls/request-check.ts";
 import { aborted, waitMs, whileWaiting } from "../calls/waits.ts";
+import { linesAnswer, linesError, logTextFrom } from "./append-logs.ts";
 import { outcomeDigest, outcomeFrom } from "./convert-outcome.ts";
 import { progressText } from "./convert-progress.ts";
 import { taskMessage, wholeMs } from "./convert-task.ts";
 
 interface AgentServiceDeps {
   readonly dispatcher: Dispatcher;
+  readonly logs: LogAppends;
   readonly namespaces: Namespaces;
   readonly drain: Drain;
   readonly clock: Clock;
@@ -53,7 +58,11 @@ interface AgentServiceDeps {
 const PAUSE_MS = 5_000;
 
 /** Fields whose items have their own answers. */
-export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
+export const AGENT_ITEM_FIELDS = Object.freeze({
+  Heartbeat: "reports",
+  Complete: "results",
+  AppendLogs: "logs",
+});
 
 type HeartbeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
 type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
@@ -65,6 +74,7 @@ type Item<T> =
 
 export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
   const { dispatcher, namespaces } = deps;
+  const toAnswer = (answer: ResultAnswer) => completeAnswer(answer, deps.log);
   return Object.freeze({
     async pollTask(request, { signal, deadlineMs, pauses }) {
       const namespace = await namespaces.find(request.namespace);
@@ -77,7 +87,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       const answer = await whileWaiting(deps, signal, {}, (over) =>
         dispatcher.poll(poll, { over, gone: signal }).catch(emptyWhenDraining(deps.drain)),
       );
-      return { tasks: answer.tasks.map(taskMessage), waited: waitedField(answer) };
+      return { tasks: tasksOf(deps, answer, namespace), waited: waitedField(answer) };
     },
 
     async heartbeat(request, { itemErrors }) {
@@ -104,9 +114,8 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
 
     async complete(request, { itemErrors, signal }) {
       const namespace = await namespaces.find(request.namespace);
-      const items = request.results.map((result, index) =>
-        itemOf(index, "results", itemErrors, result.taskToken, namespace, (token) => {
-          const { outcome } = result;
+      const items = request.results.map(({ taskToken, outcome }, index) =>
+        itemOf(index, "results", itemErrors, taskToken, namespace, (token) => {
           if (!outcome) throw new Error("a result without an outcome has passed the rules");
           return {
             token,
@@ -118,20 +127,42 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
       const next = request.next ? nextFrom(request.next) : null;
       const results = asked(items);
       if (results.length === 0 && next === null)
-        return {
-          answers: merged(items, [], (answer) => completeAnswer(answer, deps.log), refused),
-        };
+        return { answers: merged(items, [], toAnswer, refused) };
       const answer = await dispatcher.complete(
         { namespace, agent: identityOf(request.agent), results, next },
         signal,
       );
       return {
-        answers: merged(items, answer.answers, (one) => completeAnswer(one, deps.log), refused),
-        tasks: answer.tasks.map(taskMessage),
+        answers: merged(items, answer.answers, toAnswer, refused),
+        tasks: tasksOf(deps, answer, namespace),
         waited: waitedField(answer),
       };
     },
+
+    appendLogs: (request, { itemErrors }) => appendLogs(deps, request, itemErrors),
   }) satisfies Handlers<typeof AgentService>;
+}
+
+function tasksOf({ logs }: AgentServiceDeps, { tasks }: PollAnswer, { name }: Namespace) {
+  return tasks.map((task) => taskMessage(task, logs.stores(name)));
+}
+
+async function appendLogs(
+  { namespaces, logs }: AgentServiceDeps,
+  request: AppendLogsRequest,
+  itemErrors: ItemErrors,
+) {
+  const namespace = await namespaces.find(request.namespace);
+  const items = request.logs.map(({ taskToken, firstLine: first, lines }, index) =>
+    itemOf(index, "logs", itemErrors, taskToken, namespace, (token) => ({
+      token,
+      first,
+      lines: lines.map(logTextFrom),
+    })),
+  );
+  const tasks = asked(items);
+  const answers = tasks.length === 0 ? [] : await logs.append(namespace.name, tasks);
+  return { answers: merged(items, answers, linesAnswer, linesError) };
 }
 
 /** A poll that the drain ended is answered with no tasks: the agent polls another server. */
@@ -208,7 +239,7 @@ function identityOf(agent: Agent | undefined): AgentIdentity {
 
 function itemOf<T>(
   index: number,
-  field: "reports" | "results",
+  field: "reports" | "results" | "logs",
   errors: ItemErrors,
   tokenText: string,
   namespace: Namespace,

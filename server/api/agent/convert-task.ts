@@ -11,7 +11,8 @@ export const TASK_KINDS = Object.freeze({
   compensate: TaskKind.COMPENSATE,
 });
 
-export function taskMessage(task: HandedTask): Task {
+/** `storesLogs`: the server and the namespace store lines of handlers. */
+export function taskMessage(task: HandedTask, storesLogs: boolean): Task {
   return create(TaskSchema, {
     taskToken: task.token,
     callbackToken: task.callbackToken,
@@ -35,6 +36,7 @@ export function taskMessage(task: HandedTask): Task {
     heartbeatInterval: wholeMs(task.heartbeatIntervalMs),
     labels: { ...task.labels },
     ...task.trace,
+    storeLogs: storesLogs && task.storesLogs,
   });
 }
 

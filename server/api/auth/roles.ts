@@ -40,6 +40,7 @@ const SCHEDULER: Readonly<Record<keyof typeof SchedulerService.method, Permissio
   scheduleBatch: services,
   getRun: everyRole,
   listItems: everyRole,
+  listLogs: everyRole,
   listRuns: everyRole,
   watchRun: everyRole,
   waitRun: everyRole,
@@ -121,6 +122,7 @@ const AGENT: Readonly<Record<keyof typeof AgentService.method, Permission>> = {
   pollTask: agents,
   heartbeat: agents,
   complete: agents,
+  appendLogs: agents,
 };
 
 /** By full name, as `drover.v1.AgentService/PollTask`. */

@@ -143,17 +143,19 @@ function namespaceMessage({
   };
 }
 
-function limitsMessage({ openRunsMax, rate, payloadBytesMax }: NamespaceLimits) {
+function limitsMessage({ openRunsMax, rate, payloadBytesMax, logs }: NamespaceLimits) {
   return {
     openRuns: openRunsMax ?? 0,
     runsPerSecond: rate?.perSecond ?? 0,
     burst: rate?.burst ?? 0,
     payloadBytes: payloadBytesMax ?? 0,
+    noLogs: logs === "off",
   };
 }
 
 function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
   const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = message ?? {};
+  const { noLogs = false } = message ?? {};
   const ofOneSecond = Math.max(1, Math.ceil(runsPerSecond));
   return {
     openRunsMax: openRuns === 0 ? null : openRuns,
@@ -162,6 +164,7 @@ function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
         ? null
         : { perSecond: runsPerSecond, burst: burst === 0 ? ofOneSecond : burst },
     payloadBytesMax: payloadBytes === 0 ? null : payloadBytes,
+    logs: noLogs ? "off" : null,
   };
 }
 

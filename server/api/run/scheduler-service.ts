@@ -37,6 +37,7 @@ import {
 } from "./convert-history.ts";
 import { namedSteps, runMessage, stepMessages } from "./convert-run.ts";
 import { listItems } from "./item-list.ts";
+import { listLogs } from "./log-list.ts";
 import { createRerunCalls } from "./rerun-calls.ts";
 import { createRunCommands } from "./run-commands.ts";
 import { listRuns } from "./run-list.ts";
@@ -57,10 +58,16 @@ interface RunServiceDeps {
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
-  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists" | "operators">;
+  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists" | "operators" | "logs">;
 }
 
-type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";
+type ListCalls =
+  | "listRuns"
+  | "listLogs"
+  | "listSchedules"
+  | "listWorkflows"
+  | "getWorkflow"
+  | "bulkAction";
 
 /**
  * GetRun shows at most this many rows of each kind, the newest ones. Attempts at items are a kind
@@ -73,11 +80,13 @@ const WITH_BODIES = { bodies: true };
 export function createSchedulerService(
   deps: SchedulerServiceDeps,
 ): Handlers<typeof SchedulerService> {
+  const runs = createRunLookup(deps.store, deps.namespaces);
   return Object.freeze({
     ...createRunService(deps),
     ...createWorkflowLists(deps),
     listSchedules: (request) => listSchedules(deps, request),
     listRuns: (request) => listRuns(deps, request),
+    listLogs: (request) => listLogs({ store: deps.store, runs }, request),
     ...createBulkCalls(deps),
   }) satisfies Handlers<typeof SchedulerService>;
 }

@@ -15,6 +15,7 @@ import {
   OnPickup,
   RunIf,
   StepDefinitionSchema,
+  StepLogs,
   type StepDefinition as StepMessage,
   type Verify,
   VerifySchema,
@@ -28,6 +29,7 @@ import type {
   OnFailure as CoreOnFailure,
   OnPickup as CoreOnPickup,
   RunIf as CoreRunIf,
+  StepLogs as CoreStepLogs,
   Definition,
   EscalationDefinition,
   FallbackDefinition,
@@ -72,6 +74,11 @@ const RUN_IF: Readonly<Record<CoreRunIf, RunIf>> = Object.freeze({
   any_ok: RunIf.ANY_OK,
 });
 
+const STEP_LOGS: Readonly<Record<CoreStepLogs, StepLogs>> = Object.freeze({
+  on: StepLogs.ON,
+  off: StepLogs.OFF,
+});
+
 const COMPENSATE_WHEN = Object.freeze({
   finished: CompensateWhen.FINISHED,
   attempted: CompensateWhen.ATTEMPTED,
@@ -106,6 +113,7 @@ function stepFrom(message: StepMessage): StepDefinition {
     ...given("always", message.always || undefined),
     ...given("pivot", message.pivot || undefined),
     ...given("outputSchema", payloadFrom(message.outputSchema) ?? undefined),
+    ...given("logs", wordOf(STEP_LOGS, message.logs)),
   };
   return { ...rules, ...workFrom(message.kind) };
 }
@@ -179,6 +187,7 @@ function stepMessage(step: StepDefinition): MessageInitShape<typeof StepDefiniti
     ...given("escalation", step.escalation && escalationMessage(step.escalation)),
     ...given("runIf", step.runIf && RUN_IF[step.runIf]),
     ...given("outputSchema", step.outputSchema && payloadMessage(step.outputSchema)),
+    ...given("logs", step.logs && STEP_LOGS[step.logs]),
   });
 }
 

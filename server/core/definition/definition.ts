@@ -80,6 +80,8 @@ export type Effects = "idempotent" | "verifiable" | "once";
 export type OnFailure = "compensate" | "fail" | "continue" | "escalate";
 export type OnPickup = "alarm" | "escalate" | "fallback";
 export type RunIf = "ended" | "all_ok" | "any_ok";
+/** Whether lines that handlers log are stored. */
+export type StepLogs = "on" | "off";
 /** What follows when the deadline of a signal or an approval has passed. */
 export type SignalExpiry = "escalate" | "fail" | "skip";
 export type ApprovalExpiry = "escalate" | "reject" | "approve";
@@ -191,6 +193,8 @@ export interface StepRules {
   readonly pivot?: boolean;
   /** JSON Schema of the output. An output that violates it is the failure drover.schema. */
   readonly outputSchema?: Payload;
+  /** Default on. */
+  readonly logs?: StepLogs;
 }
 
 export type StepDefinition = StepRules & StepWork;

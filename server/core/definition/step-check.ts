@@ -44,6 +44,7 @@ const TASK_FIELDS = [
   ["verify", (step) => step.verify],
   ["fallback", (step) => step.fallback],
   ["on_pickup", (step) => step.onPickup],
+  ["logs", (step) => step.logs],
 ] as const satisfies readonly (readonly [string, (step: StepRules) => unknown])[];
 
 const INSTEAD: Readonly<Record<"wait" | "signal" | "approval" | "run", string>> = Object.freeze({

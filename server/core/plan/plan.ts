@@ -182,6 +182,8 @@ export interface PlanStep {
   readonly always: boolean;
   readonly pivot: boolean;
   readonly outputSchema: Payload | null;
+  /** Lines that handlers log of its tasks may be stored. */
+  readonly storesLogs: boolean;
 }
 
 export interface Plan {
@@ -251,6 +253,7 @@ function planStepOf(
     always: step.always ?? false,
     pivot: step.pivot ?? false,
     outputSchema: step.outputSchema ?? null,
+    storesLogs: step.logs !== "off",
   };
   return step.kind === "map" ? planMap(step, task) : task;
 }

@@ -66,6 +66,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("forget_run_hours", { retention: times.runCountsMs }),
       bounded("fold_failures"),
       bounded("forget_failures", { retention: times.runCountsMs }),
+      bounded("forget_handler_logs", { retention: times.logMs }),
       whole("forget_writers"),
       whole("forget_circuits"),
       whole("forget_outages"),

@@ -83,6 +83,7 @@ interface LimitColumns {
   runs_per_second: number | null;
   runs_burst: number | null;
   payload_bytes_max: number | null;
+  no_logs: true | null;
 }
 
 interface NamespaceRow extends LimitColumns {
@@ -99,6 +100,7 @@ function limitsOf(row: LimitColumns): NamespaceLimits {
     openRunsMax: row.open_runs_max,
     rate: perSecond === null || burst === null ? null : { perSecond, burst },
     payloadBytesMax: row.payload_bytes_max,
+    logs: row.no_logs && "off",
   };
 }
 
@@ -108,13 +110,14 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       const retention = { namespace_id: namespaceId, retention_ms: retentionMs };
       await audited(audit, "set_retention", retention);
     },
-    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }, audit = null) {
+    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax, logs }, audit = null) {
       const { perSecond = null, burst = null } = rate ?? {};
       const limits = {
         open_runs_max: openRunsMax,
         runs_per_second: perSecond,
         runs_burst: burst,
         payload_bytes_max: payloadBytesMax,
+        no_logs: logs && true,
       };
       await audited(audit, "set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },

@@ -19,6 +19,7 @@ import { createDurations } from "./durations.ts";
 import { createEmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
 import { readFailure, storeFailure } from "./failure.ts";
+import { createHandlerLogs } from "./handler-logs.ts";
 import { heartbeatsOf } from "./heartbeats.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { createInboxRows } from "./inbox.ts";
@@ -136,15 +137,15 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   } satisfies Store);
 }
 
-function operatorStore({ pools, schema, times, query, audited }: Connected): OperatorStore {
+function operatorStore(connected: Connected): OperatorStore {
+  const { pools, schema, clock, times, query, audited } = connected;
+  const ofOperators = guarded(queryOn(pools.operators, schema), readFailure);
   return {
     lists: createLists(pools.reads, schema, query),
     tokens: createTokens(query, audited),
     inbox: createInboxRows(query),
-    operators: createOperators(guarded(queryOn(pools.operators, schema), readFailure), {
-      times,
-      pools,
-    }),
+    operators: createOperators(ofOperators, { times, pools }),
+    logs: createHandlerLogs(ofOperators, createTransact(pools.operators, clock, schema)),
   };
 }
 

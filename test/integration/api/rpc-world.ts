@@ -12,6 +12,7 @@ import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/c
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { RunState } from "../../../server/core/model/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
+import { NO_LOGS } from "../../../server/dispatch/log-appends.ts";
 import {
   formatCallbackToken,
   formatTaskToken,
@@ -172,6 +173,7 @@ export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
     heartbeatIntervalMs: 10_000,
     labels: { team: "blue" },
     trace: null,
+    storesLogs: true,
     ...over,
   };
 }
@@ -335,7 +337,8 @@ export async function startWorld({
     versions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  const { outbox, schedules, triggers, namespaces, markAgents, operators, tokens } = stored.store;
+  const { outbox, schedules, triggers, namespaces, markAgents, operators, tokens, logs } =
+    stored.store;
   const scheduler = schedulerStub(stored, scheduleControl(stored.store, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
@@ -361,6 +364,7 @@ export async function startWorld({
     triggers,
     operators,
     tokens,
+    logs,
     namespaces,
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
@@ -378,6 +382,7 @@ export async function startWorld({
   const server = createRpcServer({
     scheduler,
     dispatcher,
+    logs: NO_LOGS,
     store,
     definitionCheck: (definition) => furtherProblems(definition),
     triggers: triggersStub,

@@ -38,6 +38,7 @@ export async function openBulkWorld(): Promise<BulkWorld> {
   const server = createRpcServer({
     scheduler,
     dispatcher: plane.dispatcher,
+    logs: plane.logs,
     store: plane.store,
     definitionCheck: () => [],
     triggers: plane.triggers,

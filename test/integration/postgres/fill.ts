@@ -94,6 +94,9 @@ const ROWS = [
   `insert into drover.attempt_log (run_id, step_no, fence, kind, n, attempt)
    select run_id, 1, fence, 'perform', 0, '{}' from made cross join generate_series(1, 2) as fence
    where n % 10 = 0`,
+  `insert into drover.handler_log (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level, message)
+   select run_id, 0, fence, 'perform', 0, line, fence, 32 * line, now(), 'info', 'x'
+   from made cross join generate_series(1, 2) as fence cross join generate_series(1, 2) as line`,
   `insert into drover.payload (run_id, step_no, fence, kind, n, what, type, json)
    select run_id, 0, fence, 'perform', 0, what, 'application/json', '1'
    from made cross join generate_series(1, 2) as fence cross join (values ('output'), ('details')) as w (what)`,

@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { NO_LIMITS } from "../../../server/store/namespaces.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
@@ -141,7 +142,7 @@ it("the open runs of a namespace are counted beyond what one statement reads", a
     log: quietLog,
   });
   const limited = async (openRunsMax: number) => {
-    await store.namespaces.setLimits(1, { openRunsMax, rate: null, payloadBytesMax: null });
+    await store.namespaces.setLimits(1, { ...NO_LIMITS, openRunsMax });
     return (await store.namespaces.limited())[0]?.openRuns;
   };
   expect(await limited(1_000_000)).toBe(MANY + FEW + MORE);

@@ -27,6 +27,7 @@ const HOT = [
   "lease",
   "payload",
   "attempt_log",
+  "handler_log",
   "escalation",
   "signal",
   "decision",

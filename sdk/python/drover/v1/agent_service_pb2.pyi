@@ -3,6 +3,7 @@ import datetime
 from drover.v1 import payload_pb2 as _payload_pb2
 from drover.v1 import task_pb2 as _task_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -185,3 +186,56 @@ class CompleteAnswer(_message.Message):
     status: _status_pb2.Status
     repeated: bool
     def __init__(self, status: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., repeated: _Optional[bool] = ...) -> None: ...
+
+class AppendLogsRequest(_message.Message):
+    __slots__ = ("namespace", "agent", "logs")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    LOGS_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    agent: Agent
+    logs: _containers.RepeatedCompositeFieldContainer[TaskLog]
+    def __init__(self, namespace: _Optional[str] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., logs: _Optional[_Iterable[_Union[TaskLog, _Mapping]]] = ...) -> None: ...
+
+class TaskLog(_message.Message):
+    __slots__ = ("task_token", "first_line", "lines")
+    TASK_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    FIRST_LINE_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    task_token: str
+    first_line: int
+    lines: _containers.RepeatedCompositeFieldContainer[LogText]
+    def __init__(self, task_token: _Optional[str] = ..., first_line: _Optional[int] = ..., lines: _Optional[_Iterable[_Union[LogText, _Mapping]]] = ...) -> None: ...
+
+class LogText(_message.Message):
+    __slots__ = ("time", "level", "message", "fields")
+    class FieldsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    time: _timestamp_pb2.Timestamp
+    level: _task_pb2.LogLevel
+    message: str
+    fields: _containers.ScalarMap[str, str]
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[_Union[_task_pb2.LogLevel, str]] = ..., message: _Optional[str] = ..., fields: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class AppendLogsResponse(_message.Message):
+    __slots__ = ("answers",)
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    answers: _containers.RepeatedCompositeFieldContainer[AppendLogsAnswer]
+    def __init__(self, answers: _Optional[_Iterable[_Union[AppendLogsAnswer, _Mapping]]] = ...) -> None: ...
+
+class AppendLogsAnswer(_message.Message):
+    __slots__ = ("status", "full")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    FULL_FIELD_NUMBER: _ClassVar[int]
+    status: _status_pb2.Status
+    full: bool
+    def __init__(self, status: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., full: _Optional[bool] = ...) -> None: ...

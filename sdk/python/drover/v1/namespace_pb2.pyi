@@ -25,16 +25,18 @@ class Namespace(_message.Message):
     def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ...) -> None: ...
 
 class NamespaceLimits(_message.Message):
-    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes")
+    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes", "no_logs")
     OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
     RUNS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     BURST_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    NO_LOGS_FIELD_NUMBER: _ClassVar[int]
     open_runs: int
     runs_per_second: float
     burst: int
     payload_bytes: int
-    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ...) -> None: ...
+    no_logs: bool
+    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ..., no_logs: _Optional[bool] = ...) -> None: ...
 
 class Region(_message.Message):
     __slots__ = ("name", "watched_partitions", "partitions")

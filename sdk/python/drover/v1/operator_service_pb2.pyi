@@ -1,4 +1,7 @@
+import datetime
+
 from drover.v1 import agent_info_pb2 as _agent_info_pb2
+from drover.v1 import audit_pb2 as _audit_pb2
 from drover.v1 import circuit_pb2 as _circuit_pb2
 from drover.v1 import hook_pb2 as _hook_pb2
 from drover.v1 import intervention_pb2 as _intervention_pb2
@@ -11,6 +14,8 @@ from drover.v1 import run_pb2 as _run_pb2
 from drover.v1 import scheduler_service_pb2 as _scheduler_service_pb2
 from drover.v1 import token_pb2 as _token_pb2
 from drover.v1 import trigger_pb2 as _trigger_pb2
+from drover.v1 import workflow_pb2 as _workflow_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -38,6 +43,69 @@ class ListEscalationsResponse(_message.Message):
     escalations: _containers.RepeatedCompositeFieldContainer[_run_pb2.Escalation]
     next_page_token: str
     def __init__(self, escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListApprovalsRequest(_message.Message):
+    __slots__ = ("namespace", "run", "approver", "roles", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    APPROVER_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: _scheduler_service_pb2.RunRef
+    approver: str
+    roles: _containers.RepeatedScalarFieldContainer[str]
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[_scheduler_service_pb2.RunRef, _Mapping]] = ..., approver: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListApprovalsResponse(_message.Message):
+    __slots__ = ("approvals", "next_page_token")
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    approvals: _containers.RepeatedCompositeFieldContainer[Approval]
+    next_page_token: str
+    def __init__(self, approvals: _Optional[_Iterable[_Union[Approval, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Approval(_message.Message):
+    __slots__ = ("run_id", "run_key", "workflow", "version", "labels", "step_id", "approvers", "not_requester", "need", "approved_by", "form", "since_time", "deadline_time", "on_expiry")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_KEY_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    APPROVERS_FIELD_NUMBER: _ClassVar[int]
+    NOT_REQUESTER_FIELD_NUMBER: _ClassVar[int]
+    NEED_FIELD_NUMBER: _ClassVar[int]
+    APPROVED_BY_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
+    SINCE_TIME_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_TIME_FIELD_NUMBER: _ClassVar[int]
+    ON_EXPIRY_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    run_key: str
+    workflow: str
+    version: int
+    labels: _containers.ScalarMap[str, str]
+    step_id: str
+    approvers: _containers.RepeatedScalarFieldContainer[str]
+    not_requester: bool
+    need: int
+    approved_by: _containers.RepeatedScalarFieldContainer[str]
+    form: _payload_pb2.Payload
+    since_time: _timestamp_pb2.Timestamp
+    deadline_time: _timestamp_pb2.Timestamp
+    on_expiry: _workflow_pb2.ApprovalExpiry
+    def __init__(self, run_id: _Optional[str] = ..., run_key: _Optional[str] = ..., workflow: _Optional[str] = ..., version: _Optional[int] = ..., labels: _Optional[_Mapping[str, str]] = ..., step_id: _Optional[str] = ..., approvers: _Optional[_Iterable[str]] = ..., not_requester: _Optional[bool] = ..., need: _Optional[int] = ..., approved_by: _Optional[_Iterable[str]] = ..., form: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deadline_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., on_expiry: _Optional[_Union[_workflow_pb2.ApprovalExpiry, str]] = ...) -> None: ...
 
 class GetEscalationRequest(_message.Message):
     __slots__ = ("namespace", "run", "escalation_id")

@@ -191,14 +191,16 @@ class GetScheduleResponse(_message.Message):
     def __init__(self, schedule: _Optional[_Union[Schedule, _Mapping]] = ...) -> None: ...
 
 class ListSchedulesRequest(_message.Message):
-    __slots__ = ("namespace", "page_size", "page_token")
+    __slots__ = ("namespace", "page_size", "page_token", "workflow")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     page_size: int
     page_token: str
-    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    workflow: str
+    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., workflow: _Optional[str] = ...) -> None: ...
 
 class ListSchedulesResponse(_message.Message):
     __slots__ = ("schedules", "next_page_token")

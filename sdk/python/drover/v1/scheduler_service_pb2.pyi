@@ -1,6 +1,7 @@
 import datetime
 
 from drover.v1 import explain_pb2 as _explain_pb2
+from drover.v1 import overview_pb2 as _overview_pb2
 from drover.v1 import payload_pb2 as _payload_pb2
 from drover.v1 import run_pb2 as _run_pb2
 from drover.v1 import schedule_pb2 as _schedule_pb2
@@ -112,40 +113,54 @@ class SetDefaultVersionResponse(_message.Message):
     def __init__(self, previous_version: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
 
 class GetWorkflowRequest(_message.Message):
-    __slots__ = ("namespace", "name", "version", "include_versions", "include_durations")
+    __slots__ = ("namespace", "name", "version", "include_versions", "include_durations", "include_statistics", "include_text")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_DURATIONS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_TEXT_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
     version: int
     include_versions: bool
     include_durations: bool
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[int] = ..., include_versions: _Optional[bool] = ..., include_durations: _Optional[bool] = ...) -> None: ...
+    include_statistics: bool
+    include_text: bool
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[int] = ..., include_versions: _Optional[bool] = ..., include_durations: _Optional[bool] = ..., include_statistics: _Optional[bool] = ..., include_text: _Optional[bool] = ...) -> None: ...
 
 class GetWorkflowResponse(_message.Message):
-    __slots__ = ("workflow", "versions", "durations")
+    __slots__ = ("workflow", "versions", "durations", "statistics", "failing_steps", "more_failing_steps", "definition_text")
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     DURATIONS_FIELD_NUMBER: _ClassVar[int]
+    STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    FAILING_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MORE_FAILING_STEPS_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_TEXT_FIELD_NUMBER: _ClassVar[int]
     workflow: _workflow_pb2.Workflow
     versions: _containers.RepeatedCompositeFieldContainer[_workflow_pb2.WorkflowVersion]
     durations: _containers.RepeatedCompositeFieldContainer[_workflow_pb2.StepDurations]
-    def __init__(self, workflow: _Optional[_Union[_workflow_pb2.Workflow, _Mapping]] = ..., versions: _Optional[_Iterable[_Union[_workflow_pb2.WorkflowVersion, _Mapping]]] = ..., durations: _Optional[_Iterable[_Union[_workflow_pb2.StepDurations, _Mapping]]] = ...) -> None: ...
+    statistics: _workflow_pb2.WorkflowStatistics
+    failing_steps: _containers.RepeatedCompositeFieldContainer[_overview_pb2.FailingStep]
+    more_failing_steps: bool
+    definition_text: str
+    def __init__(self, workflow: _Optional[_Union[_workflow_pb2.Workflow, _Mapping]] = ..., versions: _Optional[_Iterable[_Union[_workflow_pb2.WorkflowVersion, _Mapping]]] = ..., durations: _Optional[_Iterable[_Union[_workflow_pb2.StepDurations, _Mapping]]] = ..., statistics: _Optional[_Union[_workflow_pb2.WorkflowStatistics, _Mapping]] = ..., failing_steps: _Optional[_Iterable[_Union[_overview_pb2.FailingStep, _Mapping]]] = ..., more_failing_steps: _Optional[bool] = ..., definition_text: _Optional[str] = ...) -> None: ...
 
 class ListWorkflowsRequest(_message.Message):
-    __slots__ = ("namespace", "page_size", "page_token", "include_versions")
+    __slots__ = ("namespace", "page_size", "page_token", "include_versions", "include_statistics")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_STATISTICS_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     page_size: int
     page_token: str
     include_versions: bool
-    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_versions: _Optional[bool] = ...) -> None: ...
+    include_statistics: bool
+    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_versions: _Optional[bool] = ..., include_statistics: _Optional[bool] = ...) -> None: ...
 
 class ListWorkflowsResponse(_message.Message):
     __slots__ = ("workflows", "next_page_token")
@@ -269,7 +284,7 @@ class GetRunRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., include_attempts: _Optional[bool] = ..., include_interventions: _Optional[bool] = ..., include_escalations: _Optional[bool] = ..., include_signals: _Optional[bool] = ..., include_decisions: _Optional[bool] = ..., include_settings: _Optional[bool] = ..., include_definition: _Optional[bool] = ...) -> None: ...
 
 class GetRunResponse(_message.Message):
-    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition", "warnings")
+    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition", "warnings", "attempts_total", "interventions_total", "trace_id")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
@@ -280,6 +295,9 @@ class GetRunResponse(_message.Message):
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     DEFINITION_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    INTERVENTIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     steps: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
     attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
@@ -290,31 +308,105 @@ class GetRunResponse(_message.Message):
     settings: _containers.RepeatedCompositeFieldContainer[_run_pb2.EffectiveSetting]
     definition: _workflow_pb2.WorkflowDefinition
     warnings: _containers.RepeatedCompositeFieldContainer[_run_pb2.RunWarning]
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_run_pb2.RunWarning, _Mapping]]] = ...) -> None: ...
+    attempts_total: int
+    interventions_total: int
+    trace_id: str
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_run_pb2.RunWarning, _Mapping]]] = ..., attempts_total: _Optional[int] = ..., interventions_total: _Optional[int] = ..., trace_id: _Optional[str] = ...) -> None: ...
 
 class ListItemsRequest(_message.Message):
-    __slots__ = ("namespace", "run", "step_id", "page_size", "page_token", "states")
+    __slots__ = ("namespace", "run", "step_id", "page_size", "page_token", "states", "item")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     run: RunRef
     step_id: str
     page_size: int
     page_token: str
     states: _containers.RepeatedScalarFieldContainer[_run_pb2.StepState]
-    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_run_pb2.StepState, str]]] = ...) -> None: ...
+    item: int
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_run_pb2.StepState, str]]] = ..., item: _Optional[int] = ...) -> None: ...
 
 class ListItemsResponse(_message.Message):
-    __slots__ = ("items", "next_page_token")
+    __slots__ = ("items", "next_page_token", "attempts")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
     next_page_token: str
-    def __init__(self, items: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
+    def __init__(self, items: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ...) -> None: ...
+
+class ListLogsRequest(_message.Message):
+    __slots__ = ("namespace", "run", "step_id", "item", "attempt", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: RunRef
+    step_id: str
+    item: int
+    attempt: AttemptRef
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[_Union[AttemptRef, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class AttemptRef(_message.Message):
+    __slots__ = ("kind", "fence", "n")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
+    N_FIELD_NUMBER: _ClassVar[int]
+    kind: _task_pb2.TaskKind
+    fence: int
+    n: int
+    def __init__(self, kind: _Optional[_Union[_task_pb2.TaskKind, str]] = ..., fence: _Optional[int] = ..., n: _Optional[int] = ...) -> None: ...
+
+class ListLogsResponse(_message.Message):
+    __slots__ = ("lines", "next_page_token", "tail_token", "run_ended")
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TAIL_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    RUN_ENDED_FIELD_NUMBER: _ClassVar[int]
+    lines: _containers.RepeatedCompositeFieldContainer[LogLine]
+    next_page_token: str
+    tail_token: str
+    run_ended: bool
+    def __init__(self, lines: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., tail_token: _Optional[str] = ..., run_ended: _Optional[bool] = ...) -> None: ...
+
+class LogLine(_message.Message):
+    __slots__ = ("step_id", "attempt", "attempt_number", "line", "time", "level", "message", "fields")
+    class FieldsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FIELDS_FIELD_NUMBER: _ClassVar[int]
+    step_id: str
+    attempt: AttemptRef
+    attempt_number: int
+    line: int
+    time: _timestamp_pb2.Timestamp
+    level: _task_pb2.LogLevel
+    message: str
+    fields: _containers.ScalarMap[str, str]
+    def __init__(self, step_id: _Optional[str] = ..., attempt: _Optional[_Union[AttemptRef, _Mapping]] = ..., attempt_number: _Optional[int] = ..., line: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[_Union[_task_pb2.LogLevel, str]] = ..., message: _Optional[str] = ..., fields: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class RunFilter(_message.Message):
     __slots__ = ("states", "workflow", "labels", "created_after", "created_before", "parent_run_id", "substates", "query")

@@ -26,7 +26,7 @@ from drover.v1 import payload_pb2 as drover_dot_v1_dot_payload__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x64rover/v1/task.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xad\x07\n\x04Task\x12\x1d\n\ntask_token\x18\x01 \x01(\tR\ttaskToken\x12%\n\x0e\x63\x61llback_token\x18\x02 \x01(\tR\rcallbackToken\x12\x15\n\x06run_id\x18\x03 \x01(\tR\x05runId\x12\x17\n\x07step_id\x18\x04 \x01(\tR\x06stepId\x12\x17\n\x04item\x18\x05 \x01(\rH\x00R\x04item\x88\x01\x01\x12\x18\n\x07\x61ttempt\x18\x06 \x01(\rR\x07\x61ttempt\x12\x1a\n\x08workflow\x18\x07 \x01(\tR\x08workflow\x12)\n\x10workflow_version\x18\x08 \x01(\x05R\x0fworkflowVersion\x12\'\n\x04kind\x18\t \x01(\x0e\x32\x13.drover.v1.TaskKindR\x04kind\x12\x12\n\x04task\x18\n \x01(\tR\x04task\x12\x14\n\x05queue\x18\x0b \x01(\tR\x05queue\x12(\n\x05input\x18\x0c \x01(\x0b\x32\x12.drover.v1.PayloadR\x05input\x12\x35\n\x0clast_details\x18\r \x01(\x0b\x32\x12.drover.v1.PayloadR\x0blastDetails\x12*\n\x06output\x18\x0e \x01(\x0b\x32\x12.drover.v1.PayloadR\x06output\x12\'\n\x0fidempotency_key\x18\x0f \x01(\tR\x0eidempotencyKey\x12\x1d\n\neffect_key\x18\x10 \x01(\tR\teffectKey\x12\x14\n\x05\x66\x65nce\x18\x11 \x01(\rR\x05\x66\x65nce\x12\x36\n\tlease_for\x18\x12 \x01(\x0b\x32\x19.google.protobuf.DurationR\x08leaseFor\x12:\n\x0b\x61ttempt_for\x18\x13 \x01(\x0b\x32\x19.google.protobuf.DurationR\nattemptFor\x12H\n\x12heartbeat_interval\x18\x14 \x01(\x0b\x32\x19.google.protobuf.DurationR\x11heartbeatInterval\x12\x33\n\x06labels\x18\x15 \x03(\x0b\x32\x1b.drover.v1.Task.LabelsEntryR\x06labels\x12 \n\x0btraceparent\x18\x16 \x01(\tR\x0btraceparent\x12\x1e\n\ntracestate\x18\x17 \x01(\tR\ntracestate\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x07\n\x05_item\"\x93\x07\n\x07Outcome\x12\x36\n\x07success\x18\x01 \x01(\x0b\x32\x1a.drover.v1.Outcome.SuccessH\x00R\x07success\x12\x33\n\x06\x66\x61iled\x18\x02 \x01(\x0b\x32\x19.drover.v1.Outcome.FailedH\x00R\x06\x66\x61iled\x12\x36\n\x07unknown\x18\x03 \x01(\x0b\x32\x1a.drover.v1.Outcome.UnknownH\x00R\x07unknown\x12\x30\n\x05\x61gain\x18\x04 \x01(\x0b\x32\x18.drover.v1.Outcome.AgainH\x00R\x05\x61gain\x12\x39\n\x08\x64\x65\x66\x65rred\x18\x05 \x01(\x0b\x32\x1b.drover.v1.Outcome.DeferredH\x00R\x08\x64\x65\x66\x65rred\x12\x39\n\x08released\x18\x06 \x01(\x0b\x32\x1b.drover.v1.Outcome.ReleasedH\x00R\x08released\x12<\n\tcancelled\x18\x07 \x01(\x0b\x32\x1c.drover.v1.Outcome.CancelledH\x00R\tcancelled\x1a`\n\x07Success\x12*\n\x06output\x18\x01 \x01(\x0b\x32\x12.drover.v1.PayloadR\x06output\x12\'\n\x0eoutput_problem\x18\x02 \x01(\tB\x00R\routputProblem:\x00\x1a\xd5\x01\n\x06\x46\x61iled\x12\x14\n\x04\x63ode\x18\x01 \x01(\tB\x00R\x04\x63ode\x12\x1a\n\x07message\x18\x02 \x01(\tB\x00R\x07message\x12>\n\rfailure_class\x18\x03 \x01(\x0e\x32\x17.drover.v1.FailureClassB\x00R\x0c\x66\x61ilureClass\x12<\n\x0bretry_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\nretryAfter\x12\x1b\n\tno_effect\x18\x05 \x01(\x08R\x08noEffect\x1a;\n\x07Unknown\x12\x14\n\x04\x63ode\x18\x01 \x01(\tB\x00R\x04\x63ode\x12\x1a\n\x07message\x18\x02 \x01(\tB\x00R\x07message\x1a:\n\x05\x41gain\x12\x31\n\x05\x61\x66ter\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\x05\x61\x66ter\x1a\n\n\x08\x44\x65\x66\x65rred\x1a\n\n\x08Released\x1a(\n\tCancelled\x12\x1b\n\tno_effect\x18\x01 \x01(\x08R\x08noEffectB\x08\n\x04kind\x12\x00\"l\n\x08Progress\x12\x1e\n\x08\x66raction\x18\x01 \x01(\x01\x42\x00H\x00R\x08\x66raction\x12\x1a\n\x07\x63ounter\x18\x02 \x01(\x04H\x00R\x07\x63ounter\x12\x1a\n\x06\x63ursor\x18\x03 \x01(\tB\x00H\x00R\x06\x63ursorB\x08\n\x04kind\x12\x00*l\n\x08TaskKind\x12\x19\n\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11TASK_KIND_PERFORM\x10\x01\x12\x14\n\x10TASK_KIND_VERIFY\x10\x02\x12\x18\n\x14TASK_KIND_COMPENSATE\x10\x03*\x82\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n\x17\x46\x41ILURE_CLASS_PERMANENT\x10\x02\x12\x19\n\x15\x46\x41ILURE_CLASS_UNKNOWN\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x64rover/v1/task.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcc\x07\n\x04Task\x12\x1d\n\ntask_token\x18\x01 \x01(\tR\ttaskToken\x12%\n\x0e\x63\x61llback_token\x18\x02 \x01(\tR\rcallbackToken\x12\x15\n\x06run_id\x18\x03 \x01(\tR\x05runId\x12\x17\n\x07step_id\x18\x04 \x01(\tR\x06stepId\x12\x17\n\x04item\x18\x05 \x01(\rH\x00R\x04item\x88\x01\x01\x12\x18\n\x07\x61ttempt\x18\x06 \x01(\rR\x07\x61ttempt\x12\x1a\n\x08workflow\x18\x07 \x01(\tR\x08workflow\x12)\n\x10workflow_version\x18\x08 \x01(\x05R\x0fworkflowVersion\x12\'\n\x04kind\x18\t \x01(\x0e\x32\x13.drover.v1.TaskKindR\x04kind\x12\x12\n\x04task\x18\n \x01(\tR\x04task\x12\x14\n\x05queue\x18\x0b \x01(\tR\x05queue\x12(\n\x05input\x18\x0c \x01(\x0b\x32\x12.drover.v1.PayloadR\x05input\x12\x35\n\x0clast_details\x18\r \x01(\x0b\x32\x12.drover.v1.PayloadR\x0blastDetails\x12*\n\x06output\x18\x0e \x01(\x0b\x32\x12.drover.v1.PayloadR\x06output\x12\'\n\x0fidempotency_key\x18\x0f \x01(\tR\x0eidempotencyKey\x12\x1d\n\neffect_key\x18\x10 \x01(\tR\teffectKey\x12\x14\n\x05\x66\x65nce\x18\x11 \x01(\rR\x05\x66\x65nce\x12\x36\n\tlease_for\x18\x12 \x01(\x0b\x32\x19.google.protobuf.DurationR\x08leaseFor\x12:\n\x0b\x61ttempt_for\x18\x13 \x01(\x0b\x32\x19.google.protobuf.DurationR\nattemptFor\x12H\n\x12heartbeat_interval\x18\x14 \x01(\x0b\x32\x19.google.protobuf.DurationR\x11heartbeatInterval\x12\x33\n\x06labels\x18\x15 \x03(\x0b\x32\x1b.drover.v1.Task.LabelsEntryR\x06labels\x12 \n\x0btraceparent\x18\x16 \x01(\tR\x0btraceparent\x12\x1e\n\ntracestate\x18\x17 \x01(\tR\ntracestate\x12\x1d\n\nstore_logs\x18\x18 \x01(\x08R\tstoreLogs\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x07\n\x05_item\"\x93\x07\n\x07Outcome\x12\x36\n\x07success\x18\x01 \x01(\x0b\x32\x1a.drover.v1.Outcome.SuccessH\x00R\x07success\x12\x33\n\x06\x66\x61iled\x18\x02 \x01(\x0b\x32\x19.drover.v1.Outcome.FailedH\x00R\x06\x66\x61iled\x12\x36\n\x07unknown\x18\x03 \x01(\x0b\x32\x1a.drover.v1.Outcome.UnknownH\x00R\x07unknown\x12\x30\n\x05\x61gain\x18\x04 \x01(\x0b\x32\x18.drover.v1.Outcome.AgainH\x00R\x05\x61gain\x12\x39\n\x08\x64\x65\x66\x65rred\x18\x05 \x01(\x0b\x32\x1b.drover.v1.Outcome.DeferredH\x00R\x08\x64\x65\x66\x65rred\x12\x39\n\x08released\x18\x06 \x01(\x0b\x32\x1b.drover.v1.Outcome.ReleasedH\x00R\x08released\x12<\n\tcancelled\x18\x07 \x01(\x0b\x32\x1c.drover.v1.Outcome.CancelledH\x00R\tcancelled\x1a`\n\x07Success\x12*\n\x06output\x18\x01 \x01(\x0b\x32\x12.drover.v1.PayloadR\x06output\x12\'\n\x0eoutput_problem\x18\x02 \x01(\tB\x00R\routputProblem:\x00\x1a\xd5\x01\n\x06\x46\x61iled\x12\x14\n\x04\x63ode\x18\x01 \x01(\tB\x00R\x04\x63ode\x12\x1a\n\x07message\x18\x02 \x01(\tB\x00R\x07message\x12>\n\rfailure_class\x18\x03 \x01(\x0e\x32\x17.drover.v1.FailureClassB\x00R\x0c\x66\x61ilureClass\x12<\n\x0bretry_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\nretryAfter\x12\x1b\n\tno_effect\x18\x05 \x01(\x08R\x08noEffect\x1a;\n\x07Unknown\x12\x14\n\x04\x63ode\x18\x01 \x01(\tB\x00R\x04\x63ode\x12\x1a\n\x07message\x18\x02 \x01(\tB\x00R\x07message\x1a:\n\x05\x41gain\x12\x31\n\x05\x61\x66ter\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\x05\x61\x66ter\x1a\n\n\x08\x44\x65\x66\x65rred\x1a\n\n\x08Released\x1a(\n\tCancelled\x12\x1b\n\tno_effect\x18\x01 \x01(\x08R\x08noEffectB\x08\n\x04kind\x12\x00\"l\n\x08Progress\x12\x1e\n\x08\x66raction\x18\x01 \x01(\x01\x42\x00H\x00R\x08\x66raction\x12\x1a\n\x07\x63ounter\x18\x02 \x01(\x04H\x00R\x07\x63ounter\x12\x1a\n\x06\x63ursor\x18\x03 \x01(\tB\x00H\x00R\x06\x63ursorB\x08\n\x04kind\x12\x00*l\n\x08TaskKind\x12\x19\n\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11TASK_KIND_PERFORM\x10\x01\x12\x14\n\x10TASK_KIND_VERIFY\x10\x02\x12\x18\n\x14TASK_KIND_COMPENSATE\x10\x03*w\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x12\n\x0eLOG_LEVEL_WARN\x10\x03\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x04*\x82\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n\x17\x46\x41ILURE_CLASS_PERMANENT\x10\x02\x12\x19\n\x15\x46\x41ILURE_CLASS_UNKNOWN\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,30 +35,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TASK_LABELSENTRY']._loaded_options = None
   _globals['_TASK_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_TASKKIND']._serialized_start=2064
-  _globals['_TASKKIND']._serialized_end=2172
-  _globals['_FAILURECLASS']._serialized_start=2175
-  _globals['_FAILURECLASS']._serialized_end=2305
+  _globals['_TASKKIND']._serialized_start=2095
+  _globals['_TASKKIND']._serialized_end=2203
+  _globals['_LOGLEVEL']._serialized_start=2205
+  _globals['_LOGLEVEL']._serialized_end=2324
+  _globals['_FAILURECLASS']._serialized_start=2327
+  _globals['_FAILURECLASS']._serialized_end=2457
   _globals['_TASK']._serialized_start=93
-  _globals['_TASK']._serialized_end=1034
-  _globals['_TASK_LABELSENTRY']._serialized_start=968
-  _globals['_TASK_LABELSENTRY']._serialized_end=1025
-  _globals['_OUTCOME']._serialized_start=1037
-  _globals['_OUTCOME']._serialized_end=1952
-  _globals['_OUTCOME_SUCCESS']._serialized_start=1443
-  _globals['_OUTCOME_SUCCESS']._serialized_end=1539
-  _globals['_OUTCOME_FAILED']._serialized_start=1542
-  _globals['_OUTCOME_FAILED']._serialized_end=1755
-  _globals['_OUTCOME_UNKNOWN']._serialized_start=1757
-  _globals['_OUTCOME_UNKNOWN']._serialized_end=1816
-  _globals['_OUTCOME_AGAIN']._serialized_start=1818
-  _globals['_OUTCOME_AGAIN']._serialized_end=1876
-  _globals['_OUTCOME_DEFERRED']._serialized_start=1878
-  _globals['_OUTCOME_DEFERRED']._serialized_end=1888
-  _globals['_OUTCOME_RELEASED']._serialized_start=1890
-  _globals['_OUTCOME_RELEASED']._serialized_end=1900
-  _globals['_OUTCOME_CANCELLED']._serialized_start=1902
-  _globals['_OUTCOME_CANCELLED']._serialized_end=1942
-  _globals['_PROGRESS']._serialized_start=1954
-  _globals['_PROGRESS']._serialized_end=2062
+  _globals['_TASK']._serialized_end=1065
+  _globals['_TASK_LABELSENTRY']._serialized_start=999
+  _globals['_TASK_LABELSENTRY']._serialized_end=1056
+  _globals['_OUTCOME']._serialized_start=1068
+  _globals['_OUTCOME']._serialized_end=1983
+  _globals['_OUTCOME_SUCCESS']._serialized_start=1474
+  _globals['_OUTCOME_SUCCESS']._serialized_end=1570
+  _globals['_OUTCOME_FAILED']._serialized_start=1573
+  _globals['_OUTCOME_FAILED']._serialized_end=1786
+  _globals['_OUTCOME_UNKNOWN']._serialized_start=1788
+  _globals['_OUTCOME_UNKNOWN']._serialized_end=1847
+  _globals['_OUTCOME_AGAIN']._serialized_start=1849
+  _globals['_OUTCOME_AGAIN']._serialized_end=1907
+  _globals['_OUTCOME_DEFERRED']._serialized_start=1909
+  _globals['_OUTCOME_DEFERRED']._serialized_end=1919
+  _globals['_OUTCOME_RELEASED']._serialized_start=1921
+  _globals['_OUTCOME_RELEASED']._serialized_end=1931
+  _globals['_OUTCOME_CANCELLED']._serialized_start=1933
+  _globals['_OUTCOME_CANCELLED']._serialized_end=1973
+  _globals['_PROGRESS']._serialized_start=1985
+  _globals['_PROGRESS']._serialized_end=2093
 # @@protoc_insertion_point(module_scope)

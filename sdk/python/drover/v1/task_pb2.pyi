@@ -18,6 +18,14 @@ class TaskKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TASK_KIND_VERIFY: _ClassVar[TaskKind]
     TASK_KIND_COMPENSATE: _ClassVar[TaskKind]
 
+class LogLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOG_LEVEL_UNSPECIFIED: _ClassVar[LogLevel]
+    LOG_LEVEL_DEBUG: _ClassVar[LogLevel]
+    LOG_LEVEL_INFO: _ClassVar[LogLevel]
+    LOG_LEVEL_WARN: _ClassVar[LogLevel]
+    LOG_LEVEL_ERROR: _ClassVar[LogLevel]
+
 class FailureClass(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     FAILURE_CLASS_UNSPECIFIED: _ClassVar[FailureClass]
@@ -28,13 +36,18 @@ TASK_KIND_UNSPECIFIED: TaskKind
 TASK_KIND_PERFORM: TaskKind
 TASK_KIND_VERIFY: TaskKind
 TASK_KIND_COMPENSATE: TaskKind
+LOG_LEVEL_UNSPECIFIED: LogLevel
+LOG_LEVEL_DEBUG: LogLevel
+LOG_LEVEL_INFO: LogLevel
+LOG_LEVEL_WARN: LogLevel
+LOG_LEVEL_ERROR: LogLevel
 FAILURE_CLASS_UNSPECIFIED: FailureClass
 FAILURE_CLASS_TRANSIENT: FailureClass
 FAILURE_CLASS_PERMANENT: FailureClass
 FAILURE_CLASS_UNKNOWN: FailureClass
 
 class Task(_message.Message):
-    __slots__ = ("task_token", "callback_token", "run_id", "step_id", "item", "attempt", "workflow", "workflow_version", "kind", "task", "queue", "input", "last_details", "output", "idempotency_key", "effect_key", "fence", "lease_for", "attempt_for", "heartbeat_interval", "labels", "traceparent", "tracestate")
+    __slots__ = ("task_token", "callback_token", "run_id", "step_id", "item", "attempt", "workflow", "workflow_version", "kind", "task", "queue", "input", "last_details", "output", "idempotency_key", "effect_key", "fence", "lease_for", "attempt_for", "heartbeat_interval", "labels", "traceparent", "tracestate", "store_logs")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -65,6 +78,7 @@ class Task(_message.Message):
     LABELS_FIELD_NUMBER: _ClassVar[int]
     TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     TRACESTATE_FIELD_NUMBER: _ClassVar[int]
+    STORE_LOGS_FIELD_NUMBER: _ClassVar[int]
     task_token: str
     callback_token: str
     run_id: str
@@ -88,7 +102,8 @@ class Task(_message.Message):
     labels: _containers.ScalarMap[str, str]
     traceparent: str
     tracestate: str
-    def __init__(self, task_token: _Optional[str] = ..., callback_token: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[int] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., last_details: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., effect_key: _Optional[str] = ..., fence: _Optional[int] = ..., lease_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., attempt_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., traceparent: _Optional[str] = ..., tracestate: _Optional[str] = ...) -> None: ...
+    store_logs: bool
+    def __init__(self, task_token: _Optional[str] = ..., callback_token: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[int] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., last_details: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., effect_key: _Optional[str] = ..., fence: _Optional[int] = ..., lease_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., attempt_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., traceparent: _Optional[str] = ..., tracestate: _Optional[str] = ..., store_logs: _Optional[bool] = ...) -> None: ...
 
 class Outcome(_message.Message):
     __slots__ = ("success", "failed", "unknown", "again", "deferred", "released", "cancelled")

@@ -174,10 +174,12 @@ class GetTriggerResponse(_message.Message):
     def __init__(self, trigger: _Optional[_Union[Trigger, _Mapping]] = ...) -> None: ...
 
 class ListTriggersRequest(_message.Message):
-    __slots__ = ("namespace",)
+    __slots__ = ("namespace", "workflow")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
     namespace: str
-    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+    workflow: str
+    def __init__(self, namespace: _Optional[str] = ..., workflow: _Optional[str] = ...) -> None: ...
 
 class ListTriggersResponse(_message.Message):
     __slots__ = ("triggers",)

@@ -13,6 +13,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class StepLogs(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STEP_LOGS_UNSPECIFIED: _ClassVar[StepLogs]
+    STEP_LOGS_ON: _ClassVar[StepLogs]
+    STEP_LOGS_OFF: _ClassVar[StepLogs]
+
 class DeadlineAnswer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     DEADLINE_ANSWER_UNSPECIFIED: _ClassVar[DeadlineAnswer]
@@ -69,6 +75,9 @@ class OnFailure(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ON_FAILURE_FAIL: _ClassVar[OnFailure]
     ON_FAILURE_CONTINUE: _ClassVar[OnFailure]
     ON_FAILURE_ESCALATE: _ClassVar[OnFailure]
+STEP_LOGS_UNSPECIFIED: StepLogs
+STEP_LOGS_ON: StepLogs
+STEP_LOGS_OFF: StepLogs
 DEADLINE_ANSWER_UNSPECIFIED: DeadlineAnswer
 DEADLINE_ANSWER_RETRY: DeadlineAnswer
 DEADLINE_ANSWER_SKIP: DeadlineAnswer
@@ -116,7 +125,7 @@ class WorkflowDefinition(_message.Message):
     def __init__(self, workflow: _Optional[str] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[StepDefinition, _Mapping]]] = ..., input_schema: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ...) -> None: ...
 
 class StepDefinition(_message.Message):
-    __slots__ = ("id", "needs", "task", "wait", "signal", "approval", "run", "map", "input", "retry", "timeouts", "effects", "verify", "compensate", "fallback", "on_failure", "when", "run_if", "always", "pivot", "on_pickup", "output_schema", "escalation")
+    __slots__ = ("id", "needs", "task", "wait", "signal", "approval", "run", "map", "input", "retry", "timeouts", "effects", "verify", "compensate", "fallback", "on_failure", "when", "run_if", "always", "pivot", "on_pickup", "output_schema", "escalation", "logs")
     ID_FIELD_NUMBER: _ClassVar[int]
     NEEDS_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +149,7 @@ class StepDefinition(_message.Message):
     ON_PICKUP_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_SCHEMA_FIELD_NUMBER: _ClassVar[int]
     ESCALATION_FIELD_NUMBER: _ClassVar[int]
+    LOGS_FIELD_NUMBER: _ClassVar[int]
     id: str
     needs: _containers.RepeatedScalarFieldContainer[str]
     task: TaskStep
@@ -163,7 +173,8 @@ class StepDefinition(_message.Message):
     on_pickup: OnPickup
     output_schema: _payload_pb2.Payload
     escalation: Escalate
-    def __init__(self, id: _Optional[str] = ..., needs: _Optional[_Iterable[str]] = ..., task: _Optional[_Union[TaskStep, _Mapping]] = ..., wait: _Optional[_Union[WaitStep, _Mapping]] = ..., signal: _Optional[_Union[SignalStep, _Mapping]] = ..., approval: _Optional[_Union[ApprovalStep, _Mapping]] = ..., run: _Optional[_Union[RunStep, _Mapping]] = ..., map: _Optional[_Union[MapStep, _Mapping]] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., retry: _Optional[_Iterable[_Union[RetryPolicy, _Mapping]]] = ..., timeouts: _Optional[_Union[Timeouts, _Mapping]] = ..., effects: _Optional[_Union[Effects, str]] = ..., verify: _Optional[_Union[Verify, _Mapping]] = ..., compensate: _Optional[_Union[Compensate, _Mapping]] = ..., fallback: _Optional[_Iterable[_Union[Fallback, _Mapping]]] = ..., on_failure: _Optional[_Union[OnFailure, str]] = ..., when: _Optional[str] = ..., run_if: _Optional[_Union[RunIf, str]] = ..., always: _Optional[bool] = ..., pivot: _Optional[bool] = ..., on_pickup: _Optional[_Union[OnPickup, str]] = ..., output_schema: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., escalation: _Optional[_Union[Escalate, _Mapping]] = ...) -> None: ...
+    logs: StepLogs
+    def __init__(self, id: _Optional[str] = ..., needs: _Optional[_Iterable[str]] = ..., task: _Optional[_Union[TaskStep, _Mapping]] = ..., wait: _Optional[_Union[WaitStep, _Mapping]] = ..., signal: _Optional[_Union[SignalStep, _Mapping]] = ..., approval: _Optional[_Union[ApprovalStep, _Mapping]] = ..., run: _Optional[_Union[RunStep, _Mapping]] = ..., map: _Optional[_Union[MapStep, _Mapping]] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., retry: _Optional[_Iterable[_Union[RetryPolicy, _Mapping]]] = ..., timeouts: _Optional[_Union[Timeouts, _Mapping]] = ..., effects: _Optional[_Union[Effects, str]] = ..., verify: _Optional[_Union[Verify, _Mapping]] = ..., compensate: _Optional[_Union[Compensate, _Mapping]] = ..., fallback: _Optional[_Iterable[_Union[Fallback, _Mapping]]] = ..., on_failure: _Optional[_Union[OnFailure, str]] = ..., when: _Optional[str] = ..., run_if: _Optional[_Union[RunIf, str]] = ..., always: _Optional[bool] = ..., pivot: _Optional[bool] = ..., on_pickup: _Optional[_Union[OnPickup, str]] = ..., output_schema: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., escalation: _Optional[_Union[Escalate, _Mapping]] = ..., logs: _Optional[_Union[StepLogs, str]] = ...) -> None: ...
 
 class Escalate(_message.Message):
     __slots__ = ("remind", "deadline", "then")
@@ -361,18 +372,40 @@ class Workflow(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[int] = ..., default_version: _Optional[int] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., definition: _Optional[_Union[WorkflowDefinition, _Mapping]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
 
 class WorkflowSummary(_message.Message):
-    __slots__ = ("name", "default_version", "newest_version", "created_time", "versions")
+    __slots__ = ("name", "default_version", "newest_version", "created_time", "versions", "statistics")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_VERSION_FIELD_NUMBER: _ClassVar[int]
     NEWEST_VERSION_FIELD_NUMBER: _ClassVar[int]
     CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    STATISTICS_FIELD_NUMBER: _ClassVar[int]
     name: str
     default_version: int
     newest_version: int
     created_time: _timestamp_pb2.Timestamp
     versions: _containers.RepeatedCompositeFieldContainer[WorkflowVersion]
-    def __init__(self, name: _Optional[str] = ..., default_version: _Optional[int] = ..., newest_version: _Optional[int] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., versions: _Optional[_Iterable[_Union[WorkflowVersion, _Mapping]]] = ...) -> None: ...
+    statistics: WorkflowStatistics
+    def __init__(self, name: _Optional[str] = ..., default_version: _Optional[int] = ..., newest_version: _Optional[int] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., versions: _Optional[_Iterable[_Union[WorkflowVersion, _Mapping]]] = ..., statistics: _Optional[_Union[WorkflowStatistics, _Mapping]] = ...) -> None: ...
+
+class WorkflowStatistics(_message.Message):
+    __slots__ = ("since_time", "completed", "failed", "compensated", "cancelled", "p50", "p95", "last_failure_time")
+    SINCE_TIME_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    COMPENSATED_FIELD_NUMBER: _ClassVar[int]
+    CANCELLED_FIELD_NUMBER: _ClassVar[int]
+    P50_FIELD_NUMBER: _ClassVar[int]
+    P95_FIELD_NUMBER: _ClassVar[int]
+    LAST_FAILURE_TIME_FIELD_NUMBER: _ClassVar[int]
+    since_time: _timestamp_pb2.Timestamp
+    completed: int
+    failed: int
+    compensated: int
+    cancelled: int
+    p50: _duration_pb2.Duration
+    p95: _duration_pb2.Duration
+    last_failure_time: _timestamp_pb2.Timestamp
+    def __init__(self, since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., completed: _Optional[int] = ..., failed: _Optional[int] = ..., compensated: _Optional[int] = ..., cancelled: _Optional[int] = ..., p50: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., p95: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_failure_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class WorkflowVersion(_message.Message):
     __slots__ = ("version", "created_time", "open_runs")

@@ -11,24 +11,25 @@ returning id;
 -- name: set_namespace_limits
 -- Purpose: Sets the limits of a namespace. null: no limit.
 -- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
---   integer, :payload_bytes_max integer.
+--   integer, :payload_bytes_max integer, :no_logs boolean.
 -- Result: No row: it had these limits before.
 update drover.namespace
 set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision,
   runs_burst = :runs_burst::integer,
-  payload_bytes_max = :payload_bytes_max::integer
+  payload_bytes_max = :payload_bytes_max::integer, no_logs = :no_logs::boolean
 where id = :namespace_id::integer
-  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max)
+  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max, no_logs)
     is distinct from (:open_runs_max::integer, :runs_per_second::double precision, :runs_burst::integer,
-      :payload_bytes_max::integer)
+      :payload_bytes_max::integer, :no_logs::boolean)
 returning id;
 
 -- name: limited_namespaces
 -- Purpose: Reads the namespaces that have a limit.
 -- Result: null: no such limit.
-select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max
+select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max, n.no_logs
 from drover.namespace as n
-where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null;
+where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null
+  or n.no_logs;
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.
@@ -110,7 +111,7 @@ order by p.id;
 -- Purpose: Deletes up to :rows_max rows of each table that belong to these runs. The runs are locked. Their
 --   first pages stay until the runs themselves are deleted.
 -- Params: :run_ids uuid[], :rows_max integer (for each table).
--- Plan: payload, attempt_log, run_page, intervention by the run's key.
+-- Plan: payload, attempt_log, run_page, intervention, handler_log by the run's key.
 -- Result: One row. more: :rows_max rows of one table were deleted, so there may be more.
 with payloads as (
   delete from drover.payload as t
@@ -130,6 +131,15 @@ logged as (
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
     and t.n = o.n
+  returning t.run_id
+),
+lines as (
+  delete from drover.handler_log as t
+  using (
+    select a.run_id, a.id
+    from drover.handler_log as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
+  ) as o
+  where t.run_id = o.run_id and t.id = o.id
   returning t.run_id
 ),
 pages as (

@@ -50,6 +50,7 @@ export function RunItem(props: {
               </p>
               <StepFacts of={found} traceId={history.traceId} />
               <StepHistory
+                run={run}
                 attempts={attempts}
                 interventions={history.interventions.filter(({ stepId }) => stepId === found.id)}
                 output={found.output}

@@ -72,6 +72,7 @@ function WholeStep(props: {
       {step.kind === StepKind.MAP ? <RunItems {...{ run, step, onPick }} /> : null}
       <StepInput run={run} step={step} of={of} />
       <StepHistory
+        run={run}
         attempts={of.attempts.filter(mine)}
         interventions={of.interventions.filter(mine)}
         output={of.steps.find(({ id }) => id === step.id)?.output}

@@ -1,6 +1,6 @@
 // The attempts of one step or item, newest first: outcome, agent and its session, error in full,
 // output.
-import { type Attempt, AttemptSource } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Attempt, AttemptSource, type Run } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -18,11 +18,12 @@ import {
 } from "../../words/attempt-words.ts";
 import { numberWords } from "../../words/counts.ts";
 import { progressWords } from "../../words/progress-words.ts";
+import { AttemptLogs } from "./attempt-logs.tsx";
 
 const SHOWN_FIRST = 20;
 
 /** `of`: oldest first. */
-export function StepAttempts({ of }: { readonly of: readonly Attempt[] }) {
+export function StepAttempts({ run, of }: { readonly run: Run; readonly of: readonly Attempt[] }) {
   const [all, setAll] = useState(false);
   const newestFirst = of.toReversed();
   const shown = all ? newestFirst : newestFirst.slice(0, SHOWN_FIRST);
@@ -30,7 +31,7 @@ export function StepAttempts({ of }: { readonly of: readonly Attempt[] }) {
     <>
       <ol className="attempts">
         {shown.map((one) => (
-          <AttemptEntry key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} />
+          <AttemptEntry key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} run={run} of={one} />
         ))}
       </ol>
       {shown.length === of.length ? null : (
@@ -45,7 +46,7 @@ export function StepAttempts({ of }: { readonly of: readonly Attempt[] }) {
   );
 }
 
-function AttemptEntry({ of }: { readonly of: Attempt }) {
+function AttemptEntry({ run, of }: { readonly run: Run; readonly of: Attempt }) {
   const [isOpen, setOpen] = useState(false);
   const session = of.session.length === 0 ? "" : of.session.toHex();
   return (
@@ -76,6 +77,7 @@ function AttemptEntry({ of }: { readonly of: Attempt }) {
           ["Progress", progressWords(of.progress)],
         ]}
       />
+      <AttemptLogs run={run} attempt={of} />
       {of.output === undefined ? null : (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>Output of this attempt</summary>

@@ -1,6 +1,6 @@
 // What is known of one step, or of one item of a map: facts, attempts, interventions, output.
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
-import type { Attempt, Intervention, Step } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Attempt, Intervention, Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Foreign } from "../../parts/foreign.tsx";
@@ -49,11 +49,12 @@ function RunLink({ id }: { readonly id: string }) {
 }
 
 export function StepHistory(props: {
+  readonly run: Run;
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
   readonly output: Payload | undefined;
 }) {
-  const { attempts, interventions, output } = props;
+  const { run, attempts, interventions, output } = props;
   return (
     <>
       {output === undefined ? null : (
@@ -63,7 +64,7 @@ export function StepHistory(props: {
       )}
       {attempts.length === 0 ? null : (
         <Part title="Attempts">
-          <StepAttempts of={attempts} />
+          <StepAttempts run={run} of={attempts} />
         </Part>
       )}
       {interventions.length === 0 ? null : (

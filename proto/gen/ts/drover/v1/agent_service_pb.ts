@@ -1,4 +1,5 @@
-// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
+// To write an agent, in any language, this file and the files that it
 // imports are all that is needed.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
@@ -54,6 +55,9 @@
 // an attempt. A lease that ends without a report does not count, so an agent that knows nothing
 // need not report.
 //
+// Logs. AppendLogs is optional and best effort: an agent that never calls it is a complete agent. A
+// task is the same with and without its lines, so a failed AppendLogs must never fail or delay one.
+//
 // Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
 // report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
 // Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
@@ -70,10 +74,10 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Payload } from "./payload_pb.ts";
 import { file_drover_v1_payload } from "./payload_pb.ts";
-import type { Outcome, Progress, Task } from "./task_pb.ts";
+import type { LogLevel, Outcome, Progress, Task } from "./task_pb.ts";
 import { file_drover_v1_task } from "./task_pb.ts";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.ts";
 import { file_google_rpc_status } from "../../google/rpc/status_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -82,7 +86,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/agent_service.proto.
  */
 export const file_drover_v1_agent_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kcm92ZXIvdjEvYWdlbnRfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqMCCgVBZ2VudBIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBASMQoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMTI4fSQScgoGbGFiZWxzGAQgAygLMhwuZHJvdmVyLnYxLkFnZW50LkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIrEBCgxBZ2VudFByb2Nlc3MSLgoEaG9zdBgBIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSFAoDcGlkGAIgASgFQge6SAQaAigAEkAKC3J1bm5pbmdfZm9yGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAvODfCzIAEhkKCGNhcGFjaXR5GAQgASgFQge6SAQaAigAIlcKC1F1ZXVlV2VpZ2h0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIaCgZ3ZWlnaHQYAiABKAVCCrpIBxoFGOgHKAAilQMKD1BvbGxUYXNrUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEhkKCHBvbGxfc2VxGAMgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgEIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYBSADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAYgASgFQgq6SAcaBRjoBygAEjUKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyABIjCgpsb3N0X3BvbGxzGAggAygEQg+6SAySAQkQ6AciBDICIAASKAoHcHJvY2VzcxgJIAEoCzIXLmRyb3Zlci52MS5BZ2VudFByb2Nlc3MiXQoQUG9sbFRhc2tSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmRyb3Zlci52MS5UYXNrEikKBndhaXRlZBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLhAQoQSGVhcnRiZWF0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEiMKCmxvc3RfcG9sbHMYAyADKARCD7pIDJIBCRDoByIEMgIgABI2CgdyZXBvcnRzGAQgAygLMhouZHJvdmVyLnYxLkhlYXJ0YmVhdFJlcG9ydEIJukgGkgEDEOgHEhQKDGxpc3RzX2FsbF90bxgFIAEoBCJ9Cg9IZWFydGJlYXRSZXBvcnQSHgoKdGFza190b2tlbhgBIAEoCUIKukgHcgUQARiABBIlCghwcm9ncmVzcxgCIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIjCgdkZXRhaWxzGAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiQAoRSGVhcnRiZWF0UmVzcG9uc2USKwoHYW5zd2VycxgBIAMoCzIaLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIi5AIKD0hlYXJ0YmVhdEFuc3dlchI2CghjYXJyeV9vbhgBIAEoCzIiLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FycnlPbkgAEjMKBmNhbmNlbBgCIAEoCzIhLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FuY2VsSAASOgoKbGVhc2VfbG9zdBgDIAEoCzIkLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuTGVhc2VMb3N0SAASIwoFZXJyb3IYBCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAGjcKB0NhcnJ5T24SLAoJbGVhc2VfZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGjMKBkNhbmNlbBIpCgZ3aXRoaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aCwoJTGVhc2VMb3N0QggKBmFuc3dlciLBAQoPQ29tcGxldGVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESMwoHcmVzdWx0cxgDIAMoCzIVLmRyb3Zlci52MS5UYXNrUmVzdWx0Qgu6SAiSAQUIARDoBxIdCgRuZXh0GAQgASgLMg8uZHJvdmVyLnYxLk5leHQiWQoKVGFza1Jlc3VsdBIeCgp0YXNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEisKB291dGNvbWUYAiABKAsyEi5kcm92ZXIudjEuT3V0Y29tZUIGukgDyAEBIqgBCgROZXh0EhkKCHBvbGxfc2VxGAEgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgCIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYAyADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAQgASgFQgq6SAcaBRjoBygAIokBChBDb21wbGV0ZVJlc3BvbnNlEioKB2Fuc3dlcnMYASADKAsyGS5kcm92ZXIudjEuQ29tcGxldGVBbnN3ZXISHgoFdGFza3MYAiADKAsyDy5kcm92ZXIudjEuVGFzaxIpCgZ3YWl0ZWQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iRgoOQ29tcGxldGVBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSEAoIcmVwZWF0ZWQYAiABKAgy4AEKDEFnZW50U2VydmljZRJDCghQb2xsVGFzaxIaLmRyb3Zlci52MS5Qb2xsVGFza1JlcXVlc3QaGy5kcm92ZXIudjEuUG9sbFRhc2tSZXNwb25zZRJGCglIZWFydGJlYXQSGy5kcm92ZXIudjEuSGVhcnRiZWF0UmVxdWVzdBocLmRyb3Zlci52MS5IZWFydGJlYXRSZXNwb25zZRJDCghDb21wbGV0ZRIaLmRyb3Zlci52MS5Db21wbGV0ZVJlcXVlc3QaGy5kcm92ZXIudjEuQ29tcGxldGVSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_duration, file_google_rpc_status]);
+  fileDesc("Ch1kcm92ZXIvdjEvYWdlbnRfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqMCCgVBZ2VudBIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBASMQoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMTI4fSQScgoGbGFiZWxzGAQgAygLMhwuZHJvdmVyLnYxLkFnZW50LkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIrEBCgxBZ2VudFByb2Nlc3MSLgoEaG9zdBgBIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSFAoDcGlkGAIgASgFQge6SAQaAigAEkAKC3J1bm5pbmdfZm9yGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhC6SA2qAQoiBgiAvODfCzIAEhkKCGNhcGFjaXR5GAQgASgFQge6SAQaAigAIlcKC1F1ZXVlV2VpZ2h0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIaCgZ3ZWlnaHQYAiABKAVCCrpIBxoFGOgHKAAilQMKD1BvbGxUYXNrUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEhkKCHBvbGxfc2VxGAMgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgEIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYBSADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAYgASgFQgq6SAcaBRjoBygAEjUKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyABIjCgpsb3N0X3BvbGxzGAggAygEQg+6SAySAQkQ6AciBDICIAASKAoHcHJvY2VzcxgJIAEoCzIXLmRyb3Zlci52MS5BZ2VudFByb2Nlc3MiXQoQUG9sbFRhc2tSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmRyb3Zlci52MS5UYXNrEikKBndhaXRlZBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLhAQoQSGVhcnRiZWF0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEiMKCmxvc3RfcG9sbHMYAyADKARCD7pIDJIBCRDoByIEMgIgABI2CgdyZXBvcnRzGAQgAygLMhouZHJvdmVyLnYxLkhlYXJ0YmVhdFJlcG9ydEIJukgGkgEDEOgHEhQKDGxpc3RzX2FsbF90bxgFIAEoBCJ9Cg9IZWFydGJlYXRSZXBvcnQSHgoKdGFza190b2tlbhgBIAEoCUIKukgHcgUQARiABBIlCghwcm9ncmVzcxgCIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIjCgdkZXRhaWxzGAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiQAoRSGVhcnRiZWF0UmVzcG9uc2USKwoHYW5zd2VycxgBIAMoCzIaLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIi5AIKD0hlYXJ0YmVhdEFuc3dlchI2CghjYXJyeV9vbhgBIAEoCzIiLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FycnlPbkgAEjMKBmNhbmNlbBgCIAEoCzIhLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FuY2VsSAASOgoKbGVhc2VfbG9zdBgDIAEoCzIkLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuTGVhc2VMb3N0SAASIwoFZXJyb3IYBCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAGjcKB0NhcnJ5T24SLAoJbGVhc2VfZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGjMKBkNhbmNlbBIpCgZ3aXRoaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aCwoJTGVhc2VMb3N0QggKBmFuc3dlciLBAQoPQ29tcGxldGVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESMwoHcmVzdWx0cxgDIAMoCzIVLmRyb3Zlci52MS5UYXNrUmVzdWx0Qgu6SAiSAQUIARDoBxIdCgRuZXh0GAQgASgLMg8uZHJvdmVyLnYxLk5leHQiWQoKVGFza1Jlc3VsdBIeCgp0YXNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEisKB291dGNvbWUYAiABKAsyEi5kcm92ZXIudjEuT3V0Y29tZUIGukgDyAEBIqgBCgROZXh0EhkKCHBvbGxfc2VxGAEgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgCIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYAyADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAQgASgFQgq6SAcaBRjoBygAIokBChBDb21wbGV0ZVJlc3BvbnNlEioKB2Fuc3dlcnMYASADKAsyGS5kcm92ZXIudjEuQ29tcGxldGVBbnN3ZXISHgoFdGFza3MYAiADKAsyDy5kcm92ZXIudjEuVGFzaxIpCgZ3YWl0ZWQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iRgoOQ29tcGxldGVBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSEAoIcmVwZWF0ZWQYAiABKAgingEKEUFwcGVuZExvZ3NSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESLQoEbG9ncxgDIAMoCzISLmRyb3Zlci52MS5UYXNrTG9nQgu6SAiSAQUIARDoByJ8CgdUYXNrTG9nEh4KCnRhc2tfdG9rZW4YASABKAlCCrpIB3IFEAEYgAQSIQoKZmlyc3RfbGluZRgCIAEoDUINukgKKggYgJTr3AMoARIuCgVsaW5lcxgDIAMoCzISLmRyb3Zlci52MS5Mb2dUZXh0Qgu6SAiSAQUIARDoByKXAgoHTG9nVGV4dBIwCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEiIKBWxldmVsGAIgASgOMhMuZHJvdmVyLnYxLkxvZ0xldmVsEiYKB21lc3NhZ2UYAyABKAlCFbpIEnIQKICABDIKXlteXHgwMF0qJBJfCgZmaWVsZHMYBCADKAsyHi5kcm92ZXIudjEuTG9nVGV4dC5GaWVsZHNFbnRyeUIvukgsmgEpEBAiEnIQEAEoQDIKXlteXHgwMF0qJCoRcg8ogAIyCl5bXlx4MDBdKiQaLQoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChJBcHBlbmRMb2dzUmVzcG9uc2USLAoHYW5zd2VycxgBIAMoCzIbLmRyb3Zlci52MS5BcHBlbmRMb2dzQW5zd2VyIkQKEEFwcGVuZExvZ3NBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSDAoEZnVsbBgCIAEoCDKrAgoMQWdlbnRTZXJ2aWNlEkMKCFBvbGxUYXNrEhouZHJvdmVyLnYxLlBvbGxUYXNrUmVxdWVzdBobLmRyb3Zlci52MS5Qb2xsVGFza1Jlc3BvbnNlEkYKCUhlYXJ0YmVhdBIbLmRyb3Zlci52MS5IZWFydGJlYXRSZXF1ZXN0GhwuZHJvdmVyLnYxLkhlYXJ0YmVhdFJlc3BvbnNlEkMKCENvbXBsZXRlEhouZHJvdmVyLnYxLkNvbXBsZXRlUmVxdWVzdBobLmRyb3Zlci52MS5Db21wbGV0ZVJlc3BvbnNlEkkKCkFwcGVuZExvZ3MSHC5kcm92ZXIudjEuQXBwZW5kTG9nc1JlcXVlc3QaHS5kcm92ZXIudjEuQXBwZW5kTG9nc1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_duration, file_google_protobuf_timestamp, file_google_rpc_status]);
 
 /**
  * The agent that calls.
@@ -745,6 +749,173 @@ export const CompleteAnswerSchema: GenMessage<CompleteAnswer> = /*@__PURE__*/
   messageDesc(file_drover_v1_agent_service, 13);
 
 /**
+ * Stores lines of tasks.
+ *
+ * @generated from message drover.v1.AppendLogsRequest
+ */
+export type AppendLogsRequest = Message<"drover.v1.AppendLogsRequest"> & {
+  /**
+   * Namespace of the tasks. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The agent that logs. Required.
+   *
+   * @generated from field: drover.v1.Agent agent = 2;
+   */
+  agent?: Agent | undefined;
+
+  /**
+   * The lines, by task: 1 to 1,000 tasks, each once. Each is checked by itself: the lines of some
+   * tasks may be stored and those of others refused.
+   *
+   * @generated from field: repeated drover.v1.TaskLog logs = 3;
+   */
+  logs: TaskLog[];
+};
+
+/**
+ * Describes the message drover.v1.AppendLogsRequest.
+ * Use `create(AppendLogsRequestSchema)` to create a new message.
+ */
+export const AppendLogsRequestSchema: GenMessage<AppendLogsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 14);
+
+/**
+ * Lines that the handler of one task has logged.
+ *
+ * @generated from message drover.v1.TaskLog
+ */
+export type TaskLog = Message<"drover.v1.TaskLog"> & {
+  /**
+   * Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+   * TASK_NOT_FOUND if it belongs to another namespace; both are this item's answer.
+   *
+   * @generated from field: string task_token = 1;
+   */
+  taskToken: string;
+
+  /**
+   * Number of the first of these lines; the others follow it. The agent numbers the lines of a task
+   * from 1. Lines up to the last number that is stored are not stored again. Required, 1 to
+   * 1,000,000,000.
+   *
+   * @generated from field: uint32 first_line = 2;
+   */
+  firstLine: number;
+
+  /**
+   * The lines, in their order, 1 to 1,000.
+   *
+   * @generated from field: repeated drover.v1.LogText lines = 3;
+   */
+  lines: LogText[];
+};
+
+/**
+ * Describes the message drover.v1.TaskLog.
+ * Use `create(TaskLogSchema)` to create a new message.
+ */
+export const TaskLogSchema: GenMessage<TaskLog> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 15);
+
+/**
+ * One line of a handler.
+ *
+ * @generated from message drover.v1.LogText
+ */
+export type LogText = Message<"drover.v1.LogText"> & {
+  /**
+   * When it was logged, by the clock of the agent. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Severity. UNSPECIFIED, and any level that the server does not know, is INFO.
+   *
+   * @generated from field: drover.v1.LogLevel level = 2;
+   */
+  level: LogLevel;
+
+  /**
+   * The text. At most 64 KiB, no NUL; what is beyond 8 KiB, with the fields, is cut.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * Named values, at most 16. Keys 1 to 64 bytes, values at most 256 bytes, no NUL.
+   *
+   * @generated from field: map<string, string> fields = 4;
+   */
+  fields: { [key: string]: string };
+};
+
+/**
+ * Describes the message drover.v1.LogText.
+ * Use `create(LogTextSchema)` to create a new message.
+ */
+export const LogTextSchema: GenMessage<LogText> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 16);
+
+/**
+ * Answers an AppendLogs.
+ *
+ * @generated from message drover.v1.AppendLogsResponse
+ */
+export type AppendLogsResponse = Message<"drover.v1.AppendLogsResponse"> & {
+  /**
+   * One answer for each task, in the same order.
+   *
+   * @generated from field: repeated drover.v1.AppendLogsAnswer answers = 1;
+   */
+  answers: AppendLogsAnswer[];
+};
+
+/**
+ * Describes the message drover.v1.AppendLogsResponse.
+ * Use `create(AppendLogsResponseSchema)` to create a new message.
+ */
+export const AppendLogsResponseSchema: GenMessage<AppendLogsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 17);
+
+/**
+ * What became of the lines of one task.
+ *
+ * @generated from message drover.v1.AppendLogsAnswer
+ */
+export type AppendLogsAnswer = Message<"drover.v1.AppendLogsAnswer"> & {
+  /**
+   * Code 0: stored, up to the limits. Any other code: none of these lines was stored; do not repeat
+   * them. TASK_OVER: the task ended more than 30 s ago. INVALID_REQUEST also if the lines of the
+   * task are not stored because its step, its namespace or the server says so.
+   *
+   * @generated from field: google.rpc.Status status = 1;
+   */
+  status?: Status | undefined;
+
+  /**
+   * No further line of this task will be stored, because its log is full: send none.
+   *
+   * @generated from field: bool full = 2;
+   */
+  full: boolean;
+};
+
+/**
+ * Describes the message drover.v1.AppendLogsAnswer.
+ * Use `create(AppendLogsAnswerSchema)` to create a new message.
+ */
+export const AppendLogsAnswerSchema: GenMessage<AppendLogsAnswer> = /*@__PURE__*/
+  messageDesc(file_drover_v1_agent_service, 18);
+
+/**
  * For agents: processes that perform steps.
  *
  * @generated from service drover.v1.AgentService
@@ -788,6 +959,20 @@ export const AgentService: GenService<{
     methodKind: "unary";
     input: typeof CompleteRequestSchema;
     output: typeof CompleteResponseSchema;
+  },
+  /**
+   * Stores lines that handlers have logged, for people to read with the attempt. Optional and best
+   * effort: after an error drop the lines, or repeat the call unchanged a few times. Send only lines
+   * of tasks with `store_logs`. Idempotent: a line is stored once, by its number. Lines of a task
+   * are accepted until 30 s after its end. Of an attempt at most 64 KiB are stored, and 8 KiB of a
+   * line: the server cuts what is beyond, and the log itself says so.
+   *
+   * @generated from rpc drover.v1.AgentService.AppendLogs
+   */
+  appendLogs: {
+    methodKind: "unary";
+    input: typeof AppendLogsRequestSchema;
+    output: typeof AppendLogsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_drover_v1_agent_service, 0);
