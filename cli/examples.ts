@@ -17,6 +17,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   migrate: ["drover migrate --dry-run", "drover migrate"],
   status: ["drover status", "drover status --watch", "drover status --watch -o jsonl"],
   doctor: ["drover doctor", "drover doctor --namespace payments -o json"],
+  version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
   "config show": ["drover config show", "drover config show --config staging.yaml -o yaml"],
   completion: [

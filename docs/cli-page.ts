@@ -19,7 +19,7 @@ const HEAD = `# The command line
 
 This page lists every command with its arguments, options and examples. With it you can look up how to call \`drover\` and what an exit code means.
 
-A command has the form \`drover NOUN VERB\`. It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
+A command has the form \`drover NOUN VERB\`; the noun may be plural (\`drover runs list\`). It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
 
 | exit code | meaning |
 | --- | --- |

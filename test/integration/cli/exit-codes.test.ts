@@ -21,6 +21,7 @@ const offline: ReadonlySet<string> = new Set([
   "completion",
   "complete",
   "config show",
+  "version",
   "workflow check",
   "workflow graph",
   "workflow test",
