@@ -249,8 +249,6 @@ function circuits({ overview: { openCircuits }, again }: Facts): readonly Findin
       clean(queue),
       clean(task),
       ...(agentId === "" ? [] : ["--agent", clean(agentId)]),
-      "--by",
-      "NAME",
     ];
     return warn(
       "circuits",

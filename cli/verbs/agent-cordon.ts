@@ -6,6 +6,12 @@ import {
   UncordonAgentResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Command } from "commander";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { printTable } from "../table.ts";
@@ -15,10 +21,7 @@ interface OfOptions {
   readonly agentVersion?: string;
 }
 
-interface CordonOptions extends OfOptions {
-  readonly by: string;
-  readonly why: string;
-}
+interface CordonOptions extends OfOptions, ByOptions, ReasonOptions {}
 
 export function addCordonVerbs(agent: Command, ended: Ended): void {
   addCordon(agent, ended);
@@ -27,21 +30,18 @@ export function addCordonVerbs(agent: Command, ended: Ended): void {
 }
 
 function addCordon(agent: Command, ended: Ended): void {
-  agent
-    .command("cordon")
+  addChangeOptions(agent.command("cordon"), { by: true, reason: "optional" })
     .description(
       "stop giving tasks to an agent, or to all agents of a version; they finish what they have",
     )
     .argument("[agent]", "id of the agent")
     .option("--agent-version <version>", "all agents of this version instead")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .option("--why <text>", "the reason", "")
     .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
       const of = ofWhat(id, options, "drover agent cordon --help");
-      const { by, why } = options;
+      const by = personOf(options);
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
-      const answer = await operator.cordonAgent({ namespace, of, by, why });
+      const answer = await operator.cordonAgent({ namespace, of, by, why: options.reason });
       output.data(CordonAgentResponseSchema, answer);
       const { cordon } = answer;
       if (output.format === "table" && cordon) {

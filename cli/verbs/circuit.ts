@@ -10,6 +10,12 @@ import {
   SetCircuitResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Command } from "commander";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
@@ -49,23 +55,19 @@ export function addCircuitVerbs(queue: Command, ended: Ended): void {
   for (const one of SETTING_VERBS) addSettingVerb(circuit, ended, one);
 }
 
-interface SettingOptions {
+interface SettingOptions extends ByOptions, ReasonOptions {
   readonly agent: string;
-  readonly by: string;
-  readonly why: string;
 }
 
 function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }: SettingVerb) {
-  circuit
-    .command(verb)
+  addChangeOptions(circuit.command(verb), { by: true, reason: "optional" })
     .description(help)
     .argument("<queue>", "name of the queue")
     .argument("<task>", "name of the task")
     .option("--agent <id>", "of one agent alone", "")
-    .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
-    .option("--why <text>", "why, for people", "")
     .action(async (name: string, task: string, options: SettingOptions, command: Command) => {
-      const { agent: agentId, by, why } = options;
+      const { agent: agentId, reason: why } = options;
+      const by = personOf(options);
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const request = { namespace, queue: name, task, agentId, setting, by, why };
@@ -74,7 +76,7 @@ function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }:
       tell(answer.circuit, output);
       const next = ["drover queue circuit release", clean(name), clean(task)];
       const whose = agentId === "" ? [] : [`--agent ${clean(agentId)}`];
-      if (verb !== "release") output.next([...next, ...whose, "--by NAME"].join(" "));
+      if (verb !== "release") output.next([...next, ...whose].join(" "));
       ended(exitCodes.done);
     });
 }

@@ -10,6 +10,12 @@ import {
 import { type Escalation, EscalationSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import type { RunRef } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { cutTexts, type Texts } from "../cut-texts.ts";
@@ -36,10 +42,8 @@ interface ListOptions {
   readonly limit: number;
 }
 
-interface ResolveOptions {
+interface ResolveOptions extends ByOptions, ReasonOptions {
   readonly answer: string;
-  readonly by: string;
-  readonly why: string;
   readonly payload?: string;
 }
 
@@ -74,27 +78,25 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
   addResolve(escalation, ended);
 }
 
-interface ClaimOptions {
-  readonly by: string;
+interface ClaimOptions extends ByOptions {
   readonly anyway?: boolean;
 }
 
 function addClaim(escalation: Command, ended: Ended): void {
   for (const verb of ["claim", "release"] as const)
-    escalation
-      .command(verb)
+    addChangeOptions(escalation.command(verb), { by: true })
       .description(
         verb === "claim"
           ? "mark an escalation as yours; others can still answer it"
           : "remove your claim from an escalation",
       )
       .argument("<escalation>", named)
-      .requiredOption("--by <name>", "your name; the server does not verify it")
       .option("--anyway", "even if another person has claimed it")
       .action(async (name: string, options: ClaimOptions, command: Command) => {
         const { output, connect } = contextOf(command);
         const { operator, namespace } = connect();
-        const { by, anyway = false } = options;
+        const { anyway = false } = options;
+        const by = personOf(options);
         const request = { namespace, ...escalationRefOf(name), by, anyway };
         const answer =
           verb === "claim"
@@ -108,8 +110,7 @@ function addClaim(escalation: Command, ended: Ended): void {
 }
 
 function addResolve(escalation: Command, ended: Ended): void {
-  escalation
-    .command("resolve")
+  addChangeOptions(escalation.command("resolve"), { by: true, reason: "required" })
     .description("answer an escalation")
     .argument("<escalation>", named)
     .addOption(
@@ -117,13 +118,12 @@ function addResolve(escalation: Command, ended: Ended): void {
         .choices(Object.keys(answerMeanings))
         .makeOptionMandatory(),
     )
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .requiredOption("--why <text>", "the reason, for the history")
     .option("--payload <json>", "the complete input for retry-changed, or the output for succeed")
     .action(async (name: string, options: ResolveOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
-      const { answer, by, why } = options;
+      const { answer, reason: why } = options;
+      const by = personOf(options);
       const payload = readPayload(options.payload, "--payload");
       if (answer === "retry-changed" && payload === undefined)
         throw usageFailure(

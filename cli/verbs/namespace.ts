@@ -14,6 +14,7 @@ import {
   ResumeNamespaceResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
@@ -93,11 +94,9 @@ function unwatchedLines(regions: readonly Region[]): readonly string[] {
 }
 
 function addPauses(noun: Command, ended: Ended): void {
-  noun
-    .command("pause")
+  addChangeOptions(noun.command("pause"), { reason: "optional" })
     .description("stop handing out tasks in the namespace; agents finish the tasks that they have")
-    .option("--reason <text>", "the reason", "")
-    .action(async ({ reason }: { reason: string }, command: Command) => {
+    .action(async ({ reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseNamespace({ namespace, reason });

@@ -7,6 +7,7 @@ import {
   SetQueueLimitsResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import { type Command, InvalidArgumentError } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -23,12 +24,10 @@ export function addQueueVerbs(queue: Command, ended: Ended): void {
   addQueueShow(queue, ended);
   addLimit(queue, ended);
   addPinVerbs(queue, ended);
-  queue
-    .command("pause")
+  addChangeOptions(queue.command("pause"), { reason: "optional" })
     .description("stop handing out tasks of a queue; agents finish the tasks that they have")
     .argument("<queue>", "name of the queue")
-    .option("--reason <text>", "the reason", "")
-    .action(async (name: string, { reason }: { reason: string }, command: Command) => {
+    .action(async (name: string, { reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseQueue({ namespace, queue: name, reason });

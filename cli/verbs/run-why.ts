@@ -94,7 +94,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     case ActionKind.DECIDE: {
       const approvers = action.approvers.map(clean).join(", ") || "any person";
       const ways = choices.map((way) => `--${way}`).join(", or ");
-      return `drover run decide ${runId} ${clean(action.stepId)} --as NAME ${ways}${again} (approvers: ${approvers})`;
+      return `drover run decide ${runId} ${clean(action.stepId)} --by NAME ${ways}${again} (approvers: ${approvers})`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
@@ -103,7 +103,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     case ActionKind.RESUME_QUEUE:
       return `drover queue resume ${clean(action.queue)}${again}`;
     case ActionKind.SET_CIRCUIT: {
-      const of = `${clean(action.queue)} ${clean(action.task)} --by NAME${again}`;
+      const of = `${clean(action.queue)} ${clean(action.task)}${again}`;
       return `drover queue circuit close ${of}, or release`;
     }
     case ActionKind.UNCORDON_AGENT:

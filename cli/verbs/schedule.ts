@@ -17,6 +17,7 @@ import {
   UpdateScheduleResponseSchema,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { type Command, Option } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
@@ -214,12 +215,10 @@ function addShow(schedule: Command, ended: Ended): void {
 }
 
 function addPause(schedule: Command, ended: Ended): void {
-  schedule
-    .command("pause")
+  addChangeOptions(schedule.command("pause"), { reason: "optional" })
     .description("pause a schedule: it starts no runs; open runs continue")
     .argument("<schedule>", "name of the schedule")
-    .option("--reason <text>", "the reason", "")
-    .action(async (name: string, { reason }: { readonly reason: string }, command: Command) => {
+    .action(async (name: string, { reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
       const answer = await scheduler.pauseSchedule({ namespace, name, reason });

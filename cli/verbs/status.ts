@@ -162,7 +162,7 @@ function circuitRow(circuit: Circuit): Row {
   return row(
     `circuit of "${clean(task)}" of queue "${clean(queue)}"${forAgent} ${stateWords(circuit)}${seen}`,
     setTime ?? sinceTime,
-    `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent} --by NAME`,
+    `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent}`,
   );
 }
 

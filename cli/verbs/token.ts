@@ -12,6 +12,7 @@ import {
   TokenSchema,
 } from "@drover/proto/drover/v1/token_pb.ts";
 import { type Command, Option } from "commander";
+import { addChangeOptions, type ByOptions, personOf } from "../change-options.ts";
 import { addText, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
@@ -30,13 +31,12 @@ const ROLES: Readonly<Record<RoleName, Role>> = Object.freeze({
   admin: Role.ADMIN,
 });
 
-interface CreateOptions extends DatabaseOptions {
+interface CreateOptions extends DatabaseOptions, ByOptions {
   readonly role: RoleName;
   readonly queue: readonly string[];
   /** In milliseconds. */
   readonly validFor?: number;
   readonly allNamespaces?: boolean;
-  readonly by: string;
   readonly inDatabase?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function addTokenVerbs(token: Command, ended: Ended): void {
 }
 
 function addCreate(token: Command, ended: Ended): void {
-  addDatabaseOptions(token.command("create"))
+  addChangeOptions(addDatabaseOptions(token.command("create")), { by: true })
     .description("create a token for the namespace, and print its secret once")
     .argument("<name>", "a name for people")
     .addOption(
@@ -68,7 +68,6 @@ function addCreate(token: Command, ended: Ended): void {
     )
     .option("--valid-for <duration>", "its lifetime, as 90d", parseDuration)
     .option("--all-namespaces", "for every namespace: viewers, operators and admins")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
     .option("--in-database", "write it directly into the database, for the first token")
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -89,12 +88,12 @@ function addCreate(token: Command, ended: Ended): void {
 }
 
 function requestOf(name: string, namespace: string, options: CreateOptions) {
-  const { role, queue, validFor, allNamespaces = false, by } = options;
+  const { role, queue, validFor, allNamespaces = false } = options;
   return {
     namespace: allNamespaces ? "" : namespace,
     allNamespaces,
     name,
-    by,
+    by: personOf(options),
     role: ROLES[role],
     queues: [...queue],
     ...(validFor === undefined ? {} : { validFor: durationFromMs(validFor) }),
@@ -135,8 +134,7 @@ function addList(token: Command, ended: Ended): void {
       writeList(output, [ListTokensResponseSchema, whole], [TokenSchema, tokens]);
       const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"];
       if (output.format === "table") printTable(output, headers, tokens.map(rowOf));
-      if (tokens.length === 0)
-        output.note("no token: drover token create NAME --role ROLE --by ME");
+      if (tokens.length === 0) output.note("no token: drover token create NAME --role ROLE");
       noteMore(read, limit, output);
       ended(exitCodes.done);
     });
@@ -159,14 +157,12 @@ function rowOf(token: Token): readonly string[] {
 }
 
 function addRevoke(token: Command, ended: Ended): void {
-  token
-    .command("revoke")
+  addChangeOptions(token.command("revoke"), { by: true })
     .description("revoke a token: refused by every server within 5 s")
     .argument("<token>", "its id, as drover token list shows it")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .action(async (id: string, { by }: { by: string }, command: Command) => {
+    .action(async (id: string, options: ByOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const answer = await connect().operator.revokeToken({ id, by });
+      const answer = await connect().operator.revokeToken({ id, by: personOf(options) });
       output.data(RevokeTokenResponseSchema, answer);
       if (output.format === "table" && answer.token) {
         const { name, revokedBy, revokeTime } = answer.token;

@@ -80,7 +80,7 @@ describe("doctor", () => {
     expect(sick).toMatch(
       /^warn +pauses +namespace "default" is paused .*audit +drover namespace resume/m,
     );
-    expect(sick).toMatch(/^warn +circuits .*drover queue circuit release travel book --by NAME$/m);
+    expect(sick).toMatch(/^warn +circuits .*drover queue circuit release travel book$/m);
     expect(sick).toMatch(/^warn +notification .*drover hook put NAME URL/m);
     await run("namespace", "resume");
     await run("queue", "circuit", "release", "travel", "book", "--by", "ada");
