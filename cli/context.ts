@@ -3,6 +3,7 @@ import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "@drover/server/duration-text.ts";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Connection, createConnection } from "./client.ts";
+import { usageFailure } from "./failure.ts";
 import { defaultNamespace, type GlobalOptions } from "./global-options.ts";
 import { createOutput, type Output } from "./output.ts";
 import { clean } from "./words.ts";
@@ -16,8 +17,14 @@ export interface Context {
   connect(): Connection;
 }
 
-export function contextOf(command: Command): Context {
+/** `names`: the verb prints names with `-o name`; others refuse it. */
+export function contextOf(command: Command, { names = false } = {}): Context {
   const options = command.optsWithGlobals<GlobalOptions>();
+  if (options.output === "name" && !names)
+    throw usageFailure(
+      "-o name is for lists of what has a name, and for verbs that start a run",
+      "-o table, wide, json, yaml or jsonl",
+    );
   return Object.freeze({
     output: createOutput(options.output, options.color, repeatedFlags(command)),
     address: options.address,

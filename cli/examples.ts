@@ -59,6 +59,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run list": [
     "drover run list --state escalated --state compensating",
     "drover run list --workflow book-holiday --label customer=ada -o jsonl",
+    "drover run list --state failed -o name | xargs -n 1 drover run retry",
   ],
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],
   "run items": ["drover run items key:release-4 deploy --state failed"],

@@ -1,7 +1,7 @@
 /** The options of the whole program. This file loads nothing that only verbs need. */
 import { type Command, Option } from "commander";
 
-export const formats = ["table", "json", "yaml", "jsonl"] as const;
+export const formats = ["table", "wide", "name", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
 /** The settings file in the current folder. */
@@ -38,7 +38,10 @@ export function addGlobalOptions(program: Command): void {
       ),
     )
     .addOption(
-      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
+      new Option(
+        "-o, --output <format>",
+        "table for people, or wide with whole texts and times; name, json, yaml or jsonl for programs",
+      )
         .choices(formats)
         .env("DROVER_OUTPUT")
         .default("table"),

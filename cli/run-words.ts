@@ -17,7 +17,7 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
 import { substateWords } from "./substate-words.ts";
-import { clean, clip, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
+import { clean, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -75,14 +75,11 @@ export function runOutcome(run: Run, output: Output): string {
  * retrying (3 steps)`, `FAILED: "hotel" failed after 1 attempt: sold-out: …`.
  */
 export function runStatus(run: Run, output: Output): string {
-  const summary = clip(clean(run.summary), summaryShownMax);
+  const summary = clean(run.summary);
   if (summary !== "") return `${runState(run, output)}: ${summary}`;
   const substates = substateWords(run.substates);
   return `${runOutcome(run, output)}${substates === "" ? "" : `: ${substates}`}`;
 }
-
-/** Of a summary in a list. */
-const summaryShownMax = 80;
 
 /** Prints the state of the run after a command, and the next command. */
 export function printRunState(

@@ -21,6 +21,8 @@ This page lists every command with its arguments, options and examples. With it 
 
 A command has the form \`drover NOUN VERB\`; the noun may be plural (\`drover runs list\`). It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
 
+On a terminal, lists show ages (\`3m\`, \`2h\`) and cut their widest columns until they fit; names that other commands take are never cut. In a pipe and with \`-o wide\` all texts are whole, and times are absolute. The history of a run has absolute times everywhere. \`-o name\` prints the name of each item on a line, as other commands take it: \`drover run list --state failed -o name | xargs -n 1 drover run retry\`.
+
 | exit code | meaning |
 | --- | --- |
 | 0 | done |

@@ -2,6 +2,7 @@
 import {
   type Cordon,
   CordonAgentResponseSchema,
+  CordonSchema,
   ListCordonsResponseSchema,
   UncordonAgentResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
@@ -14,7 +15,7 @@ import {
 } from "../change-options.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
-import { printTable } from "../table.ts";
+import { addList, documentOf } from "../list-verb.ts";
 import { clean, timeWords } from "../words.ts";
 
 interface OfOptions {
@@ -26,7 +27,7 @@ interface CordonOptions extends OfOptions, ByOptions, ReasonOptions {}
 export function addCordonVerbs(agent: Command, ended: Ended): void {
   addCordon(agent, ended);
   addUncordon(agent, ended);
-  addList(agent, ended);
+  addCordonList(agent, ended);
 }
 
 function addCordon(agent: Command, ended: Ended): void {
@@ -77,26 +78,24 @@ function addUncordon(agent: Command, ended: Ended): void {
     });
 }
 
-function addList(agent: Command, ended: Ended): void {
-  agent
-    .command("cordons")
-    .description("list cordoned agents and versions")
-    .action(async (_options: unknown, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const answer = await operator.listCordons({ namespace });
-      output.data(ListCordonsResponseSchema, answer);
-      const rows = answer.cordons.map((one) => [
-        nameOf(one),
-        clean(one.cordonedBy),
-        timeWords(one.cordonedTime),
-        clean(one.why),
-      ]);
-      if (output.format === "table")
-        printTable(output, ["CORDONED", "BY", "SINCE", "REASON"], rows);
-      if (rows.length === 0) output.note("no agent is cordoned");
-      ended(exitCodes.done);
-    });
+function addCordonList(agent: Command, ended: Ended): void {
+  const verb = agent.command("cordons").description("list cordoned agents and versions");
+  addList(verb, ended, {
+    headers: ["CORDONED", "BY", "SINCE", "REASON"],
+    async read({ operator, namespace }) {
+      const { cordons } = await operator.listCordons({ namespace });
+      return { items: cordons, nextPageToken: "" };
+    },
+    item: CordonSchema,
+    document: ({ items: cordons }) => documentOf(ListCordonsResponseSchema, { cordons }),
+    row: (one, output) => [
+      nameOf(one),
+      clean(one.cordonedBy),
+      output.when(one.cordonedTime),
+      clean(one.why),
+    ],
+    none: "no agent is cordoned",
+  });
 }
 
 type Of =

@@ -13,7 +13,7 @@ import { settingsOfProgram, unknownVariables } from "../config-file.ts";
 import { type Context, contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Style } from "../output.ts";
-import { printTable } from "../table.ts";
+import { dimmed, tableLines } from "../table.ts";
 import { counted } from "../words.ts";
 
 export function addDoctor(program: Command, version: string, ended: Ended): void {
@@ -29,7 +29,10 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
       const findings = findingsOf(await factsOf(context, version, unknown));
       if (output.format === "jsonl") for (const one of findings) output.value({ ...one });
       else output.value({ findings: findings.map((one) => ({ ...one })) });
-      if (output.format === "table") printTable(output, HEADERS, findings.map(rowOf));
+      if (output.format === "table")
+        // Nothing of what a finding says is cut.
+        for (const line of tableLines(HEADERS, findings.map(rowOf), dimmed(output)))
+          output.line(line);
       const count = (result: Finding["result"]) =>
         findings.filter((one) => one.result === result).length;
       output.note(

@@ -1,9 +1,7 @@
 /** `drover escalation list`, `show` and `resolve`: escalations, and the answers of people. */
-import { create } from "@bufbuild/protobuf";
 import {
   type GetEscalationResponse,
   GetEscalationResponseSchema,
-  type ListEscalationsResponse,
   ListEscalationsResponseSchema,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -16,7 +14,6 @@ import {
   personOf,
   type ReasonOptions,
 } from "../change-options.ts";
-import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { cutTexts, type Texts } from "../cut-texts.ts";
 import {
@@ -29,7 +26,8 @@ import {
 } from "../escalation-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printAttempts } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
@@ -50,16 +48,7 @@ interface ResolveOptions extends ByOptions, ReasonOptions {
 const named = "RUN/N as list prints it, or key:NAME/N";
 
 export function addEscalationVerbs(escalation: Command, ended: Ended): void {
-  escalation
-    .command("list")
-    .description("list escalations, of the newest runs first")
-    .option("--all", "include closed escalations")
-    .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50)
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      printList(await list(options, connect()), options, output);
-      ended(exitCodes.done);
-    });
+  addEscalationList(escalation, ended);
   escalation
     .command("show")
     .description("show an escalation: its history, and the answers that it accepts")
@@ -157,39 +146,37 @@ function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   return { run: runRefOf(run, {}), escalationId };
 }
 
-async function list(
-  { all = false, limit }: ListOptions,
-  { operator, namespace }: Connection,
-): Promise<ListEscalationsResponse> {
-  const read = await readPages<Escalation>(limit, async (page) => {
-    const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
-    return { items: answer.escalations, nextPageToken: answer.nextPageToken };
-  });
-  const { items: escalations, nextPageToken } = read;
-  return create(ListEscalationsResponseSchema, { escalations, nextPageToken });
-}
-
-function printList(answer: ListEscalationsResponse, { limit }: ListOptions, output: Output): void {
-  const { escalations } = answer;
-  writeList(output, [ListEscalationsResponseSchema, answer], [EscalationSchema, escalations]);
-  if (output.format === "table") {
-    const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
-    const texts = cutTexts();
-    const rows = escalations.map((one) => [
+function addEscalationList(escalation: Command, ended: Ended): void {
+  const verb = escalation
+    .command("list")
+    .description("list escalations, of the newest runs first")
+    .option("--all", "include closed escalations")
+    .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    headers: ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"],
+    read: ({ operator, namespace }, { all = false, limit }: ListOptions) =>
+      readPages<Escalation>(limit, async (page) => {
+        const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
+        return { items: answer.escalations, nextPageToken: answer.nextPageToken };
+      }),
+    item: EscalationSchema,
+    document: ({ items: escalations, nextPageToken }) =>
+      documentOf(ListEscalationsResponseSchema, { escalations, nextPageToken }),
+    row: (one, output) => [
       escalationName(one),
       clean(one.workflow),
       subjectWords(one),
       clean(one.reason),
-      timeWords(one.openedTime),
-      timeWords(one.closedTime),
-      texts.text(clean(one.message)),
-    ]);
-    printTable(output, headers, rows);
-  }
-  const [first] = escalations;
-  if (first === undefined) output.note("no escalation");
-  else output.next(`drover escalation show ${escalationName(first)}`);
-  noteMore(answer, limit, output);
+      output.when(one.openedTime),
+      output.when(one.closedTime),
+      clean(one.message),
+    ],
+    nameOf: escalationName,
+    none: "no escalation",
+    notes: ({ items: [first] }, output) => {
+      if (first) output.next(`drover escalation show ${escalationName(first)}`);
+    },
+  });
 }
 
 function print(answer: GetEscalationResponse, texts: Texts, output: Output): void {

@@ -70,10 +70,10 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
     clean(task.task),
     ...(isPinned ? [clean(task.agentVersion) || "any"] : []),
     String(task.depth),
-    timeWords(task.oldestTime),
+    output.when(task.oldestTime),
     String(task.leased),
     String(task.agents),
-    timeWords(task.polledTime),
+    output.when(task.polledTime),
   ]);
   printTable(output, headers, rows);
 }

@@ -89,7 +89,7 @@ export function addRunStart(run: Command, ended: Ended): void {
     .addOption(new Option("--watch", "follow the run until it has ended").conflicts("wait"))
     .option("--wait", "wait until the run has ended, and print its final state")
     .action(async (workflow: string, options: StartOptions, command: Command) => {
-      const context = contextOf(command);
+      const context = contextOf(command, { names: true });
       const connection = context.connect();
       const started = await schedule(workflow, options, connection);
       ended(await follow(started, options, context, connection));
@@ -140,6 +140,7 @@ async function follow(
     ? `started run ${id}`
     : `run ${id} was already started with this key`;
   const ref = create(RunRefSchema, { ref: { case: "runId", value: started.runId } });
+  output.names([started.runId]);
   if (watch) {
     output.note(done);
     return watchRun(ref, output, connection);

@@ -20,7 +20,7 @@ import { supervisorCommand } from "../region-words.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { errorWords, runOutcome, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
-import { between, clean, clip, phrase } from "../words.ts";
+import { between, clean, phrase } from "../words.ts";
 
 export function addRunWhy(run: Command, ended: Ended): void {
   addRunRef(run.command("why"))
@@ -60,7 +60,6 @@ function print(answer: ExplainRunResponse, output: Output): void {
 }
 
 const HEADERS = ["STEP", "WAITS FOR", "FOR", "NEXT", "IN", "ATTEMPTS", "LAST"];
-const lastShownMax = 60;
 
 function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
   const { tried } = wait;
@@ -71,7 +70,7 @@ function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
     wait.next === NextKind.UNSPECIFIED ? "" : phrase(NextKindSchema, wait.next),
     between(now, wait.nextTime),
     tried && tried.attempts > 0 ? String(tried.attempts) : "",
-    clip(errorWords(tried?.lastFailure), lastShownMax),
+    errorWords(tried?.lastFailure),
   ];
 }
 

@@ -50,7 +50,7 @@ export function addStatus(program: Command, ended: Ended): void {
         const rows = concerns(overview, output.again, asked);
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
-        const failing = overview.activity ? failingRows(overview.activity) : [];
+        const failing = overview.activity ? failingRows(overview.activity, output.when) : [];
         printTable(output, failingHeaders, failing);
         if (failing.length > 0) output.line("");
         printPairs(output, [

@@ -1,5 +1,4 @@
 /** `drover token create`, `list`, `revoke`: API tokens, for servers that require them. */
-import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type CreateTokenResponse,
@@ -17,8 +16,9 @@ import { addText, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { printTable } from "../table.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
+import type { Output } from "../output.ts";
 import { clean, phrase, timeWords } from "../words.ts";
 
 type RoleName = "viewer" | "client" | "agent" | "operator" | "admin";
@@ -48,7 +48,7 @@ interface ListOptions {
 
 export function addTokenVerbs(token: Command, ended: Ended): void {
   addCreate(token, ended);
-  addList(token, ended);
+  addTokenList(token, ended);
   addRevoke(token, ended);
 }
 
@@ -109,38 +109,37 @@ async function makeInDatabase(
   return createTokenInDatabase(connectionString, request, options.databaseSchema);
 }
 
-function addList(token: Command, ended: Ended): void {
-  token
+function addTokenList(token: Command, ended: Ended): void {
+  const verb = token
     .command("list")
     .description("list the tokens for the namespace, without their secrets")
-    .option("--all-namespaces", "include tokens of other namespaces and of all namespaces")
+    .option("-A, --all-namespaces", "include tokens of other namespaces and of all namespaces")
     .option("--ended", "include revoked and expired tokens")
     .addOption(
       new Option("--limit <n>", "most tokens to list")
         .argParser(wholeNumber(1, limitMax))
         .default(50),
-    )
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+    );
+  addList(verb, ended, {
+    headers: ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"],
+    read: ({ operator, namespace }, options: ListOptions) => {
       const { allNamespaces = false, ended: includeEnded = false, limit } = options;
       const asked = { namespace: allNamespaces ? "" : namespace, allNamespaces, includeEnded };
-      const read = await readPages(limit, async (page) => {
+      return readPages<Token>(limit, async (page) => {
         const { tokens: items, nextPageToken } = await operator.listTokens({ ...asked, ...page });
         return { items, nextPageToken };
       });
-      const { items: tokens, nextPageToken } = read;
-      const whole = create(ListTokensResponseSchema, { tokens, nextPageToken });
-      writeList(output, [ListTokensResponseSchema, whole], [TokenSchema, tokens]);
-      const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"];
-      if (output.format === "table") printTable(output, headers, tokens.map(rowOf));
-      if (tokens.length === 0) output.note("no token: drover token create NAME --role ROLE");
-      noteMore(read, limit, output);
-      ended(exitCodes.done);
-    });
+    },
+    item: TokenSchema,
+    document: ({ items: tokens, nextPageToken }) =>
+      documentOf(ListTokensResponseSchema, { tokens, nextPageToken }),
+    row: rowOf,
+    nameOf: ({ id }) => id,
+    none: "no token: drover token create NAME --role ROLE",
+  });
 }
 
-function rowOf(token: Token): readonly string[] {
+function rowOf(token: Token, output: Output): readonly string[] {
   const { id, name, role, namespace, queues, madeBy, lastUseTime, expireTime } = token;
   return [
     id,
@@ -149,10 +148,10 @@ function rowOf(token: Token): readonly string[] {
     namespace || "every namespace",
     queues.join(" "),
     madeBy,
-    timeWords(lastUseTime) || "never",
+    output.when(lastUseTime) || "never",
     token.revokeTime
       ? `revoked ${timeWords(token.revokeTime)} by ${token.revokedBy}`
-      : timeWords(expireTime),
+      : output.when(expireTime),
   ].map(clean);
 }
 
