@@ -13,6 +13,8 @@ export interface Context {
   readonly address: string;
   /** The token for calls that do not use the connection; left out: no token. */
   readonly token?: string | undefined;
+  /** Flags for further commands in a namespace. */
+  againIn(namespace: string): string;
   /** Created on first use: verbs that work offline need no valid address. */
   connect(): Connection;
 }
@@ -29,6 +31,7 @@ export function contextOf(command: Command, { names = false } = {}): Context {
     output: createOutput(options.output, options.color, repeatedFlags(command)),
     address: options.address,
     token: options.token,
+    againIn: (namespace: string) => ` --namespace ${clean(namespace)}${addressFlag(command)}`,
     connect: () => createConnection(options.address, options.namespace, options.token),
   });
 }
@@ -38,15 +41,18 @@ export function contextOf(command: Command, { names = false } = {}): Context {
  * not.
  */
 function repeatedFlags(command: Command): string {
-  const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
-  const isGiven = (name: keyof GlobalOptions) =>
-    command.getOptionValueSourceWithGlobals(name) === "cli";
-  return [
-    ...(namespace !== defaultNamespace || isGiven("namespace")
-      ? [` --namespace ${clean(namespace)}`]
-      : []),
-    ...(isGiven("address") ? [` --address ${clean(address)}`] : []),
-  ].join("");
+  const { namespace } = command.optsWithGlobals<GlobalOptions>();
+  const isNamed = namespace !== defaultNamespace || isGiven(command, "namespace");
+  return `${isNamed ? ` --namespace ${clean(namespace)}` : ""}${addressFlag(command)}`;
+}
+
+function addressFlag(command: Command): string {
+  const { address } = command.optsWithGlobals<GlobalOptions>();
+  return isGiven(command, "address") ? ` --address ${clean(address)}` : "";
+}
+
+function isGiven(command: Command, name: keyof GlobalOptions): boolean {
+  return command.getOptionValueSourceWithGlobals(name) === "cli";
 }
 
 /** For options that may be repeated: `--label a=b --label c=d`. */

@@ -15,7 +15,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   ],
   "supervisor list": ["drover supervisor list"],
   migrate: ["drover migrate --dry-run", "drover migrate"],
-  status: ["drover status", "drover status --watch", "drover status --watch -o jsonl"],
+  status: [
+    "drover status --all-namespaces",
+    "drover status",
+    "drover status --watch",
+    "drover status --watch -o jsonl",
+  ],
   doctor: ["drover doctor", "drover doctor --namespace payments -o json"],
   version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
@@ -59,6 +64,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run list": [
     "drover run list --state escalated --state compensating",
     "drover run list --workflow book-holiday --label customer=ada -o jsonl",
+    "drover run list --all-namespaces --state escalated",
+    "drover run list --state running --watch",
     "drover run list --state failed -o name | xargs -n 1 drover run retry",
   ],
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],

@@ -54,16 +54,19 @@ export async function prepareOutput(format: Format): Promise<void> {
 export function createOutput(asked: Format, colours: boolean, again = ""): Output {
   const { stdout, stderr } = process;
   const format = asked === "wide" ? "table" : asked;
-  const columns = asked === "table" && stdout.isTTY ? stdout.columns || columnsIfUnknown : null;
+  const isCut = asked === "table" && stdout.isTTY;
   const line = (text: string) => void stdout.write(`${text}\n`);
   const value = (of: JsonValue) => {
     if (format !== "table" && format !== "name") line(written[format](of));
   };
   return Object.freeze({
     format,
-    columns,
+    /** A watched terminal may change its size. */
+    get columns() {
+      return isCut ? stdout.columns || columnsIfUnknown : null;
+    },
     when: (time: Timestamp | undefined) =>
-      columns === null || !time ? timeWords(time) : ageWords(Date.now() - timestampMs(time)),
+      !isCut || !time ? timeWords(time) : ageWords(Date.now() - timestampMs(time)),
     screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,
     line,
     note: (text: string) => void stderr.write(`${text}\n`),

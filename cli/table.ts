@@ -20,8 +20,10 @@ export function printTable(
   output: Output,
   headers: readonly string[],
   rows: readonly (readonly string[])[],
+  whole: readonly string[] = [],
 ): void {
-  for (const line of tableLines(headers, rows, dimmed(output), output.columns)) output.line(line);
+  const lines = tableLines(headers, rows, dimmed(output), output.columns, whole);
+  for (const line of lines) output.line(line);
 }
 
 export function dimmed(output: Output): (text: string) => string {
@@ -43,19 +45,25 @@ export function pairLines(pairs: Pairs, paintName: (name: string) => string): re
   );
 }
 
-/** `columns`: the width that the table should fit in; null: it may have any. */
+/**
+ * `columns`: the width that the table should fit in; null: it may have any. `whole`: headers of
+ * further columns that are not cut.
+ */
 export function tableLines(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
   paintHeader: (text: string) => string = (text) => text,
   columns: number | null = null,
+  whole: readonly string[] = [],
 ): string[] {
   if (rows.length === 0) return [];
   const used = headers.map((_, column) => rows.some((row) => row[column]));
   const shown = headers.filter((_, column) => used[column]);
   const all = [headers.map(paintHeader), ...rows].map((row) => row.filter((_, i) => used[i]));
   const natural = shown.map((_, column) => Math.max(...all.map((row) => width(row[column] ?? ""))));
-  const widths = columns === null ? natural : fitted(shown, natural, columns);
+  const isWhole = (header: string, column: number) =>
+    column === 0 || COPIED.has(header) || whole.includes(header);
+  const widths = columns === null ? natural : fitted(shown.map(isWhole), natural, columns);
   return all.map((row) =>
     row
       .map((cell, i) => padded(cut(cell, widths[i] ?? 0), widths[i] ?? 0))
@@ -66,13 +74,12 @@ export function tableLines(
 
 /** Takes from the widest column that may be cut, until all fit or none can give more. */
 function fitted(
-  headers: readonly string[],
+  whole: readonly boolean[],
   natural: readonly number[],
   columns: number,
 ): readonly number[] {
   const widths = [...natural];
-  const leastOf = (i: number) =>
-    i === 0 || COPIED.has(headers[i] ?? "") ? Number.POSITIVE_INFINITY : columnLeast;
+  const leastOf = (i: number) => (whole[i] ? Number.POSITIVE_INFINITY : columnLeast);
   let excess = widths.reduce((sum, one) => sum + one + between.length, -between.length) - columns;
   while (excess > 0) {
     const able = widths.map((one, i) => (one > leastOf(i) ? one : 0));

@@ -58,6 +58,7 @@ function addNamespaceList(noun: Command, ended: Ended): void {
     .description("list namespaces by name, and the regions without a supervisor")
     .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50);
   addList(verb, ended, {
+    ofCluster: true,
     headers: ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS"],
     async read({ operator }, { limit }: { readonly limit: number }) {
       let regions: Region[] = [];

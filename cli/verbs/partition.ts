@@ -89,6 +89,7 @@ function addPartitionList(partition: Command, ended: Ended): void {
     .description("list the partitions of all runs: the supervisor of each, and its lateness")
     .option("--late", "only partitions without a supervisor, or late ones (--overdue)");
   addList(verb, ended, {
+    ofCluster: true,
     headers: ["PARTITION", "REGION", "SUPERVISOR", "ADDRESS", "TAKEN", "HAND-OVERS", "LATENESS"],
     async read(
       { operator },
@@ -128,6 +129,7 @@ export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
     .command("list")
     .description("list the supervisors, and the number of partitions of each");
   addList(verb, ended, {
+    ofCluster: true,
     headers: ["SUPERVISOR", "ADDRESS", "SINCE", "LAST SEEN", "PARTITIONS", ""],
     async read({ operator }) {
       const { supervisors } = await operator.listSupervisors({});

@@ -14,7 +14,7 @@ import { exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { endAtSignals } from "../screen.ts";
 import { pairLines, tableLines } from "../table.ts";
-import { clean } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 import { activityPairs, concernHeaders, concerns, type Row } from "./status.ts";
 
 export async function watchStatus(
@@ -70,7 +70,7 @@ function activityLines(of: Activity, dim: (text: string) => string): readonly st
 }
 
 function rowsOf(state: WatchOverviewResponse | null, again: string): readonly Row[] {
-  return state?.overview ? concerns(state.overview, again) : [];
+  return state?.overview ? concerns(state.overview, again, timeWords) : [];
 }
 
 function changesOf(

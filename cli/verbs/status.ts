@@ -12,7 +12,7 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   failingHeaders,
   failingRows,
@@ -31,23 +31,35 @@ import { substateRunsWords } from "../substate-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, counted, durationWords, timeWords } from "../words.ts";
 import { stateWords } from "./circuit.ts";
+import { showAllStatus } from "./status-all.ts";
 import { watchStatus } from "./status-watch.ts";
+
+interface StatusOptions {
+  readonly watch?: boolean;
+  readonly allNamespaces?: boolean;
+}
 
 export function addStatus(program: Command, ended: Ended): void {
   program
     .command("status")
     .description("show what needs attention, and the health of the server")
-    .option("--watch", "show each change as it happens, until Ctrl-C")
-    .action(async ({ watch }: { watch?: boolean }, command: Command) => {
-      const { output, address, connect } = contextOf(command);
-      const connection = connect();
+    .option("-w, --watch", "show each change as it happens, until Ctrl-C")
+    .addOption(new Option("-A, --all-namespaces", "of all namespaces").conflicts("watch"))
+    .action(async ({ watch, allNamespaces }: StatusOptions, command: Command) => {
+      const context = contextOf(command);
+      const { output, address } = context;
+      const connection = context.connect();
+      if (allNamespaces) {
+        await showAllStatus(connection, context);
+        return ended(exitCodes.done);
+      }
       if (watch) return await watchStatus(connection, address, output);
       const { operator, namespace } = connection;
       const overview = await operator.getOverview({ namespace });
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
         const asked = overview.openEscalations > 0 ? await firstAsked(connection) : [];
-        const rows = concerns(overview, output.again, asked);
+        const rows = concerns(overview, output.again, output.when, asked);
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
         const failing = overview.activity ? failingRows(overview.activity, output.when) : [];
@@ -88,16 +100,26 @@ async function firstAsked({ operator, namespace }: Connection): Promise<readonly
   return answer.escalations;
 }
 
-/** `asked`: the newest escalations, which are shown one by one. */
+/** `asked`: the newest escalations, which are shown one by one. `when` writes times. */
 export function concerns(
   overview: GetOverviewResponse,
   again: string,
+  when: Output["when"],
   asked: readonly Escalation[] = [],
 ): readonly Row[] {
-  return concernsOf(overview, asked).map(([what, since, next]) => [what, since, `${next}${again}`]);
+  return concernsOf(overview, asked).map(([what, since, next]) => [
+    what,
+    when(since),
+    `${next}${again}`,
+  ]);
 }
 
-function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
+type Concern = readonly [what: string, since: Timestamp | undefined, next: string];
+
+function concernsOf(
+  overview: GetOverviewResponse,
+  asked: readonly Escalation[],
+): readonly Concern[] {
   const { openEscalations: open, lateRegions, namespacePause } = overview;
   const further = open - asked.length;
   const furtherWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
@@ -126,11 +148,11 @@ function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[])
   ];
 }
 
-function row(what: string, since: Timestamp | undefined, next: string): Row {
-  return [what, timeWords(since), next];
+function row(what: string, since: Timestamp | undefined, next: string): Concern {
+  return [what, since, next];
 }
 
-function escalationRow(escalation: Escalation): Row {
+function escalationRow(escalation: Escalation): Concern {
   const { workflow, message, openedTime } = escalation;
   return row(
     `${subjectWords(escalation)} of ${clean(workflow)}: ${clip(clean(message), messageShownMax)}`,
@@ -139,11 +161,11 @@ function escalationRow(escalation: Escalation): Row {
   );
 }
 
-function cordonRow(cordon: Cordon): Row {
+function cordonRow(cordon: Cordon): Concern {
   return row(cordonWords(cordon), cordon.cordonedTime, uncordonCommand(cordon));
 }
 
-function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
+function pauseRow(what: string, pause: Pause | undefined, next: string): Concern {
   const why = pause?.reason ? `: ${clean(pause.reason)}` : "";
   return row(`${what} is paused${why}`, pause?.sinceTime, next);
 }
@@ -152,7 +174,7 @@ function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
  * A setting by a person lasts until it is released; a circuit that the rules have opened is
  * overruled by closing it.
  */
-function circuitRow(circuit: Circuit): Row {
+function circuitRow(circuit: Circuit): Concern {
   const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
   const isSet = setTime !== undefined;
   const seen = isSet || saw === "" ? "" : `: ${clean(saw)}`;
@@ -166,7 +188,7 @@ function circuitRow(circuit: Circuit): Row {
   );
 }
 
-function regionRows(late: LateRegion): readonly Row[] {
+function regionRows(late: LateRegion): readonly Concern[] {
   const { overdue, lag } = late;
   const by = lag ? ` by up to ${durationWords(durationMs(lag))}` : "";
   const where = `${counted(overdue, "partition")} of region "${clean(late.region)}"`;

@@ -121,6 +121,7 @@ function addTokenList(token: Command, ended: Ended): void {
         .default(50),
     );
   addList(verb, ended, {
+    ofCluster: true,
     headers: ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"],
     read: ({ operator, namespace }, options: ListOptions) => {
       const { allNamespaces = false, ended: includeEnded = false, limit } = options;
