@@ -72,7 +72,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run items": ["drover run items key:release-4 deploy --state failed"],
   "run why": ["drover run why key:order-17"],
   "run graph": ["drover run graph key:order-17 --out order-17.svg"],
-  "run watch": ["drover run watch key:order-17", "drover run watch --key order-17 -o jsonl"],
+  "run watch": [
+    "drover run watch key:order-17",
+    "drover run watch --key order-17 -o jsonl",
+    "drover run watch key:order-17 --until-person",
+  ],
   "run signal": [`drover run signal key:order-17 paid --payload '{"euros":120}' --id payment-9`],
   "run decide": ['drover run decide key:order-17 release --approve --by ada --reason "checked"'],
   "run pause": ['drover run pause key:order-17 --reason "the customer called"'],

@@ -20,7 +20,8 @@ Start with:
   drover workflow apply book-holiday.yaml  register a workflow
   drover run start book-holiday --watch    start a run and follow it
 
-Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 4 not found.
+Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 4 not found,
+5 only a person can move the run.
 Options win over the environment (DROVER_..., DATABASE_URL), that over drover.yaml or --config FILE,
 and that over the defaults: drover config show.`;
 

@@ -6,6 +6,8 @@ import {
   RunReasonSchema,
   RunState,
   RunStateSchema,
+  RunSubstate,
+  type RunSubstateCount,
   type Step,
   StepKind,
   StepState,
@@ -105,6 +107,18 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
   const stuck = ({ state, undoState }: Step) =>
     state === StepState.ESCALATED || undoState === UndoState.FAILED;
   return run.state === RunState.ESCALATED || steps.some(stuck);
+}
+
+/**
+ * What the run waits for if only a person can move it, as `a step waits for approval`; empty: a
+ * part of it can move without one, or it has ended.
+ */
+export function personWords({ state, substates }: Run): string {
+  if (isFinal(state)) return "";
+  if (state === RunState.ESCALATED) return "an escalation is open";
+  const isApproval = ({ substate }: RunSubstateCount) =>
+    substate === RunSubstate.WAITING_FOR_APPROVAL;
+  return substates.length > 0 && substates.every(isApproval) ? "a step waits for approval" : "";
 }
 
 /**

@@ -30,7 +30,7 @@ On a terminal, lists show ages (\`3m\`, \`2h\`) and cut their widest columns unt
 | 2 | wrong usage |
 | 3 | cannot connect |
 | 4 | not found |
-| 5 | the run waits for a person (\`run start --wait\`) |
+| 5 | only a person can move the run, by an answer or an approval (\`run start --wait\`, \`run watch --until-person\`) |
 
 A setting comes from the first source that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.`;
 

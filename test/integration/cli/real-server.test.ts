@@ -37,6 +37,11 @@ test("a run is held, released, signalled and resumed to its end", async () => {
   });
   const described = await drover(`run show ${runId}`);
   expect(described.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
+  const watched = ["run", "watch", runId, "--until-person"];
+  expect(await callDrover(watched, { env: { DROVER_ADDRESS: server.address } })).toMatchObject({
+    code: 5,
+    stdout: expect.stringContaining("run waits for a person: a step waits for approval"),
+  });
   expect(described.stderr).toContain(`drover run decide ${runId} release --approve --by NAME`);
   expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
   await drover(`run decide ${runId} release --approve --by ada --role finance`);

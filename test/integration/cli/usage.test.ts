@@ -94,7 +94,12 @@ describe("a mistake in the command is printed with the help to read, and exits w
     ],
     ["a label without =", ["run", "start", "w", "--label", "a"], "KEY=VALUE", "run start --help"],
     ["an unknown state", ["run", "list", "--state", "done"], "completed", "run list --help"],
-    ["an unknown format", ["run", "list", "-o", "xml"], "table, wide, name, json, yaml", "drover --help"],
+    [
+      "an unknown format",
+      ["run", "list", "-o", "xml"],
+      "table, wide, name, json, yaml",
+      "drover --help",
+    ],
     ["no run", ["run", "show"], "which run?", "drover run list"],
     ["two names for a run", ["run", "show", "r1", "--key", "k"], "not both", "leave one"],
     ["an input that is not JSON", ["run", "start", "w", "--input", "{"], "not JSON", "--input"],
