@@ -6,11 +6,14 @@ import { type Connection, createConnection } from "./client.ts";
 import { usageFailure } from "./failure.ts";
 import { defaultNamespace, type GlobalOptions } from "./global-options.ts";
 import { createOutput, type Output } from "./output.ts";
+import { tokenFrom } from "./saved-contexts.ts";
 import { clean } from "./words.ts";
 
 export interface Context {
   readonly output: Output;
   readonly address: string;
+  /** The name of the context that is used; empty: none. */
+  readonly contextName: string;
   /** The token for calls that do not use the connection; left out: no token. */
   readonly token?: string | undefined;
   /** Flags for further commands in a namespace. */
@@ -30,10 +33,21 @@ export function contextOf(command: Command, { names = false } = {}): Context {
   return Object.freeze({
     output: createOutput(options.output, options.color, repeatedFlags(command)),
     address: options.address,
-    token: options.token,
+    contextName: options.context ?? "",
+    get token() {
+      return tokenOf(options);
+    },
     againIn: (namespace: string) => ` --namespace ${clean(namespace)}${addressFlag(command)}`,
-    connect: () => createConnection(options.address, options.namespace, options.token),
+    connect: () => createConnection(options.address, options.namespace, tokenOf(options)),
   });
+}
+
+/** Throws CliFailure if the place that the context names has none. */
+export function tokenOf({
+  token,
+  tokenFrom: source,
+}: Pick<GlobalOptions, "token" | "tokenFrom">): string | undefined {
+  return token ?? (source ? tokenFrom(source) : undefined);
 }
 
 /**
@@ -42,13 +56,15 @@ export function contextOf(command: Command, { names = false } = {}): Context {
  */
 function repeatedFlags(command: Command): string {
   const { namespace } = command.optsWithGlobals<GlobalOptions>();
-  const isNamed = namespace !== defaultNamespace || isGiven(command, "namespace");
+  const isOfContext = command.getOptionValueSourceWithGlobals("namespace") === "context";
+  const isNamed = !isOfContext && (namespace !== defaultNamespace || isGiven(command, "namespace"));
   return `${isNamed ? ` --namespace ${clean(namespace)}` : ""}${addressFlag(command)}`;
 }
 
 function addressFlag(command: Command): string {
-  const { address } = command.optsWithGlobals<GlobalOptions>();
-  return isGiven(command, "address") ? ` --address ${clean(address)}` : "";
+  const { address, context = "" } = command.optsWithGlobals<GlobalOptions>();
+  const flag = isGiven(command, "address") ? ` --address ${clean(address)}` : "";
+  return isGiven(command, "context") ? `${flag} --context ${clean(context)}` : flag;
 }
 
 function isGiven(command: Command, name: keyof GlobalOptions): boolean {

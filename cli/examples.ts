@@ -24,6 +24,13 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   doctor: ["drover doctor", "drover doctor --namespace payments -o json"],
   version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
+  "context add": [
+    "drover context add prod --address https://drover.example --namespace payments --token-file prod.token",
+    "drover context add here --address 127.0.0.1:7420",
+  ],
+  "context use": ["drover context use prod"],
+  "context list": ["drover context list"],
+  "context remove": ["drover context remove here"],
   "config show": ["drover config show", "drover config show --config staging.yaml -o yaml"],
   completion: [
     "source <(drover completion bash)",

@@ -10,11 +10,22 @@ export const defaultConfigFile = "drover.yaml";
 export const defaultAddress = "127.0.0.1:7420";
 export const defaultNamespace = "default";
 
+/** The contexts of the user; undefined: the environment names no place for it. */
+export function contextsFile(): string | undefined {
+  const { XDG_CONFIG_HOME, HOME } = process.env;
+  const folder = XDG_CONFIG_HOME || (HOME ? `${HOME}/.config` : undefined);
+  return folder === undefined ? undefined : `${folder}/drover/contexts.json`;
+}
+
 /** The options of the whole program, as commander gives them. */
 export interface GlobalOptions {
   readonly address: string;
   readonly namespace: string;
   readonly token?: string;
+  /** The name of the context that is used. */
+  readonly context?: string;
+  /** Where the token of the context comes from; no option, but set with those of the context. */
+  readonly tokenFrom?: { readonly file?: string; readonly variable?: string };
   readonly output: Format;
   readonly color: boolean;
   readonly config?: string;
@@ -36,6 +47,12 @@ export function addGlobalOptions(program: Command): void {
       new Option("--token <token>", "the API token, if the server requires one").env(
         "DROVER_TOKEN",
       ),
+    )
+    .addOption(
+      new Option(
+        "--context <name>",
+        "the context whose address, namespace and token are used: drover context",
+      ).env("DROVER_CONTEXT"),
     )
     .addOption(
       new Option(

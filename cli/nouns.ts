@@ -174,6 +174,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/version.ts")).addVersion,
   },
   {
+    name: "context",
+    description: "contexts: servers by name, with address, namespace and token",
+    load: async () => (await import("./verbs/context.ts")).addContextVerbs,
+  },
+  {
     name: "config",
     more: "",
     description: "settings: effective values and their sources",

@@ -9,7 +9,12 @@ import { existsSync } from "node:fs";
 import { Command, type CommanderError, Help } from "commander";
 import { EXAMPLES } from "./examples.ts";
 import { type Ended, usageFailure } from "./failure.ts";
-import { addGlobalOptions, defaultConfigFile, type GlobalOptions } from "./global-options.ts";
+import {
+  addGlobalOptions,
+  contextsFile,
+  defaultConfigFile,
+  type GlobalOptions,
+} from "./global-options.ts";
 import { NOUNS, needsAll, pluralOf } from "./nouns.ts";
 
 const moreHelp = `
@@ -22,8 +27,8 @@ Start with:
 
 Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 4 not found,
 5 only a person can move the run.
-Options win over the environment (DROVER_..., DATABASE_URL), that over drover.yaml or --config FILE,
-and that over the defaults: drover config show.`;
+Options win over the environment (DROVER_..., DATABASE_URL), that over the context (drover context),
+that over drover.yaml or --config FILE, and that over the defaults: drover config show.`;
 
 /**
  * The program with the verbs of the nouns among the arguments; without arguments, with all verbs.
@@ -65,6 +70,10 @@ export async function createProgram(
       const { applyConfig } = await import("./config-file.ts");
       applyConfig(verb, { program, whole: all ? program : await createProgram(version, ended) });
     }
+    if (takesContext(verb, program)) {
+      const { applyContext } = await import("./saved-contexts.ts");
+      applyContext(program);
+    }
     const { prepareOutput } = await import("./output.ts");
     await prepareOutput(program.opts<GlobalOptions>().output);
   });
@@ -78,6 +87,16 @@ export async function createProgram(
   });
   return program;
 }
+
+/** For servers, --address is where to listen; verbs of contexts must work without the current one. */
+function takesContext(verb: Command, program: Command): boolean {
+  const listens = verb.parent === program && LISTENING.has(verb.name());
+  if (listens || verb.parent?.name() === "context") return false;
+  const file = contextsFile();
+  return program.opts<GlobalOptions>().context !== undefined || (!!file && existsSync(file));
+}
+
+const LISTENING: ReadonlySet<string> = new Set(["dev", "server", "supervisor"]);
 
 /** Commander would print errors and exit by itself; here every error goes through main. */
 function prepareAll(command: Command, parents = ""): void {

@@ -32,7 +32,9 @@ On a terminal, lists show ages (\`3m\`, \`2h\`) and cut their widest columns unt
 | 4 | not found |
 | 5 | only a person can move the run, by an answer or an approval (\`run start --wait\`, \`run watch --until-person\`) |
 
-A setting comes from the first source that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.`;
+A setting comes from the first source that has it: the option, the environment, the context (address, namespace and token only; for commands that call a server), the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.
+
+A context is a server by name: its address, its namespace, and the file or the environment variable that has its token. Contexts are in \`$XDG_CONFIG_HOME/drover/contexts.json\`, else in \`~/.config/drover/contexts.json\`, which only the user may read; the token itself is never in it. \`drover context use NAME\` chooses the one for all commands, \`--context NAME\` or \`DROVER_CONTEXT\` the one for a command.`;
 
 /** The verb of the completion scripts is not for people. */
 function isDocumented(command: Command): boolean {

@@ -54,7 +54,7 @@ const styles: Readonly<Record<Finding["result"], Style>> = {
 };
 
 async function factsOf(
-  { address, connect, output: { again } }: Context,
+  { address, contextName, connect, output: { again } }: Context,
   clientVersion: string,
   unknown: readonly string[],
 ): Promise<Facts> {
@@ -73,6 +73,7 @@ async function factsOf(
   ]);
   return {
     address,
+    contextName,
     namespace,
     again,
     clientVersion,
