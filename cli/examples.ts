@@ -21,7 +21,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover status --watch",
     "drover status --watch -o jsonl",
   ],
-  doctor: ["drover doctor", "drover doctor --namespace payments -o json"],
+  doctor: ["drover doctor", "drover doctor --namespace payments -o json", "drover doctor --strict"],
   version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
   "context add": [

@@ -64,7 +64,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "doctor",
-    more: "",
+    more: "[options]",
     description:
       "check connection, versions, clocks, agents and partitions, and suggest what to do",
     async load() {

@@ -22,7 +22,8 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
     .description(
       "check connection, versions, clocks, agents and partitions, and suggest what to do",
     )
-    .action(async (_options: unknown, command: Command) => {
+    .option("--strict", "end with exit code 1 for warnings, too")
+    .action(async ({ strict = false }: { readonly strict?: boolean }, command: Command) => {
       const context = contextOf(command);
       const { output } = context;
       const unknown = unknownVariables(process.env, settingsOfProgram(program));
@@ -38,7 +39,8 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
       output.note(
         `${count("ok")} ok, ${counted(count("warn"), "warning")}, ${count("fail")} failed`,
       );
-      ended(count("fail") > 0 ? exitCodes.failed : exitCodes.done);
+      const isBad = count("fail") > 0 || (strict && count("warn") > 0);
+      ended(isBad ? exitCodes.failed : exitCodes.done);
 
       function rowOf({ check, result, saw, next }: Finding): readonly string[] {
         return [output.paint(styles[result], result), check, saw, next];
