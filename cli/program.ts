@@ -88,7 +88,10 @@ export async function createProgram(
   return program;
 }
 
-/** For servers, --address is where to listen; verbs of contexts must work without the current one. */
+/**
+ * For servers, --address is where to listen. Verbs of contexts must work if the current one does
+ * not.
+ */
 function takesContext(verb: Command, program: Command): boolean {
   const listens = verb.parent === program && LISTENING.has(verb.name());
   if (listens || verb.parent?.name() === "context") return false;

@@ -3,7 +3,7 @@
  * address, a namespace, and where its token comes from; no token is ever in the file.
  *
  *     {"current": "prod", "contexts": {"prod": {"address": "https://drover.example",
- *      "namespace": "payments", "tokenFile": "/home/ada/.drover-token"}}}
+ *      "namespace": "payments", "tokenVariable": "PROD_TOKEN"}}}
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -56,9 +56,11 @@ function contextsIn(value: unknown): SavedContexts {
 }
 
 function contextIn(of: Readonly<Record<string, unknown>>): SavedContext {
-  const [address, namespace] = [textIn(of.address), textIn(of.namespace)];
+  const address = textIn(of.address);
+  const namespace = textIn(of.namespace);
   if (!address || !namespace) throw new Error("a context has an address and a namespace");
-  const [tokenFile, tokenVariable] = [textIn(of.tokenFile), textIn(of.tokenVariable)];
+  const tokenFile = textIn(of.tokenFile);
+  const tokenVariable = textIn(of.tokenVariable);
   const token = { ...(tokenFile && { tokenFile }), ...(tokenVariable && { tokenVariable }) };
   return { address, namespace, ...token };
 }

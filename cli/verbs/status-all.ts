@@ -1,4 +1,4 @@
-/** `drover status --all-namespaces`: what needs attention anywhere, and the runs of each namespace. */
+/** `drover status --all-namespaces`: what needs attention, and the runs of each namespace. */
 import { toJson } from "@bufbuild/protobuf";
 import {
   type GetOverviewResponse,
