@@ -2,8 +2,9 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState, RunStateSchema, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Output } from "./output.ts";
 import { errorWords, isFinal } from "./run-words.ts";
-import { clean, clip, durationWords, phrase, timeWords } from "./words.ts";
+import { clean, durationWords, phrase } from "./words.ts";
 
 /** Number of runs that wait for approval, as far as they were counted. */
 export function waitingForApproval(of: Pick<Activity, "substates"> | undefined): number {
@@ -40,19 +41,23 @@ function workflowWords({ workflow, failed, compensated, cancelled }: WorkflowAct
 
 export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", "RUN"] as const;
 
-/** A row for each step and error code: how often, when last, and one run to look at. */
-export function failingRows({ failingSteps }: Activity): readonly (readonly string[])[] {
+/**
+ * A row for each step and error code: how often, when last as `when` writes times, and one run to
+ * look at.
+ */
+export function failingRows(
+  { failingSteps }: Activity,
+  when: Output["when"],
+): readonly (readonly string[])[] {
   return failingSteps.map((of) => [
     `${clean(of.workflow)} ${clean(of.stepId)}${of.undo ? " (undo)" : ""}`,
-    clip(errorWords({ code: of.code, message: of.lastMessage }), errorShownMax),
+    errorWords({ code: of.code, message: of.lastMessage }),
     String(of.failedSteps),
     String(Math.max(0, of.failedAttempts - of.failedSteps)),
-    timeWords(of.lastTime),
+    when(of.lastTime),
     clean(of.lastRunId),
   ]);
 }
-
-const errorShownMax = 60;
 
 function statesWords(states: readonly { readonly state: RunState; readonly count: number }[]) {
   return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");

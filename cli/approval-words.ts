@@ -31,11 +31,11 @@ export function deadlineWords({ deadlineTime, onExpiry }: Approval): string {
 export function decideCommand(approval: Approval): string {
   const form = formSchema(approval);
   const filledIn = form === null ? "" : ` --form ${quoted(JSON.stringify(exampleOf(form)))}`;
-  return `${decideStep(approval)} --approve --as NAME${filledIn}`;
+  return `${decideStep(approval)} --approve --by NAME${filledIn}`;
 }
 
 export function rejectCommand(approval: Approval): string {
-  return `${decideStep(approval)} --reject --as NAME --reason TEXT`;
+  return `${decideStep(approval)} --reject --by NAME --reason TEXT`;
 }
 
 function decideStep({ runId, stepId }: Approval): string {

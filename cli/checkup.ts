@@ -26,6 +26,8 @@ export interface Finding {
 
 export interface Facts {
   readonly address: string;
+  /** Empty: none is used. */
+  readonly contextName: string;
   readonly namespace: string;
   /** Flags for further commands, so that they use the same server and namespace. */
   readonly again: string;
@@ -96,8 +98,9 @@ function fail(check: string, saw: string, next: string): Finding {
   return { check, result: "fail", saw, next };
 }
 
-function connection({ address, callMs, namespace }: Facts): Finding {
-  const saw = `${clean(address)} answers for ${clean(namespace)}; a call with a database query took ${durationWords(callMs)}`;
+function connection({ address, contextName, callMs, namespace }: Facts): Finding {
+  const context = contextName === "" ? "" : `, in the context ${clean(contextName)}`;
+  const saw = `${clean(address)} answers for ${clean(namespace)}${context}; a call with a database query took ${durationWords(callMs)}`;
   if (callMs <= slowCallMs) return ok("connection", saw);
   return warn(
     "connection",
@@ -259,8 +262,6 @@ function circuits({ overview: { openCircuits }, again }: Facts): readonly Findin
       clean(queue),
       clean(task),
       ...(agentId === "" ? [] : ["--agent", clean(agentId)]),
-      "--by",
-      "NAME",
     ];
     return warn(
       "circuits",

@@ -64,7 +64,7 @@ function checkToken(token: string, baseUrl: string): void {
   if (!/^drover_[\w-]{43}$/.test(token))
     throw usageFailure(
       "the value of --token or DROVER_TOKEN is not an API token: drover_ and 43 characters",
-      "drover token create NAME --role ROLE --by ME prints one",
+      "drover token create NAME --role ROLE prints one",
     );
   const { protocol, hostname, host } = new URL(baseUrl);
   if (protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;

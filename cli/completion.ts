@@ -73,7 +73,9 @@ function placeOf(program: Command, words: readonly string[]): Place {
       if (option && value !== undefined) given[option.attributeName()] = value;
       else if (option?.required) typedFor = option;
     } else {
-      const child = command.commands.find((one) => one.name() === word);
+      const child = command.commands.find(
+        (one) => one.name() === word || one.aliases().includes(word),
+      );
       if (child) command = child;
       else position += 1;
     }

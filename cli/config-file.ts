@@ -18,7 +18,7 @@ import { clean } from "./words.ts";
 
 const variablePrefix = "DROVER_";
 /** Environment variables of Drover that are not settings. */
-const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE"];
+const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE", "DROVER_USER"];
 
 /** By name, as `slow-factor`: every option of the program that can be set in the environment. */
 export function settingsOfProgram(program: Command): ReadonlyMap<string, Option> {

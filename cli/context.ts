@@ -3,27 +3,51 @@ import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "@drover/server/duration-text.ts";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Connection, createConnection } from "./client.ts";
+import { usageFailure } from "./failure.ts";
 import { defaultNamespace, type GlobalOptions } from "./global-options.ts";
 import { createOutput, type Output } from "./output.ts";
+import { tokenFrom } from "./saved-contexts.ts";
 import { clean } from "./words.ts";
 
 export interface Context {
   readonly output: Output;
   readonly address: string;
+  /** The name of the context that is used; empty: none. */
+  readonly contextName: string;
   /** The token for calls that do not use the connection; left out: no token. */
   readonly token?: string | undefined;
+  /** Flags for further commands in a namespace. */
+  againIn(namespace: string): string;
   /** Created on first use: verbs that work offline need no valid address. */
   connect(): Connection;
 }
 
-export function contextOf(command: Command): Context {
+/** `names`: the verb prints names with `-o name`; others refuse it. */
+export function contextOf(command: Command, { names = false } = {}): Context {
   const options = command.optsWithGlobals<GlobalOptions>();
+  if (options.output === "name" && !names)
+    throw usageFailure(
+      "-o name is for lists of what has a name, and for verbs that start a run",
+      "-o table, wide, json, yaml or jsonl",
+    );
   return Object.freeze({
     output: createOutput(options.output, options.color, repeatedFlags(command)),
     address: options.address,
-    token: options.token,
-    connect: () => createConnection(options.address, options.namespace, options.token),
+    contextName: options.context ?? "",
+    get token() {
+      return tokenOf(options);
+    },
+    againIn: (namespace: string) => ` --namespace ${clean(namespace)}${addressFlag(command)}`,
+    connect: () => createConnection(options.address, options.namespace, tokenOf(options)),
   });
+}
+
+/** Throws CliFailure if the place that the context names has none. */
+export function tokenOf({
+  token,
+  tokenFrom: source,
+}: Pick<GlobalOptions, "token" | "tokenFrom">): string | undefined {
+  return token ?? (source ? tokenFrom(source) : undefined);
 }
 
 /**
@@ -31,15 +55,20 @@ export function contextOf(command: Command): Context {
  * not.
  */
 function repeatedFlags(command: Command): string {
-  const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
-  const isGiven = (name: keyof GlobalOptions) =>
-    command.getOptionValueSourceWithGlobals(name) === "cli";
-  return [
-    ...(namespace !== defaultNamespace || isGiven("namespace")
-      ? [` --namespace ${clean(namespace)}`]
-      : []),
-    ...(isGiven("address") ? [` --address ${clean(address)}`] : []),
-  ].join("");
+  const { namespace } = command.optsWithGlobals<GlobalOptions>();
+  const isOfContext = command.getOptionValueSourceWithGlobals("namespace") === "context";
+  const isNamed = !isOfContext && (namespace !== defaultNamespace || isGiven(command, "namespace"));
+  return `${isNamed ? ` --namespace ${clean(namespace)}` : ""}${addressFlag(command)}`;
+}
+
+function addressFlag(command: Command): string {
+  const { address, context = "" } = command.optsWithGlobals<GlobalOptions>();
+  const flag = isGiven(command, "address") ? ` --address ${clean(address)}` : "";
+  return isGiven(command, "context") ? `${flag} --context ${clean(context)}` : flag;
+}
+
+function isGiven(command: Command, name: keyof GlobalOptions): boolean {
+  return command.getOptionValueSourceWithGlobals(name) === "cli";
 }
 
 /** For options that may be repeated: `--label a=b --label c=d`. */

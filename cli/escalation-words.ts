@@ -26,7 +26,7 @@ export function subjectWords({ stepId }: Escalation): string {
 /** The answer is filled in only if exactly one is known; lists come without answers. */
 export function resolveCommand(escalation: Pick<Escalation, "runId" | "id" | "answers">): string {
   const answer = escalation.answers.length === 1 ? clean(escalation.answers[0] ?? "") : "ANSWER";
-  return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
+  return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --reason TEXT`;
 }
 
 /** The person who has claimed it, and when; empty: it is not claimed. */

@@ -11,7 +11,7 @@ export const exitCodes = Object.freeze({
   usage: 2,
   unreachable: 3,
   notFound: 4,
-  /** The run waits for a person. */
+  /** Only a person can move the run: by an answer to an escalation, or an approval. */
   asked: 5,
 });
 

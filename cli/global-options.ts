@@ -1,7 +1,7 @@
 /** The options of the whole program. This file loads nothing that only verbs need. */
 import { type Command, Option } from "commander";
 
-export const formats = ["table", "json", "yaml", "jsonl"] as const;
+export const formats = ["table", "wide", "name", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
 /** The settings file in the current folder. */
@@ -10,11 +10,22 @@ export const defaultConfigFile = "drover.yaml";
 export const defaultAddress = "127.0.0.1:7420";
 export const defaultNamespace = "default";
 
+/** The contexts of the user; undefined: the environment names no place for it. */
+export function contextsFile(): string | undefined {
+  const { XDG_CONFIG_HOME, HOME } = process.env;
+  const folder = XDG_CONFIG_HOME || (HOME ? `${HOME}/.config` : undefined);
+  return folder === undefined ? undefined : `${folder}/drover/contexts.json`;
+}
+
 /** The options of the whole program, as commander gives them. */
 export interface GlobalOptions {
   readonly address: string;
   readonly namespace: string;
   readonly token?: string;
+  /** The name of the context that is used. */
+  readonly context?: string;
+  /** Where the token of the context comes from; no option, but set with those of the context. */
+  readonly tokenFrom?: { readonly file?: string; readonly variable?: string };
   readonly output: Format;
   readonly color: boolean;
   readonly config?: string;
@@ -38,7 +49,16 @@ export function addGlobalOptions(program: Command): void {
       ),
     )
     .addOption(
-      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
+      new Option(
+        "--context <name>",
+        "the context whose address, namespace and token are used: drover context",
+      ).env("DROVER_CONTEXT"),
+    )
+    .addOption(
+      new Option(
+        "-o, --output <format>",
+        "table for people, or wide with whole texts and times; name, json, yaml or jsonl for programs",
+      )
         .choices(formats)
         .env("DROVER_OUTPUT")
         .default("table"),

@@ -15,6 +15,11 @@ interface Noun {
   load(): Promise<Add>;
 }
 
+/** Nouns are accepted in the plural, too: `drover runs list`. A noun that is a verb has none. */
+export function pluralOf({ name, more }: Noun): string | undefined {
+  return more === undefined ? `${name}s` : undefined;
+}
+
 /** Commands that need the options of all verbs. */
 export const needsAll = (word: string): boolean =>
   ["doctor", "completion", "complete", "config"].includes(word);
@@ -59,7 +64,7 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "doctor",
-    more: "",
+    more: "[options]",
     description:
       "check connection, versions, clocks, agents and partitions, and suggest what to do",
     async load() {
@@ -171,6 +176,17 @@ export const NOUNS: readonly Noun[] = [
     more: "<shell>",
     description: "print the completion script of a shell",
     load: async () => (await import("./verbs/completion.ts")).addCompletion,
+  },
+  {
+    name: "version",
+    more: "",
+    description: "print the version of this command, and of the server if it answers",
+    load: async () => (await import("./verbs/version.ts")).addVersion,
+  },
+  {
+    name: "context",
+    description: "contexts: servers by name, with address, namespace and token",
+    load: async () => (await import("./verbs/context.ts")).addContextVerbs,
   },
   {
     name: "config",

@@ -2,21 +2,30 @@
  * The output of a command. Data goes to standard output, in the requested format; notes, hints and
  * errors go to standard error, so that a pipe gets data only.
  *
- *     table   for people; colours if the stream is a terminal
+ *     table   for people; on a terminal with colours, ages, and no wider than it
+ *     wide    the same with whole texts and times
+ *     name    the names of a list, or the run that was started, as other commands take them
  *     json    one document in the JSON form of protobuf
  *     yaml    the same in YAML
  *     jsonl   the same, one line for each item or state
  */
 import { styleText } from "node:util";
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { stringify } from "yaml";
 import type { Format } from "./global-options.ts";
-import { createScreen, type Screen } from "./screen.ts";
+import { columnsIfUnknown, createScreen, type Screen } from "./screen.ts";
+import { ageWords, timeWords } from "./words.ts";
 
 export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
 
 export interface Output {
-  readonly format: Format;
+  /** What is wide is a table, too. */
+  readonly format: Exclude<Format, "wide">;
+  /** The width that tables fit in; null: nothing is cut. */
+  readonly columns: number | null;
+  /** A time in a list: its age while tables are cut, else the time. */
+  when(timestamp: Timestamp | undefined): string;
   /** Set if standard output is a terminal that can be redrawn. */
   readonly screen: Screen | null;
   line(text: string): void;
@@ -27,7 +36,9 @@ export interface Output {
   readonly again: string;
   /** The text in a style if standard output supports it, else unchanged. */
   paint(style: Style, text: string): string;
-  /** Writes in the requested format; for `table` nothing. */
+  /** Writes the names with `-o name`, else nothing. */
+  names(names: readonly string[]): void;
+  /** Writes in the requested format; for `table` and `name` nothing. */
   data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
   /** The same for a value that is no message of the contract. */
   value(value: JsonValue): void;
@@ -40,14 +51,22 @@ export async function prepareOutput(format: Format): Promise<void> {
   if (format === "yaml") writeYaml = (await import("yaml")).stringify;
 }
 
-export function createOutput(format: Format, colours: boolean, again = ""): Output {
+export function createOutput(asked: Format, colours: boolean, again = ""): Output {
   const { stdout, stderr } = process;
+  const format = asked === "wide" ? "table" : asked;
+  const isCut = asked === "table" && stdout.isTTY;
   const line = (text: string) => void stdout.write(`${text}\n`);
   const value = (of: JsonValue) => {
-    if (format !== "table") line(written[format](of));
+    if (format !== "table" && format !== "name") line(written[format](of));
   };
   return Object.freeze({
     format,
+    /** A watched terminal may change its size. */
+    get columns() {
+      return isCut ? stdout.columns || columnsIfUnknown : null;
+    },
+    when: (time: Timestamp | undefined) =>
+      !isCut || !time ? timeWords(time) : ageWords(Date.now() - timestampMs(time)),
     screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,
     line,
     note: (text: string) => void stderr.write(`${text}\n`),
@@ -55,14 +74,19 @@ export function createOutput(format: Format, colours: boolean, again = ""): Outp
     again,
     paint: (style: Style, text: string) =>
       colours ? styleText(style, text, { stream: stdout }) : text,
+    names: (names: readonly string[]) => {
+      if (format === "name") for (const name of names) line(name);
+    },
     data: (desc: DescMessage, message: MessageShape<DescMessage>) => {
-      if (format !== "table") value(toJson(desc, message));
+      if (format !== "table" && format !== "name") value(toJson(desc, message));
     },
     value,
   });
 }
 
-const written: Readonly<Record<Exclude<Format, "table">, (value: JsonValue) => string>> = {
+const written: Readonly<
+  Record<Exclude<Format, "table" | "wide" | "name">, (value: JsonValue) => string>
+> = {
   json: (value) => JSON.stringify(value, null, 2),
   yaml: (value) => {
     if (!writeYaml) throw new Error("prepareOutput was not called before data is written as YAML");

@@ -9,6 +9,7 @@ import {
   errorWords,
   mannerWords,
   needsPerson,
+  personWords,
   runOutcome,
   stepState,
   undoWords,
@@ -35,6 +36,8 @@ export function changeLines(
   }
   if (run && needsPerson(run, steps) && !(before?.run && needsPerson(before.run, before.steps)))
     lines.push(`run waits for a person: drover run show ${clean(run.runId)}`);
+  else if (run && personWords(run) !== "" && !(before?.run && personWords(before.run) !== ""))
+    lines.push(`run waits for a person: ${personWords(run)}: drover run why ${clean(run.runId)}`);
   return lines;
 }
 

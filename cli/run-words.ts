@@ -6,6 +6,8 @@ import {
   RunReasonSchema,
   RunState,
   RunStateSchema,
+  RunSubstate,
+  type RunSubstateCount,
   type Step,
   StepKind,
   StepState,
@@ -17,7 +19,7 @@ import {
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
 import { substateWords } from "./substate-words.ts";
-import { clean, clip, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
+import { clean, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -75,14 +77,11 @@ export function runOutcome(run: Run, output: Output): string {
  * retrying (3 steps)`, `FAILED: "hotel" failed after 1 attempt: sold-out: …`.
  */
 export function runStatus(run: Run, output: Output): string {
-  const summary = clip(clean(run.summary), summaryShownMax);
+  const summary = clean(run.summary);
   if (summary !== "") return `${runState(run, output)}: ${summary}`;
   const substates = substateWords(run.substates);
   return `${runOutcome(run, output)}${substates === "" ? "" : `: ${substates}`}`;
 }
-
-/** Of a summary in a list. */
-const summaryShownMax = 80;
 
 /** Prints the state of the run after a command, and the next command. */
 export function printRunState(
@@ -108,6 +107,18 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
   const stuck = ({ state, undoState }: Step) =>
     state === StepState.ESCALATED || undoState === UndoState.FAILED;
   return run.state === RunState.ESCALATED || steps.some(stuck);
+}
+
+/**
+ * What the run waits for if only a person can move it, as `a step waits for approval`; empty: a
+ * part of it can move without one, or it has ended.
+ */
+export function personWords({ state, substates }: Run): string {
+  if (isFinal(state)) return "";
+  if (state === RunState.ESCALATED) return "an escalation is open";
+  const isApproval = ({ substate }: RunSubstateCount) =>
+    substate === RunSubstate.WAITING_FOR_APPROVAL;
+  return substates.length > 0 && substates.every(isApproval) ? "a step waits for approval" : "";
 }
 
 /**

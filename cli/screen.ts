@@ -32,7 +32,7 @@ export interface Terminal {
 
 /** Some terminals do not report their size. */
 const rowsIfUnknown = 24;
-const columnsIfUnknown = 80;
+export const columnsIfUnknown = 80;
 /**
  * Wide characters may take more columns than `cut` counts; without wrapping, a line is still one
  * row.

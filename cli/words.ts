@@ -23,6 +23,17 @@ export function timeWords(timestamp: Timestamp | undefined): string {
   return `${new Date(timestampMs(timestamp)).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
+/** How long ago, in one unit, as 3m; ahead: in 3m. */
+export function ageWords(ms: number): string {
+  // Clocks of two machines differ by a little.
+  if (ms < -1_000) return `in ${ageWords(-ms)}`;
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
 /** 12:00:05Z */
 export function timeOfDay(timestamp: Timestamp | undefined): string {
   return timeWords(timestamp).slice(11);

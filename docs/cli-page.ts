@@ -19,7 +19,9 @@ const HEAD = `# The command line
 
 This page lists every command with its arguments, options and examples. With it you can look up how to call \`drover\` and what an exit code means.
 
-A command has the form \`drover NOUN VERB\`. It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
+A command has the form \`drover NOUN VERB\`; the noun may be plural (\`drover runs list\`). It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
+
+On a terminal, lists show ages (\`3m\`, \`2h\`) and cut their widest columns until they fit; names that other commands take are never cut. In a pipe and with \`-o wide\` all texts are whole, and times are absolute. The history of a run has absolute times everywhere. \`-o name\` prints the name of each item on a line, as other commands take it: \`drover run list --state failed -o name | xargs -n 1 drover run retry\`.
 
 | exit code | meaning |
 | --- | --- |
@@ -28,9 +30,11 @@ A command has the form \`drover NOUN VERB\`. It writes data to standard output, 
 | 2 | wrong usage |
 | 3 | cannot connect |
 | 4 | not found |
-| 5 | the run waits for a person (\`run start --wait\`) |
+| 5 | only a person can move the run, by an answer or an approval (\`run start --wait\`, \`run watch --until-person\`) |
 
-A setting comes from the first source that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.`;
+A setting comes from the first source that has it: the option, the environment, the context (address, namespace and token only; for commands that call a server), the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` shows which one applies.
+
+A context is a server by name: its address, its namespace, and the file or the environment variable that has its token. Contexts are in \`$XDG_CONFIG_HOME/drover/contexts.json\`, else in \`~/.config/drover/contexts.json\`, which only the user may read; the token itself is never in it. \`drover context use NAME\` chooses the one for all commands, \`--context NAME\` or \`DROVER_CONTEXT\` the one for a command.`;
 
 /** The verb of the completion scripts is not for people. */
 function isDocumented(command: Command): boolean {

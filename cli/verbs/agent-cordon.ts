@@ -2,16 +2,23 @@
 import {
   type Cordon,
   CordonAgentResponseSchema,
+  CordonSchema,
   ListCordonsResponseSchema,
   UncordonAgentResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Command } from "commander";
 import { instanceOf, instanceWords } from "../agent-instances.ts";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { uncordonCommand } from "../cordon-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
-import { printTable } from "../table.ts";
+import { addList, documentOf } from "../list-verb.ts";
 import { clean, timeWords } from "../words.ts";
 
 interface OfOptions {
@@ -19,35 +26,29 @@ interface OfOptions {
   readonly instance?: string;
 }
 
-interface CordonOptions extends OfOptions {
-  readonly by: string;
-  readonly why: string;
-}
+interface CordonOptions extends OfOptions, ByOptions, ReasonOptions {}
 
 export function addCordonVerbs(agent: Command, ended: Ended): void {
   addCordon(agent, ended);
   addUncordon(agent, ended);
-  addList(agent, ended);
+  addCordonList(agent, ended);
 }
 
 function addCordon(agent: Command, ended: Ended): void {
-  agent
-    .command("cordon")
+  addChangeOptions(agent.command("cordon"), { by: true, reason: "optional" })
     .description(
       "stop giving tasks to an agent, one instance of it, or all agents of a version; they finish what they have",
     )
     .argument("[agent]", "id of the agent")
     .option("--instance <id>", "only this instance: the first characters of its session")
     .option("--agent-version <version>", "all agents of this version instead")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .option("--why <text>", "the reason", "")
     .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
-      const { by, why } = options;
+      const by = personOf(options);
       const { output, connect } = contextOf(command);
       const connection = connect();
       const of = await ofWhat(connection, id, options, "drover agent cordon --help");
       const { operator, namespace } = connection;
-      const answer = await operator.cordonAgent({ namespace, of, by, why });
+      const answer = await operator.cordonAgent({ namespace, of, by, why: options.reason });
       output.data(CordonAgentResponseSchema, answer);
       const { cordon } = answer;
       if (output.format === "table" && cordon) {
@@ -82,26 +83,24 @@ function addUncordon(agent: Command, ended: Ended): void {
     });
 }
 
-function addList(agent: Command, ended: Ended): void {
-  agent
-    .command("cordons")
-    .description("list cordoned agents, instances and versions")
-    .action(async (_options: unknown, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const answer = await operator.listCordons({ namespace });
-      output.data(ListCordonsResponseSchema, answer);
-      const rows = answer.cordons.map((one) => [
-        nameOf(one.of, one.sessionAgentId),
-        clean(one.cordonedBy),
-        timeWords(one.cordonedTime),
-        clean(one.why),
-      ]);
-      if (output.format === "table")
-        printTable(output, ["CORDONED", "BY", "SINCE", "REASON"], rows);
-      if (rows.length === 0) output.note("no agent is cordoned");
-      ended(exitCodes.done);
-    });
+function addCordonList(agent: Command, ended: Ended): void {
+  const verb = agent.command("cordons").description("list cordoned agents, instances and versions");
+  addList(verb, ended, {
+    headers: ["CORDONED", "BY", "SINCE", "REASON"],
+    async read({ operator, namespace }) {
+      const { cordons } = await operator.listCordons({ namespace });
+      return { items: cordons, nextPageToken: "" };
+    },
+    item: CordonSchema,
+    document: ({ items: cordons }) => documentOf(ListCordonsResponseSchema, { cordons }),
+    row: (one, output) => [
+      nameOf(one.of, one.sessionAgentId),
+      clean(one.cordonedBy),
+      output.when(one.cordonedTime),
+      clean(one.why),
+    ],
+    none: "no agent is cordoned",
+  });
 }
 
 type Of = Exclude<Cordon["of"], { case: undefined }>;

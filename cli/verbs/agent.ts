@@ -49,11 +49,12 @@ export function addAgentVerbs(agent: Command, ended: Ended): void {
     .option("--id <name>", "only agents of this name")
     .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000)
     .action(async ({ id, limit }: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, { names: true });
       const page = await listInstances(connect(), id ?? "", limit);
       const { items: agents, nextPageToken } = page;
       const answer = create(ListAgentsResponseSchema, { agents, nextPageToken });
       writeList(output, [ListAgentsResponseSchema, answer], [AgentInfoSchema, agents]);
+      output.names([...new Set(agents.map((one) => one.id))]);
       if (output.format === "table") printAgents(agents, output);
       if (agents.length === 0) output.note("no agent has called in the last 10 minutes");
       for (const twins of severalLive(agents)) output.note(twins);

@@ -59,7 +59,7 @@ export function addApprovalVerbs(approval: Command, ended: Ended): void {
       output.next(rejectCommand(found));
       ended(exitCodes.done);
     });
-  addDecide(approval, ended, "--reason");
+  addDecide(approval, ended);
 }
 
 async function list(

@@ -10,11 +10,17 @@ import {
   SetCircuitResponseSchema,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { Command } from "commander";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import type { Output } from "../output.ts";
-import { printTable } from "../table.ts";
 import { clean, timeWords } from "../words.ts";
 
 interface SettingVerb {
@@ -45,27 +51,23 @@ export function addCircuitVerbs(queue: Command, ended: Ended): void {
   const circuit = queue
     .command("circuit")
     .description("list circuits and whether they are open; open or close one by hand");
-  addList(circuit, ended);
+  addCircuitList(circuit, ended);
   for (const one of SETTING_VERBS) addSettingVerb(circuit, ended, one);
 }
 
-interface SettingOptions {
+interface SettingOptions extends ByOptions, ReasonOptions {
   readonly agent: string;
-  readonly by: string;
-  readonly why: string;
 }
 
 function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }: SettingVerb) {
-  circuit
-    .command(verb)
+  addChangeOptions(circuit.command(verb), { by: true, reason: "optional" })
     .description(help)
     .argument("<queue>", "name of the queue")
     .argument("<task>", "name of the task")
     .option("--agent <id>", "of one agent alone", "")
-    .requiredOption("--by <name>", "who, as you state it; nothing verifies it")
-    .option("--why <text>", "why, for people", "")
     .action(async (name: string, task: string, options: SettingOptions, command: Command) => {
-      const { agent: agentId, by, why } = options;
+      const { agent: agentId, reason: why } = options;
+      const by = personOf(options);
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const request = { namespace, queue: name, task, agentId, setting, by, why };
@@ -74,7 +76,7 @@ function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }:
       tell(answer.circuit, output);
       const next = ["drover queue circuit release", clean(name), clean(task)];
       const whose = agentId === "" ? [] : [`--agent ${clean(agentId)}`];
-      if (verb !== "release") output.next([...next, ...whose, "--by NAME"].join(" "));
+      if (verb !== "release") output.next([...next, ...whose].join(" "));
       ended(exitCodes.done);
     });
 }
@@ -108,35 +110,28 @@ export function stateWords(circuit: Circuit): string {
   return "is closed";
 }
 
-function addList(circuit: Command, ended: Ended): void {
-  circuit
+function addCircuitList(circuit: Command, ended: Ended): void {
+  const verb = circuit
     .command("list")
     .description("list the circuits that are open, or that a person has set")
-    .option("--limit <n>", "most circuits to list", wholeNumber(1, limitMax), 1_000)
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const { items, nextPageToken } = await readPages(limit, async (page) => {
+    .option("--limit <n>", "most circuits to list", wholeNumber(1, limitMax), 1_000);
+  addList(verb, ended, {
+    headers: ["QUEUE", "TASK", "AGENT", "CIRCUIT", "SEEN"],
+    read: ({ operator, namespace }, { limit }: { readonly limit: number }) =>
+      readPages<Circuit>(limit, async (page) => {
         const answer = await operator.listCircuits({ namespace, ...page });
         return { items: answer.circuits, nextPageToken: answer.nextPageToken };
-      });
-      const whole = { $typeName: ListCircuitsResponseSchema.typeName, circuits: items };
-      writeList(
-        output,
-        [ListCircuitsResponseSchema, { ...whole, nextPageToken }],
-        [CircuitSchema, items],
-      );
-      const rows = items.map((one) => [
-        clean(one.queue),
-        `${clean(one.task)}${one.agentVersion === "" ? "" : ` for version ${clean(one.agentVersion)}`}`,
-        clean(one.agentId),
-        stateWords(one).replace(/^is /, ""),
-        clean(one.saw),
-      ]);
-      const head = ["QUEUE", "TASK", "AGENT", "CIRCUIT", "SEEN"];
-      if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("every circuit is closed");
-      noteMore({ nextPageToken }, limit, output);
-      ended(exitCodes.done);
-    });
+      }),
+    item: CircuitSchema,
+    document: ({ items: circuits, nextPageToken }) =>
+      documentOf(ListCircuitsResponseSchema, { circuits, nextPageToken }),
+    row: (one) => [
+      clean(one.queue),
+      `${clean(one.task)}${one.agentVersion === "" ? "" : ` for version ${clean(one.agentVersion)}`}`,
+      clean(one.agentId),
+      stateWords(one).replace(/^is /, ""),
+      clean(one.saw),
+    ],
+    none: "every circuit is closed",
+  });
 }

@@ -2,7 +2,7 @@
 import { Argument, type Command } from "commander";
 import { createConnection } from "../client.ts";
 import { type Candidate, completionOf, hiddenVerb, namesOf } from "../completion.ts";
-import { contextOf } from "../context.ts";
+import { contextOf, tokenOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
 
@@ -69,10 +69,12 @@ async function candidates(
 ): Promise<readonly Candidate[]> {
   const { candidates: found, named, given } = completionOf(program, words);
   if (named === undefined) return found;
-  const { address, namespace, token } = { ...program.opts<GlobalOptions>(), ...given };
+  const { address, namespace, ...tokens } = { ...program.opts<GlobalOptions>(), ...given };
   const partial = words.at(-1) ?? "";
   // Without a server there are no names, and an error between two words would be useless.
-  const names = await namesOf(named, createConnection(address, namespace, token)).catch(() => []);
+  const names = await Promise.try(() =>
+    namesOf(named, createConnection(address, namespace, tokenOf(tokens))),
+  ).catch(() => []);
   return [
     ...found,
     ...names.filter(({ text }) => text.startsWith(partial) && plainWord.test(text)),

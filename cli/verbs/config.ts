@@ -10,8 +10,8 @@ import { clean, durationWords } from "../words.ts";
 export interface ShownSetting {
   readonly setting: string;
   readonly value: string;
-  readonly source: "flag" | "environment" | "file" | "default";
-  /** The flag, the variable or the file. */
+  readonly source: "flag" | "environment" | "context" | "file" | "default";
+  /** The flag, the variable, the context or the file. */
   readonly from: string;
 }
 
@@ -23,7 +23,7 @@ export function addConfigVerbs(program: Command, ended: Ended): void {
     .description("settings: effective values and their sources")
     .command("show")
     .description(
-      "list every setting with its value and its source: flag, environment, file or default",
+      "list every setting with its value and its source: flag, environment, context, file or default",
     );
   for (const option of settings.values())
     if (!program.options.includes(option)) show.addOption(hidden(option));
@@ -68,6 +68,12 @@ function shownSetting(name: string, option: Option, command: Command, file: stri
       return { ...base, source: "environment", from: option.envVar ?? "" };
     case "config":
       return { ...base, source: "file", from: file };
+    case "context":
+      return {
+        ...base,
+        source: "context",
+        from: command.optsWithGlobals<GlobalOptions>().context ?? "",
+      };
     default:
       return { ...base, source: "default", from: "" };
   }

@@ -13,7 +13,7 @@ import { settingsOfProgram, unknownVariables } from "../config-file.ts";
 import { type Context, contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Style } from "../output.ts";
-import { printTable } from "../table.ts";
+import { dimmed, tableLines } from "../table.ts";
 import { counted } from "../words.ts";
 
 export function addDoctor(program: Command, version: string, ended: Ended): void {
@@ -22,20 +22,25 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
     .description(
       "check connection, versions, clocks, agents and partitions, and suggest what to do",
     )
-    .action(async (_options: unknown, command: Command) => {
+    .option("--strict", "end with exit code 1 for warnings, too")
+    .action(async ({ strict = false }: { readonly strict?: boolean }, command: Command) => {
       const context = contextOf(command);
       const { output } = context;
       const unknown = unknownVariables(process.env, settingsOfProgram(program));
       const findings = findingsOf(await factsOf(context, version, unknown));
       if (output.format === "jsonl") for (const one of findings) output.value({ ...one });
       else output.value({ findings: findings.map((one) => ({ ...one })) });
-      if (output.format === "table") printTable(output, HEADERS, findings.map(rowOf));
+      if (output.format === "table")
+        // Nothing of what a finding says is cut.
+        for (const line of tableLines(HEADERS, findings.map(rowOf), dimmed(output)))
+          output.line(line);
       const count = (result: Finding["result"]) =>
         findings.filter((one) => one.result === result).length;
       output.note(
         `${count("ok")} ok, ${counted(count("warn"), "warning")}, ${count("fail")} failed`,
       );
-      ended(count("fail") > 0 ? exitCodes.failed : exitCodes.done);
+      const isBad = count("fail") > 0 || (strict && count("warn") > 0);
+      ended(isBad ? exitCodes.failed : exitCodes.done);
 
       function rowOf({ check, result, saw, next }: Finding): readonly string[] {
         return [output.paint(styles[result], result), check, saw, next];
@@ -51,7 +56,7 @@ const styles: Readonly<Record<Finding["result"], Style>> = {
 };
 
 async function factsOf(
-  { address, connect, output: { again } }: Context,
+  { address, contextName, connect, output: { again } }: Context,
   clientVersion: string,
   unknown: readonly string[],
 ): Promise<Facts> {
@@ -70,6 +75,7 @@ async function factsOf(
   ]);
   return {
     address,
+    contextName,
     namespace,
     again,
     clientVersion,

@@ -1,16 +1,19 @@
 /** `drover escalation list`, `show` and `resolve`: escalations, and the answers of people. */
-import { create } from "@bufbuild/protobuf";
 import {
   type GetEscalationResponse,
   GetEscalationResponseSchema,
-  type ListEscalationsResponse,
   ListEscalationsResponseSchema,
   ResolveEscalationResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { type Escalation, EscalationSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import type { RunRef } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
-import type { Connection } from "../client.ts";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { cutTexts, type Texts } from "../cut-texts.ts";
 import {
@@ -23,7 +26,8 @@ import {
 } from "../escalation-words.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printAttempts } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
@@ -36,26 +40,15 @@ interface ListOptions {
   readonly limit: number;
 }
 
-interface ResolveOptions {
+interface ResolveOptions extends ByOptions, ReasonOptions {
   readonly answer: string;
-  readonly by: string;
-  readonly why: string;
   readonly payload?: string;
 }
 
 const named = "RUN/N as list prints it, or key:NAME/N";
 
 export function addEscalationVerbs(escalation: Command, ended: Ended): void {
-  escalation
-    .command("list")
-    .description("list escalations, of the newest runs first")
-    .option("--all", "include closed escalations")
-    .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50)
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      printList(await list(options, connect()), options, output);
-      ended(exitCodes.done);
-    });
+  addEscalationList(escalation, ended);
   escalation
     .command("show")
     .description("show an escalation: its history, and the answers that it accepts")
@@ -74,27 +67,25 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
   addResolve(escalation, ended);
 }
 
-interface ClaimOptions {
-  readonly by: string;
+interface ClaimOptions extends ByOptions {
   readonly anyway?: boolean;
 }
 
 function addClaim(escalation: Command, ended: Ended): void {
   for (const verb of ["claim", "release"] as const)
-    escalation
-      .command(verb)
+    addChangeOptions(escalation.command(verb), { by: true })
       .description(
         verb === "claim"
           ? "mark an escalation as yours; others can still answer it"
           : "remove your claim from an escalation",
       )
       .argument("<escalation>", named)
-      .requiredOption("--by <name>", "your name; the server does not verify it")
       .option("--anyway", "even if another person has claimed it")
       .action(async (name: string, options: ClaimOptions, command: Command) => {
         const { output, connect } = contextOf(command);
         const { operator, namespace } = connect();
-        const { by, anyway = false } = options;
+        const { anyway = false } = options;
+        const by = personOf(options);
         const request = { namespace, ...escalationRefOf(name), by, anyway };
         const answer =
           verb === "claim"
@@ -108,8 +99,7 @@ function addClaim(escalation: Command, ended: Ended): void {
 }
 
 function addResolve(escalation: Command, ended: Ended): void {
-  escalation
-    .command("resolve")
+  addChangeOptions(escalation.command("resolve"), { by: true, reason: "required" })
     .description("answer an escalation")
     .argument("<escalation>", named)
     .addOption(
@@ -117,13 +107,12 @@ function addResolve(escalation: Command, ended: Ended): void {
         .choices(Object.keys(answerMeanings))
         .makeOptionMandatory(),
     )
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .requiredOption("--why <text>", "the reason, for the history")
     .option("--payload <json>", "the complete input for retry-changed, or the output for succeed")
     .action(async (name: string, options: ResolveOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
-      const { answer, by, why } = options;
+      const { answer, reason: why } = options;
+      const by = personOf(options);
       const payload = readPayload(options.payload, "--payload");
       if (answer === "retry-changed" && payload === undefined)
         throw usageFailure(
@@ -157,39 +146,37 @@ function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   return { run: runRefOf(run, {}), escalationId };
 }
 
-async function list(
-  { all = false, limit }: ListOptions,
-  { operator, namespace }: Connection,
-): Promise<ListEscalationsResponse> {
-  const read = await readPages<Escalation>(limit, async (page) => {
-    const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
-    return { items: answer.escalations, nextPageToken: answer.nextPageToken };
-  });
-  const { items: escalations, nextPageToken } = read;
-  return create(ListEscalationsResponseSchema, { escalations, nextPageToken });
-}
-
-function printList(answer: ListEscalationsResponse, { limit }: ListOptions, output: Output): void {
-  const { escalations } = answer;
-  writeList(output, [ListEscalationsResponseSchema, answer], [EscalationSchema, escalations]);
-  if (output.format === "table") {
-    const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
-    const texts = cutTexts();
-    const rows = escalations.map((one) => [
+function addEscalationList(escalation: Command, ended: Ended): void {
+  const verb = escalation
+    .command("list")
+    .description("list escalations, of the newest runs first")
+    .option("--all", "include closed escalations")
+    .option("--limit <n>", "most escalations to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    headers: ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"],
+    read: ({ operator, namespace }, { all = false, limit }: ListOptions) =>
+      readPages<Escalation>(limit, async (page) => {
+        const answer = await operator.listEscalations({ namespace, includeClosed: all, ...page });
+        return { items: answer.escalations, nextPageToken: answer.nextPageToken };
+      }),
+    item: EscalationSchema,
+    document: ({ items: escalations, nextPageToken }) =>
+      documentOf(ListEscalationsResponseSchema, { escalations, nextPageToken }),
+    row: (one, output) => [
       escalationName(one),
       clean(one.workflow),
       subjectWords(one),
       clean(one.reason),
-      timeWords(one.openedTime),
-      timeWords(one.closedTime),
-      texts.text(clean(one.message)),
-    ]);
-    printTable(output, headers, rows);
-  }
-  const [first] = escalations;
-  if (first === undefined) output.note("no escalation");
-  else output.next(`drover escalation show ${escalationName(first)}`);
-  noteMore(answer, limit, output);
+      output.when(one.openedTime),
+      output.when(one.closedTime),
+      clean(one.message),
+    ],
+    nameOf: escalationName,
+    none: "no escalation",
+    notes: ({ items: [first] }, output) => {
+      if (first) output.next(`drover escalation show ${escalationName(first)}`);
+    },
+  });
 }
 
 function print(answer: GetEscalationResponse, texts: Texts, output: Output): void {

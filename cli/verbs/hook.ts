@@ -1,7 +1,6 @@
 /** `drover hook put`, `list`, `delete`, `deliveries`: webhooks, and whether they were delivered. */
 import { randomBytes } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
-import { DeliverySchema, HookSchema } from "@drover/proto/drover/v1/hook_pb.ts";
+import { type Delivery, DeliverySchema, HookSchema } from "@drover/proto/drover/v1/hook_pb.ts";
 import {
   DeleteHookResponseSchema,
   ListDeliveriesResponseSchema,
@@ -12,9 +11,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere } from "../failure.ts";
 import { readText } from "../input.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { printTable } from "../table.ts";
-import { clean, timeWords } from "../words.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
+import { clean } from "../words.ts";
 
 interface PutOptions {
   readonly event: readonly string[];
@@ -41,24 +40,7 @@ const digestShown = 12;
 
 export function addHookVerbs(hook: Command, ended: Ended): void {
   addPut(hook, ended);
-  hook
-    .command("list")
-    .description("list the hooks of the namespace")
-    .action(async (_options: unknown, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const answer = await operator.listHooks({ namespace });
-      writeList(output, [ListHooksResponseSchema, answer], [HookSchema, answer.hooks]);
-      const rows = answer.hooks.map((one) => [
-        ...[one.name, one.url, one.events.join(" ") || "runs that name it"].map(clean),
-        one.secretDigest.slice(0, digestShown),
-        timeWords(one.changedTime),
-      ]);
-      if (output.format === "table")
-        printTable(output, ["HOOK", "URL", "EVENTS", "SECRET", "CHANGED"], rows);
-      if (rows.length === 0) output.note("no hook: drover hook put NAME URL --new-secret");
-      ended(exitCodes.done);
-    });
+  addHookList(hook, ended);
   hook
     .command("delete")
     .description("delete a hook; its undelivered webhooks are given up")
@@ -73,6 +55,26 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       ended(exitCodes.done);
     });
   addDeliveries(hook, ended);
+}
+
+function addHookList(hook: Command, ended: Ended): void {
+  const verb = hook.command("list").description("list the hooks of the namespace");
+  addList(verb, ended, {
+    headers: ["HOOK", "URL", "EVENTS", "SECRET", "CHANGED"],
+    async read({ operator, namespace }) {
+      const { hooks } = await operator.listHooks({ namespace });
+      return { items: hooks, nextPageToken: "" };
+    },
+    item: HookSchema,
+    document: ({ items: hooks }) => documentOf(ListHooksResponseSchema, { hooks }),
+    row: (one, output) => [
+      ...[one.name, one.url, one.events.join(" ") || "runs that name it"].map(clean),
+      one.secretDigest.slice(0, digestShown),
+      output.when(one.changedTime),
+    ],
+    nameOf: ({ name }) => name,
+    none: "no hook: drover hook put NAME URL --new-secret",
+  });
 }
 
 function addPut(hook: Command, ended: Ended): void {
@@ -124,7 +126,7 @@ function oneMore(allowed: readonly string[]) {
 }
 
 function addDeliveries(hook: Command, ended: Ended): void {
-  hook
+  const verb = hook
     .command("deliveries")
     .description("list webhooks, newest first: pending, delivered, given up")
     .option("--hook <hook>", "only those of this hook", "")
@@ -134,32 +136,30 @@ function addDeliveries(hook: Command, ended: Ended): void {
         .argParser(oneMore(states))
         .default([], "all"),
     )
-    .option("--limit <n>", "most webhooks to list", wholeNumber(1, limitMax), 50)
-    .action(async (options: DeliveryOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+    .option("--limit <n>", "most webhooks to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    headers: ["MADE", "HOOK", "ABOUT", "COUNT", "ABOUT", "STATE", "TRIES", "NEXT", "ERROR"],
+    read: ({ operator, namespace }, options: DeliveryOptions) => {
       const asked = { namespace, hook: options.hook, states: [...options.state] };
-      const { items: deliveries, nextPageToken } = await readPages(options.limit, async (page) => {
+      return readPages<Delivery>(options.limit, async (page) => {
         const answer = await operator.listDeliveries({ ...asked, ...page });
         return { items: answer.deliveries, nextPageToken: answer.nextPageToken };
       });
-      const whole = create(ListDeliveriesResponseSchema, { deliveries, nextPageToken });
-      writeList(output, [ListDeliveriesResponseSchema, whole], [DeliverySchema, deliveries]);
-      const rows = deliveries.map((one) => [
-        timeWords(one.createdTime),
-        clean(one.hook),
-        clean(one.kind),
-        String(one.count),
-        clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
-        clean(one.state),
-        String(one.tries),
-        timeWords(one.nextTryTime),
-        clean(one.error),
-      ]);
-      const head = ["MADE", "HOOK", "ABOUT", "COUNT", "ABOUT", "STATE", "TRIES", "NEXT", "ERROR"];
-      if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("no webhooks");
-      noteMore(whole, options.limit, output);
-      ended(exitCodes.done);
-    });
+    },
+    item: DeliverySchema,
+    document: ({ items: deliveries, nextPageToken }) =>
+      documentOf(ListDeliveriesResponseSchema, { deliveries, nextPageToken }),
+    row: (one, output) => [
+      output.when(one.createdTime),
+      clean(one.hook),
+      clean(one.kind),
+      String(one.count),
+      clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
+      clean(one.state),
+      String(one.tries),
+      output.when(one.nextTryTime),
+      clean(one.error),
+    ],
+    none: "no webhooks",
+  });
 }

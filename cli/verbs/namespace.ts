@@ -2,10 +2,10 @@
  * `drover namespace create` and `list`; `pause` and `resume` for all queues of the namespace.
  * Retention and limits are in namespace-settings.ts.
  */
-import { create } from "@bufbuild/protobuf";
 import {
   CreateNamespaceResponseSchema,
   ListNamespacesResponseSchema,
+  type Namespace,
   NamespaceSchema,
   type Region,
 } from "@drover/proto/drover/v1/namespace_pb.ts";
@@ -14,17 +14,18 @@ import {
   ResumeNamespaceResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import { supervisorCommand } from "../region-words.ts";
-import { printTable } from "../table.ts";
-import { clean, pauseWords, timeWords } from "../words.ts";
+import { clean, pauseWords } from "../words.ts";
 import { addNamespaceSettings, namespaceLimitWords, retentionWords } from "./namespace-settings.ts";
 
 export function addNamespaceVerbs(noun: Command, ended: Ended): void {
   addCreate(noun, ended);
-  addList(noun, ended);
+  addNamespaceList(noun, ended);
   addNamespaceSettings(noun, ended);
   addPauses(noun, ended);
 }
@@ -51,36 +52,39 @@ function addCreate(noun: Command, ended: Ended): void {
     });
 }
 
-function addList(noun: Command, ended: Ended): void {
-  noun
+function addNamespaceList(noun: Command, ended: Ended): void {
+  const verb = noun
     .command("list")
     .description("list namespaces by name, and the regions without a supervisor")
-    .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50)
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator } = connect();
-      let regions: readonly Region[] = [];
-      const { items: namespaces, nextPageToken } = await readPages(limit, async (page) => {
-        const answer = await operator.listNamespaces(page);
+    .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    ofCluster: true,
+    headers: ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS"],
+    async read({ operator }, { limit }: { readonly limit: number }) {
+      let regions: Region[] = [];
+      const page = await readPages<Namespace>(limit, async (next) => {
+        const answer = await operator.listNamespaces(next);
         regions = answer.regions;
         return { items: answer.namespaces, nextPageToken: answer.nextPageToken };
       });
-      const found = { namespaces, nextPageToken, regions: [...regions] };
-      const whole = create(ListNamespacesResponseSchema, found);
-      writeList(output, [ListNamespacesResponseSchema, whole], [NamespaceSchema, namespaces]);
-      const rows = namespaces.map((one) => [
-        clean(one.name),
-        clean(one.region),
-        timeWords(one.createTime),
-        one.retention ? retentionWords(one) : "",
-        namespaceLimitWords(one.limits),
-      ]);
-      const headers = ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS"];
-      if (output.format === "table") printTable(output, headers, rows);
+      return { ...page, regions };
+    },
+    item: NamespaceSchema,
+    document: ({ items: namespaces, nextPageToken, regions }) =>
+      documentOf(ListNamespacesResponseSchema, { namespaces, nextPageToken, regions }),
+    row: (one, output) => [
+      clean(one.name),
+      clean(one.region),
+      output.when(one.createTime),
+      one.retention ? retentionWords(one) : "",
+      namespaceLimitWords(one.limits),
+    ],
+    nameOf: ({ name }) => name,
+    none: "no namespace",
+    notes: ({ regions }, output) => {
       for (const line of unwatchedLines(regions)) output.note(line);
-      noteMore(whole, limit, output);
-      ended(exitCodes.done);
-    });
+    },
+  });
 }
 
 function unwatchedLines(regions: readonly Region[]): readonly string[] {
@@ -93,11 +97,9 @@ function unwatchedLines(regions: readonly Region[]): readonly string[] {
 }
 
 function addPauses(noun: Command, ended: Ended): void {
-  noun
-    .command("pause")
+  addChangeOptions(noun.command("pause"), { reason: "optional" })
     .description("stop handing out tasks in the namespace; agents finish the tasks that they have")
-    .option("--reason <text>", "the reason", "")
-    .action(async ({ reason }: { reason: string }, command: Command) => {
+    .action(async ({ reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseNamespace({ namespace, reason });

@@ -18,6 +18,7 @@ import {
 import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
+import { addList, documentOf } from "../list-verb.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { between, clean, durationWords, timeWords } from "../words.ts";
@@ -26,7 +27,7 @@ import { between, clean, durationWords, timeWords } from "../words.ts";
 const partitionMax = 32_767;
 
 export function addPartitionVerbs(partition: Command, ended: Ended): void {
-  addList(partition, ended);
+  addPartitionList(partition, ended);
   addHistory(partition, ended);
 }
 
@@ -82,43 +83,38 @@ const reasons: Readonly<Record<number, string>> = {
   [HandOverReason.LOST]: "its owner was lost",
 };
 
-function addList(partition: Command, ended: Ended): void {
-  partition
+function addPartitionList(partition: Command, ended: Ended): void {
+  const verb = partition
     .command("list")
     .description("list the partitions of all runs: the supervisor of each, and its lateness")
-    .option("--late", "only partitions without a supervisor, or late ones (--overdue)")
-    .action(async ({ late }: { late?: boolean }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator } = connect();
+    .option("--late", "only partitions without a supervisor, or late ones (--overdue)");
+  addList(verb, ended, {
+    ofCluster: true,
+    headers: ["PARTITION", "REGION", "SUPERVISOR", "ADDRESS", "TAKEN", "HAND-OVERS", "LATENESS"],
+    async read(
+      { operator },
+      { late = false }: { readonly late?: boolean; readonly limit?: number },
+    ) {
       const { items } = await readPages<Partition>(limitMax, async (page) => {
         const answer = await operator.listPartitions(page);
         return { items: answer.partitions, nextPageToken: answer.nextPageToken };
       });
-      const partitions = late ? items.filter((one) => one.late) : items;
-      const answer = create(ListPartitionsResponseSchema, { partitions });
-      writeList(output, [ListPartitionsResponseSchema, answer], [PartitionSchema, partitions]);
-      const headers = [
-        "PARTITION",
-        "REGION",
-        "SUPERVISOR",
-        "ADDRESS",
-        "TAKEN",
-        "HAND-OVERS",
-        "LATENESS",
-      ];
-      const rows = partitions.map((one) => [
-        String(one.partition),
-        clean(one.region),
-        watcherWords(one),
-        clean(one.address),
-        timeWords(one.takenTime),
-        String(one.epoch),
-        one.lag ? durationWords(durationMs(one.lag)) : "",
-      ]);
-      if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("every partition has a supervisor, and none is late");
-      ended(exitCodes.done);
-    });
+      return { items: late ? items.filter((one) => one.late) : items, nextPageToken: "" };
+    },
+    item: PartitionSchema,
+    document: ({ items: partitions }) => documentOf(ListPartitionsResponseSchema, { partitions }),
+    row: (one, output) => [
+      String(one.partition),
+      clean(one.region),
+      watcherWords(one),
+      clean(one.address),
+      output.when(one.takenTime),
+      String(one.epoch),
+      one.lag ? durationWords(durationMs(one.lag)) : "",
+    ],
+    nameOf: ({ partition: number }) => String(number),
+    none: "every partition has a supervisor, and none is late",
+  });
 }
 
 function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string {
@@ -129,25 +125,27 @@ function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string 
 }
 
 export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
-  supervisor
+  const verb = supervisor
     .command("list")
-    .description("list the supervisors, and the number of partitions of each")
-    .action(async (_options: unknown, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const answer = await connect().operator.listSupervisors({});
-      const { supervisors } = answer;
-      writeList(output, [ListSupervisorsResponseSchema, answer], [SupervisorSchema, supervisors]);
-      const headers = ["SUPERVISOR", "ADDRESS", "SINCE", "LAST SEEN", "PARTITIONS", ""];
-      const rows = supervisors.map((one) => [
-        clean(one.id),
-        clean(one.address),
-        timeWords(one.startedTime),
-        timeWords(one.lastSeenTime),
-        String(one.partitions),
-        one.alive ? "" : "silent",
-      ]);
-      if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("no supervisor\n  next: drover server starts one");
-      ended(exitCodes.done);
-    });
+    .description("list the supervisors, and the number of partitions of each");
+  addList(verb, ended, {
+    ofCluster: true,
+    headers: ["SUPERVISOR", "ADDRESS", "SINCE", "LAST SEEN", "PARTITIONS", ""],
+    async read({ operator }) {
+      const { supervisors } = await operator.listSupervisors({});
+      return { items: supervisors, nextPageToken: "" };
+    },
+    item: SupervisorSchema,
+    document: ({ items: supervisors }) =>
+      documentOf(ListSupervisorsResponseSchema, { supervisors }),
+    row: (one, output) => [
+      clean(one.id),
+      clean(one.address),
+      output.when(one.startedTime),
+      output.when(one.lastSeenTime),
+      String(one.partitions),
+      one.alive ? "" : "silent",
+    ],
+    none: "no supervisor\n  next: drover server starts one",
+  });
 }

@@ -9,7 +9,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, timeWords } from "../words.ts";
+import { clean } from "../words.ts";
 
 const versionMax = 2_147_483_647;
 
@@ -93,7 +93,7 @@ export function printPins(pins: readonly VersionPin[], output: Output): void {
     clean(pin.workflow),
     pin.version === 0 ? "any" : String(pin.version),
     clean(pin.agentVersion),
-    timeWords(pin.pinnedTime),
+    output.when(pin.pinnedTime),
   ]);
   printTable(output, ["PINNED", "VERSION", "TO AGENT VERSION", "SINCE"], rows);
 }

@@ -9,6 +9,7 @@ import {
   type VersionPin,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import type { Connection } from "../client.ts";
 import { contextOf, parseDuration } from "../context.ts";
 import { CliFailure, type Ended, exitCodes } from "../failure.ts";
@@ -69,10 +70,10 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
     clean(task.task),
     ...(isPinned ? [clean(task.agentVersion) || "any"] : []),
     String(task.depth),
-    timeWords(task.oldestTime),
+    output.when(task.oldestTime),
     String(task.leased),
     String(task.agents),
-    timeWords(task.polledTime),
+    output.when(task.polledTime),
   ]);
   printTable(output, headers, rows);
 }
@@ -96,17 +97,14 @@ function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, outp
   for (const pin of pins.filter(isUnserved)) output.next(unpinCommand(name, pin));
 }
 
-interface DrainOptions {
-  readonly reason: string;
+interface DrainOptions extends ReasonOptions {
   readonly timeout: number;
 }
 
 function addDrain(queue: Command, ended: Ended): void {
-  queue
-    .command("drain")
+  addChangeOptions(queue.command("drain"), { reason: "optional" })
     .description("pause a queue, and wait until no agent has a task of it")
     .argument("<queue>", "name of the queue")
-    .option("--reason <text>", "the reason", "")
     .option("--timeout <duration>", "how long to wait; 10m by default", parseDuration, drainMsMax)
     .action(async (name: string, options: DrainOptions, command: Command) => {
       const { output, connect } = contextOf(command);

@@ -1,17 +1,21 @@
 /** `drover queue`: queues, their tasks and their limits. */
+
+import { toJson } from "@bufbuild/protobuf";
 import {
   ListQueuesResponseSchema,
   PauseQueueResponseSchema,
   type Queue,
+  QueueSchema,
   ResumeQueueResponseSchema,
   SetQueueLimitsResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import { type Command, InvalidArgumentError } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { addList } from "../list-verb.ts";
 import type { Output } from "../output.ts";
-import { printTable } from "../table.ts";
-import { clean, limitWords, pauseWords, timeWords } from "../words.ts";
+import { clean, limitWords, pauseWords } from "../words.ts";
 import { addPinVerbs } from "./queue-pin.ts";
 import { addQueueShow } from "./queue-show.ts";
 
@@ -19,16 +23,14 @@ const pageMax = 1_000;
 const depthMax = 10_000;
 
 export function addQueueVerbs(queue: Command, ended: Ended): void {
-  addList(queue, ended);
+  addQueueList(queue, ended);
   addQueueShow(queue, ended);
   addLimit(queue, ended);
   addPinVerbs(queue, ended);
-  queue
-    .command("pause")
+  addChangeOptions(queue.command("pause"), { reason: "optional" })
     .description("stop handing out tasks of a queue; agents finish the tasks that they have")
     .argument("<queue>", "name of the queue")
-    .option("--reason <text>", "the reason", "")
-    .action(async (name: string, { reason }: { reason: string }, command: Command) => {
+    .action(async (name: string, { reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseQueue({ namespace, queue: name, reason });
@@ -92,33 +94,35 @@ export function rateOf(text: string): number {
   throw new InvalidArgumentError("It must be a number from 0.001 to 100000.");
 }
 
-function addList(queue: Command, ended: Ended): void {
-  queue
+function addQueueList(queue: Command, ended: Ended): void {
+  const verb = queue
     .command("list")
     .description("list the queues of the namespace: tasks, agents, limits, pauses")
-    .option("--limit <n>", "most queues to list", wholeNumber(1, pageMax), pageMax)
-    .action(async ({ limit }: { limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+    .option("--limit <n>", "most queues to list", wholeNumber(1, pageMax), pageMax);
+  addList(verb, ended, {
+    headers: ["QUEUE", "WAITING", "OLDEST", "IN PROGRESS", "AGENTS", "LIMITS", "PAUSED"],
+    async read({ operator, namespace }, { limit }: { readonly limit: number }) {
       const answer = await operator.listQueues({ namespace, pageSize: limit });
-      output.data(ListQueuesResponseSchema, answer);
-      const rows = answer.queues.map((one) => [
-        clean(one.name),
-        `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
-        timeWords(one.oldestTime),
-        String(one.leased),
-        String(one.agents),
-        limitWords(one.limits),
-        pauseWords(one.pause),
-      ]);
-      const head = ["QUEUE", "WAITING", "OLDEST", "IN PROGRESS", "AGENTS", "LIMITS", "PAUSED"];
-      if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("no queue: no step and no agent has named one");
-      if (answer.namespacePause)
-        output.note(`the namespace is paused ${pauseWords(answer.namespacePause)}`);
-      if (answer.nextPageToken !== "") output.note(`only the first ${rows.length} by name`);
-      ended(exitCodes.done);
-    });
+      return { items: answer.queues, nextPageToken: "", answer };
+    },
+    item: QueueSchema,
+    document: ({ answer }) => toJson(ListQueuesResponseSchema, answer),
+    row: (one, output) => [
+      clean(one.name),
+      `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
+      output.when(one.oldestTime),
+      String(one.leased),
+      String(one.agents),
+      limitWords(one.limits),
+      pauseWords(one.pause),
+    ],
+    nameOf: ({ name }) => name,
+    none: "no queue: no step and no agent has named one",
+    notes({ answer: { queues, namespacePause, nextPageToken } }, output) {
+      if (namespacePause) output.note(`the namespace is paused ${pauseWords(namespacePause)}`);
+      if (nextPageToken !== "") output.note(`only the first ${queues.length} by name`);
+    },
+  });
 }
 
 function printQueue(queue: Queue | undefined, output: Output): void {

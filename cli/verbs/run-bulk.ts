@@ -13,6 +13,7 @@ import {
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Argument, type Command, Option } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
@@ -20,14 +21,13 @@ import type { Output } from "../output.ts";
 import { clean } from "../words.ts";
 import { addRunFilter, type FilterOptions, filterOf, QUERY_WORDS } from "./run-list.ts";
 
-interface BulkOptions extends FilterOptions {
+interface BulkOptions extends FilterOptions, ReasonOptions {
   readonly leave?: boolean;
   readonly version: "same" | "newest";
   readonly name?: string;
   readonly payload?: string;
   readonly from?: string;
   readonly input?: string;
-  readonly reason?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly requestId?: string;
@@ -49,7 +49,7 @@ const runsMax = 10_000;
 const callMsMax = 60_000;
 
 export function addRunBulk(run: Command, ended: Ended): void {
-  addRunFilter(run.command("bulk"))
+  addChangeOptions(addRunFilter(run.command("bulk")), { reason: "optional" })
     .description(
       "cancel, pause, resume, retry, signal or rerun all runs that match a filter; asks first",
     )
@@ -65,7 +65,6 @@ export function addRunBulk(run: Command, ended: Ended): void {
     .option("--payload <json>", "signal: its payload: JSON, or @FILE, or @- for a pipe")
     .option("--from <step>", "rerun: the step to start from; default: the start of the run")
     .option("--input <json>", "rerun: another input for all runs: JSON, or @FILE, or @- for a pipe")
-    .option("--reason <text>", "the reason")
     .option("--dry-run", "count, and change nothing")
     .option("--yes", "do not ask")
     .option("--request-id <name>", "your own id of this request; makes repeating the command safe")
@@ -102,7 +101,7 @@ export function addRunBulk(run: Command, ended: Ended): void {
 
 function askedBy(
   action: Action,
-  { leave, version, reason = "", name = "", from = "", ...options }: BulkOptions,
+  { leave, version, reason, name = "", from = "", ...options }: BulkOptions,
 ): MessageInitShape<typeof BulkActionRequestSchema> {
   // The dry run does not check the name, so it is checked before the user is asked to confirm.
   if (action === "signal" && name === "") throw usageFailure("a signal has a name", "--name NAME");

@@ -7,6 +7,12 @@ import {
   DecisionKind,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
+import {
+  addChangeOptions,
+  type ByOptions,
+  personOf,
+  type ReasonOptions,
+} from "../change-options.ts";
 import { addText, contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
@@ -14,31 +20,26 @@ import { runRefOf } from "../run-ref.ts";
 import { printRunState } from "../run-words.ts";
 import { clean } from "../words.ts";
 
-interface DecideOptions {
+interface DecideOptions extends ByOptions, ReasonOptions {
   readonly approve?: boolean;
   readonly reject?: boolean;
-  readonly as: string;
   readonly role?: readonly string[];
-  readonly comment?: string;
-  readonly reason?: string;
   readonly form?: string;
 }
 
-/** `comment`: the option for the approver's words. */
-export function addDecide(to: Command, ended: Ended, comment: "--comment" | "--reason"): void {
-  to.command("decide")
+export function addDecide(to: Command, ended: Ended): void {
+  addChangeOptions(to.command("decide"), { by: true, reason: "optional" })
     .description("approve or reject a step that waits for approval")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
     .addOption(new Option("--approve", "approve the step").conflicts("reject"))
     .option("--reject", "reject the step")
-    .requiredOption("--as <name>", "the approver's name; the server does not verify it")
     .option("--role <role>", "a role of the approver; may be given again", addText)
-    .option(`${comment} <text>`, "a comment; stored with the run")
     .option("--form <json>", "the form of the step: JSON, or @FILE, or @- for a pipe")
     .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const decision = decisionOf(options);
+      const approver = personOf(options);
       const form = readPayload(options.form, "--form");
       const { scheduler, namespace } = connect();
       const answer = await scheduler.decide({
@@ -46,15 +47,15 @@ export function addDecide(to: Command, ended: Ended, comment: "--comment" | "--r
         run: runRefOf(runName, {}),
         stepId,
         decision,
-        approver: options.as,
+        approver,
         roles: [...(options.role ?? [])],
-        comment: options.comment ?? options.reason ?? "",
+        comment: options.reason,
         ...(form && { form }),
       });
       output.data(DecideResponseSchema, answer);
       const done = decision === DecisionKind.APPROVE ? "approved" : "rejected";
       const did = answer.repeated ? `had ${done}` : done;
-      if (output.format === "table") output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
+      if (output.format === "table") output.line(`${clean(approver)} ${did} ${clean(stepId)}`);
       printRunState(answer.run, output);
       ended(exitCodes.done);
     });

@@ -1,22 +1,20 @@
 /** `drover run list`: runs by filter, newest first, page by page up to a limit. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type Run, RunSchema, RunState, type RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import {
-  type ListRunsResponse,
   ListRunsResponseSchema,
   type RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
-import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, stateOption, substateOption, writeList } from "../lists.ts";
-import type { Output } from "../output.ts";
+import { addLabel, parseTime, wholeNumber } from "../context.ts";
+import type { Ended } from "../failure.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, type Page, readPages, stateOption, substateOption } from "../lists.ts";
 import { runStatus, workflowWords } from "../run-words.ts";
-import { printTable } from "../table.ts";
-import { between, clean, labelWords, timeWords } from "../words.ts";
+import { between, clean, labelWords } from "../words.ts";
 
 export interface FilterOptions {
   /** Conditions in the text form of the server. */
@@ -36,7 +34,7 @@ interface ListOptions extends FilterOptions {
 }
 
 export function addRunList(run: Command, ended: Ended): void {
-  addRunFilter(run.command("list"))
+  const verb = addRunFilter(run.command("list"))
     .description("list runs")
     .addOption(
       new Option("--order <order>", "the order of the list")
@@ -44,13 +42,25 @@ export function addRunList(run: Command, ended: Ended): void {
         .default("newest"),
     )
     .option("--limit <n>", "most runs to list", wholeNumber(1, limitMax), 50)
-    .argument("[filter...]", QUERY_WORDS)
-    .action(async (query: readonly string[], options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const answer = await listRuns({ ...options, query }, connect());
-      print(answer, options, output);
-      ended(exitCodes.done);
-    });
+    .argument("[filter...]", QUERY_WORDS);
+  addList(verb, ended, {
+    headers: ["RUN", "WORKFLOW", "STATE", "CREATED", "TOOK", "KEY", "LABELS"],
+    read: readRuns,
+    item: RunSchema,
+    document: ({ items: runs, nextPageToken }) =>
+      documentOf(ListRunsResponseSchema, { runs, nextPageToken }),
+    row: (run, output) => [
+      clean(run.runId),
+      workflowWords(run),
+      runStatus(run, output),
+      output.when(run.createdTime),
+      between(run.createdTime, run.endedTime),
+      clean(run.key),
+      labelWords(run.labels),
+    ],
+    nameOf: ({ runId }) => runId,
+    none: "no runs\n  next: drover run start WORKFLOW",
+  });
 }
 
 export const QUERY_WORDS =
@@ -106,42 +116,19 @@ function quotedValue(condition: string): string {
   return `${head}"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-async function listRuns(
-  options: ListOptions,
+function readRuns(
   { scheduler, namespace }: Connection,
-): Promise<ListRunsResponse> {
+  options: ListOptions,
+  query: readonly string[],
+): Promise<Page<Run>> {
   const { order, limit } = options;
   const request = {
     namespace,
-    filter: filterOf(options),
+    filter: filterOf({ ...options, query }),
     order: order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC,
   };
-  const { items: runs, nextPageToken } = await readPages<Run>(limit, async (page) => {
+  return readPages<Run>(limit, async (page) => {
     const answer = await scheduler.listRuns({ ...request, ...page });
     return { items: answer.runs, nextPageToken: answer.nextPageToken };
   });
-  return create(ListRunsResponseSchema, { runs, nextPageToken });
-}
-
-function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output): void {
-  const { runs } = answer;
-  writeList(output, [ListRunsResponseSchema, answer], [RunSchema, runs]);
-  if (output.format === "table" && runs.length > 0) {
-    const headers = ["RUN", "WORKFLOW", "STATE", "CREATED", "TOOK", "KEY", "LABELS"];
-    printTable(
-      output,
-      headers,
-      runs.map((run) => [
-        clean(run.runId),
-        workflowWords(run),
-        runStatus(run, output),
-        timeWords(run.createdTime),
-        between(run.createdTime, run.endedTime),
-        clean(run.key),
-        labelWords(run.labels),
-      ]),
-    );
-  }
-  if (runs.length === 0) output.note("no runs\n  next: drover run start WORKFLOW");
-  noteMore(answer, limit, output);
 }

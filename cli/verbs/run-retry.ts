@@ -28,7 +28,7 @@ export function addRunRetry(run: Command, ended: Ended): void {
   addAgain(addRunRef(run.command("retry")))
     .description("start a new run that reuses the steps that succeeded, and repeats the others")
     .action(async (name: string | undefined, options: RetryOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, { names: true });
       const { scheduler, namespace } = connect();
       const asked = { namespace, run: runRefOf(name, options), ...askedBy(options) };
       const answer = await scheduler.retryRun(asked);
@@ -41,7 +41,7 @@ export function addRunRetry(run: Command, ended: Ended): void {
     .option("--from <step>", "the step to start from; default: the start of the run")
     .option("--input <json>", "another input: JSON, or @FILE, or @- for a pipe")
     .action(async (name: string | undefined, options: RerunOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, { names: true });
       const { scheduler, namespace } = connect();
       const { from: stepId = "" } = options;
       const input = readPayload(options.input, "--input");
@@ -72,6 +72,7 @@ function printStarted(
   output: Output,
 ): void {
   const id = clean(runId);
+  output.names([runId]);
   if (output.format === "table")
     output.line(created ? `started run ${id}` : `run ${id} was already started by this request`);
   output.next(`drover run watch ${id}`);

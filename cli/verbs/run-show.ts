@@ -127,7 +127,7 @@ function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   });
   return [
     ...children.map(({ childRunId }) => `drover run show ${clean(childRunId)}`).slice(0, 1),
-    ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --as NAME`] : []),
+    ...(approval ? [`drover run decide ${id} ${clean(approval.id)} --approve --by NAME`] : []),
     ...(name ? [`drover run signal ${id} ${clean(name)}`] : []),
     ...maps,
     ...(run.state === RunState.PAUSED ? [`drover run resume ${id}`] : []),
@@ -222,5 +222,5 @@ function printEscalation(escalation: Escalation, output: Output): void {
     output.line(`  answers: ${answers.map(clean).join(", ")}`);
     output.line(`  next: ${resolveCommand(escalation)}${again}`);
   } else output.line(`  next: drover escalation show ${escalationName(escalation)}${again}`);
-  output.line(`  or: drover run cancel ${clean(escalation.runId)} --leave --reason WHY${again}`);
+  output.line(`  or: drover run cancel ${clean(escalation.runId)} --leave --reason TEXT${again}`);
 }

@@ -1,7 +1,7 @@
 /** `drover run start`: starts a run, and may watch it or wait for its end. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ConcurrencyPolicy, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { ConcurrencyPolicy } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   RunRefSchema,
   type ScheduleResponse,
@@ -20,7 +20,7 @@ import {
 } from "../context.ts";
 import { type Ended, type ExitCode, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
-import { isFinal, runOutcome } from "../run-words.ts";
+import { isFinal, personWords, runOutcome } from "../run-words.ts";
 import { between, clean } from "../words.ts";
 import { exitOfRun, watchRun } from "./run-watch.ts";
 
@@ -87,9 +87,9 @@ export function addRunStart(run: Command, ended: Ended): void {
     )
     .option("--notify <hook>", "the hook that is notified of its end")
     .addOption(new Option("--watch", "follow the run until it has ended").conflicts("wait"))
-    .option("--wait", "wait until the run has ended, and print its final state")
+    .option("--wait", "wait until the run has ended or waits for a person, and print its state")
     .action(async (workflow: string, options: StartOptions, command: Command) => {
-      const context = contextOf(command);
+      const context = contextOf(command, { names: true });
       const connection = context.connect();
       const started = await schedule(workflow, options, connection);
       ended(await follow(started, options, context, connection));
@@ -140,6 +140,7 @@ async function follow(
     ? `started run ${id}`
     : `run ${id} was already started with this key`;
   const ref = create(RunRefSchema, { ref: { case: "runId", value: started.runId } });
+  output.names([started.runId]);
   if (watch) {
     output.note(done);
     return watchRun(ref, output, connection);
@@ -157,11 +158,12 @@ async function follow(
       { ...request, wait: { seconds: BigInt(waitSeconds) } },
       { timeoutMs: waitCallMsMax },
     );
-    // It is unknown when a person answers: the command ends with a message, and the user may wait
+    // It is unknown when a person acts: the command ends with a message, and the user may wait
     // again later.
-    if (answer.run?.state === RunState.ESCALATED) {
+    const person = answer.run ? personWords(answer.run) : "";
+    if (person !== "") {
       output.data(WaitRunResponseSchema, answer);
-      if (output.format === "table") output.line(`run ${id} waits for a person`);
+      if (output.format === "table") output.line(`run ${id} waits for a person: ${person}`);
       output.next(`drover run why ${id}`);
       return exitCodes.asked;
     }

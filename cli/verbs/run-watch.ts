@@ -17,20 +17,28 @@ import type { Output } from "../output.ts";
 import { changeLines } from "../run-lines.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { treeLines } from "../run-tree.ts";
-import { needsPerson } from "../run-words.ts";
+import { isFinal, needsPerson, personWords } from "../run-words.ts";
 import { endAtSignals, type Screen } from "../screen.ts";
 import { clean } from "../words.ts";
+
+interface UntilOptions {
+  readonly untilPerson?: boolean;
+}
+
+interface WatchOptions extends RunRefOptions, UntilOptions {}
 
 export function addRunWatch(run: Command, ended: Ended): void {
   addRunRef(run.command("watch"))
     .description("follow a run until it has ended")
-    .action(async (name: string | undefined, options: RunRefOptions, command: Command) => {
+    .option("--until-person", "end with exit code 5 as soon as the run waits for a person")
+    .action(async (name: string | undefined, options: WatchOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      ended(await watchRun(runRefOf(name, options), output, connect()));
+      ended(await watchRun(runRefOf(name, options), output, connect(), options));
     });
 }
 
 /**
+ * Follows the run past what a person must do, unless `untilPerson`: somebody may act meanwhile.
  * Ctrl-C ends it with exit code 130. With `-o jsonl` each state is a line; with `-o json` and
  * `yaml` the last state is the document.
  */
@@ -38,29 +46,45 @@ export async function watchRun(
   ref: RunRef,
   output: Output,
   connection: Connection,
+  { untilPerson = false }: UntilOptions = {},
 ): Promise<ExitCode> {
   endAtSignals();
+  const states = untilPerson
+    ? statesUntilPerson(statesOf(connection, ref))
+    : statesOf(connection, ref);
   const last = await (output.screen
-    ? followOnScreen(ref, { output, screen: output.screen, connection })
-    : followInLines(ref, output, connection));
+    ? followOnScreen(ref, { output, screen: output.screen, connection, states })
+    : followInLines(states, output));
   if (last?.run === undefined)
     throw new CliFailure("the server returned no run", {
       code: exitCodes.failed,
       next: "drover run list",
     });
   if (output.format !== "jsonl") output.data(WatchRunResponseSchema, last);
+  if (!isFinal(last.run.state)) {
+    output.next(`drover run why ${clean(last.run.runId)}`);
+    return exitCodes.asked;
+  }
   const code = exitOfRun(last.run.state);
   if (code !== exitCodes.done) output.next(`drover run show ${clean(last.run.runId)}`);
   return code;
 }
 
+async function* statesUntilPerson(
+  states: AsyncIterable<WatchRunResponse>,
+): AsyncGenerator<WatchRunResponse> {
+  for await (const state of states) {
+    yield state;
+    if (state.run && personWords(state.run) !== "") return;
+  }
+}
+
 async function followInLines(
-  ref: RunRef,
+  states: AsyncIterable<WatchRunResponse>,
   output: Output,
-  connection: Connection,
 ): Promise<WatchRunResponse | null> {
   let last: WatchRunResponse | null = null;
-  for await (const state of statesOf(connection, ref)) {
+  for await (const state of states) {
     if (output.format === "jsonl") output.data(WatchRunResponseSchema, state);
     if (output.format === "table")
       for (const line of changeLines(last, state, output)) output.line(line);
@@ -78,7 +102,13 @@ async function followOnScreen(
     output,
     screen,
     connection,
-  }: { readonly output: Output; readonly screen: Screen; readonly connection: Connection },
+    states,
+  }: {
+    readonly output: Output;
+    readonly screen: Screen;
+    readonly connection: Connection;
+    readonly states: AsyncIterable<WatchRunResponse>;
+  },
 ): Promise<WatchRunResponse | null> {
   const { scheduler, namespace } = connection;
   let last: WatchRunResponse | null = null;
@@ -93,7 +123,7 @@ async function followOnScreen(
   }, pollMs);
   let ended = false;
   try {
-    for await (const state of statesOf(connection, ref)) {
+    for await (const state of states) {
       last = state;
       show(state);
     }
@@ -111,8 +141,9 @@ function screenLines(
   rows: number,
   why: ExplainRunResponse | undefined,
 ): readonly string[] {
-  const waits = state.run !== undefined && needsPerson(state.run, state.steps);
-  const hint = `waits for a person: drover run show ${clean(state.run?.runId ?? "")}`;
+  const { run, steps } = state;
+  const waits = run !== undefined && (needsPerson(run, steps) || personWords(run) !== "");
+  const hint = `waits for a person: drover run why ${clean(run?.runId ?? "")}`;
   const lines = treeLines(state, output, waits ? rows - 1 : rows, why);
   return waits ? [...lines, hint] : lines;
 }

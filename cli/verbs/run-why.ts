@@ -20,7 +20,7 @@ import { supervisorCommand } from "../region-words.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { errorWords, runOutcome, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
-import { between, clean, clip, phrase } from "../words.ts";
+import { between, clean, phrase } from "../words.ts";
 
 export function addRunWhy(run: Command, ended: Ended): void {
   addRunRef(run.command("why"))
@@ -60,7 +60,6 @@ function print(answer: ExplainRunResponse, output: Output): void {
 }
 
 const HEADERS = ["STEP", "WAITS FOR", "FOR", "NEXT", "IN", "ATTEMPTS", "LAST"];
-const lastShownMax = 60;
 
 function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
   const { tried } = wait;
@@ -71,7 +70,7 @@ function rowOf(wait: Wait, { now }: ExplainRunResponse): readonly string[] {
     wait.next === NextKind.UNSPECIFIED ? "" : phrase(NextKindSchema, wait.next),
     between(now, wait.nextTime),
     tried && tried.attempts > 0 ? String(tried.attempts) : "",
-    clip(errorWords(tried?.lastFailure), lastShownMax),
+    errorWords(tried?.lastFailure),
   ];
 }
 
@@ -95,7 +94,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
       const approvers = action.approvers.map(clean).join(", ") || "any person";
       const ways = choices.map((way) => `--${way}`).join(", or ");
       const step = `${runId} ${clean(action.stepId)}`;
-      return `drover approval decide ${step} --as NAME ${ways}${again} (approvers: ${approvers}); drover approval show ${step}${again} prints its form`;
+      return `drover approval decide ${step} --by NAME ${ways}${again} (approvers: ${approvers}); drover approval show ${step}${again} prints its form`;
     }
     case ActionKind.COMPLETE_DEFERRED:
       return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
@@ -104,7 +103,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     case ActionKind.RESUME_QUEUE:
       return `drover queue resume ${clean(action.queue)}${again}`;
     case ActionKind.SET_CIRCUIT: {
-      const of = `${clean(action.queue)} ${clean(action.task)} --by NAME${again}`;
+      const of = `${clean(action.queue)} ${clean(action.task)}${again}`;
       return `drover queue circuit close ${of}, or release`;
     }
     case ActionKind.UNCORDON_AGENT:

@@ -28,7 +28,7 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunGraph(run, ended);
   addRunWatch(run, ended);
   addRunSignal(run, ended);
-  addDecide(run, ended, "--comment");
+  addDecide(run, ended);
   addRunPause(run, ended);
   addRunCancel(run, ended);
   addRunRetry(run, ended);

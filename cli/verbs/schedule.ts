@@ -1,6 +1,6 @@
 /** `drover schedule create`, `update`, `list`, `show`, `pause`, `resume`, `delete`, `run`. */
 import { randomUUID } from "node:crypto";
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   CreateScheduleResponseSchema,
@@ -17,12 +17,13 @@ import {
   UpdateScheduleResponseSchema,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { type Command, Option } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import { calendarWords, occurrenceRows, printSchedule, stateWords } from "../schedule-words.ts";
-import { printTable } from "../table.ts";
 import { clean, timeWords } from "../words.ts";
 import { addScheduleBackfill } from "./schedule-backfill.ts";
 
@@ -53,7 +54,7 @@ const versionMax = 2 ** 31 - 1;
 export function addScheduleVerbs(schedule: Command, ended: Ended): void {
   addCreate(schedule, ended);
   addUpdate(schedule, ended);
-  addList(schedule, ended);
+  addScheduleList(schedule, ended);
   addShow(schedule, ended);
   addPause(schedule, ended);
   addResume(schedule, ended);
@@ -168,34 +169,33 @@ function noteNext(schedule: Schedule | undefined, note: (text: string) => void):
   if (next) note(`  next run: ${timeWords(next.time)}  ${clean(next.nominalTime)}`);
 }
 
-function addList(schedule: Command, ended: Ended): void {
-  schedule
+function addScheduleList(schedule: Command, ended: Ended): void {
+  const verb = schedule
     .command("list")
     .description("list the schedules of the namespace")
-    .option("--limit <n>", "most schedules to list", wholeNumber(1, limitMax), 50)
-    .action(async ({ limit }: { readonly limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { scheduler, namespace } = connect();
-      const { items: schedules, nextPageToken } = await readPages(limit, async (page) => {
+    .option("--limit <n>", "most schedules to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    headers: ["SCHEDULE", "WORKFLOW", "WHEN", "STATE", "NEXT", "LAST", "OUTCOME", "RUN"],
+    read: ({ scheduler, namespace }, { limit }: { readonly limit: number }) =>
+      readPages<Schedule>(limit, async (page) => {
         const answer = await scheduler.listSchedules({ namespace, ...page });
         return { items: answer.schedules, nextPageToken: answer.nextPageToken };
-      });
-      const whole = create(ListSchedulesResponseSchema, { schedules, nextPageToken });
-      writeList(output, [ListSchedulesResponseSchema, whole], [ScheduleSchema, schedules]);
-      const rows = schedules.map((one) => [
-        clean(one.name),
-        clean(one.spec?.workflow ?? ""),
-        calendarWords(one),
-        stateWords(one),
-        timeWords(one.next[0]?.time),
-        ...(occurrenceRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? []),
-      ]);
-      const head = ["SCHEDULE", "WORKFLOW", "WHEN", "STATE", "NEXT", "LAST", "OUTCOME", "RUN"];
-      if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("no schedule: drover schedule create NAME WORKFLOW");
-      noteMore(whole, limit, output);
-      ended(exitCodes.done);
-    });
+      }),
+    item: ScheduleSchema,
+    document: ({ items: schedules, nextPageToken }) =>
+      documentOf(ListSchedulesResponseSchema, { schedules, nextPageToken }),
+    row: (one, output) => [
+      clean(one.name),
+      clean(one.spec?.workflow ?? ""),
+      calendarWords(one),
+      stateWords(one),
+      output.when(one.next[0]?.time),
+      output.when(one.last[0]?.time),
+      ...(occurrenceRows(one.last.slice(0, 1))[0]?.slice(1, 3) ?? []),
+    ],
+    nameOf: ({ name }) => name,
+    none: "no schedule: drover schedule create NAME WORKFLOW",
+  });
 }
 
 function addShow(schedule: Command, ended: Ended): void {
@@ -214,12 +214,10 @@ function addShow(schedule: Command, ended: Ended): void {
 }
 
 function addPause(schedule: Command, ended: Ended): void {
-  schedule
-    .command("pause")
+  addChangeOptions(schedule.command("pause"), { reason: "optional" })
     .description("pause a schedule: it starts no runs; open runs continue")
     .argument("<schedule>", "name of the schedule")
-    .option("--reason <text>", "the reason", "")
-    .action(async (name: string, { reason }: { readonly reason: string }, command: Command) => {
+    .action(async (name: string, { reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
       const answer = await scheduler.pauseSchedule({ namespace, name, reason });

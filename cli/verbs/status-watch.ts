@@ -14,7 +14,7 @@ import { exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { endAtSignals } from "../screen.ts";
 import { pairLines, tableLines } from "../table.ts";
-import { clean } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 import { activityPairs, concernHeaders, concerns, type Row } from "./status.ts";
 
 export async function watchStatus(
@@ -72,7 +72,7 @@ function activityLines(of: Activity, dim: (text: string) => string): readonly st
 function rowsOf(state: WatchOverviewResponse | null, again: string): readonly Row[] {
   if (!state?.overview) return [];
   const { overview, activity } = state;
-  return concerns({ ...overview, ...(activity && { activity }) }, again);
+  return concerns({ ...overview, ...(activity && { activity }) }, again, timeWords);
 }
 
 function changesOf(

@@ -13,7 +13,7 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import {
   failingHeaders,
   failingRows,
@@ -35,29 +35,41 @@ import { substateRunsWords } from "../substate-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, counted, durationWords, timeWords } from "../words.ts";
 import { stateWords } from "./circuit.ts";
+import { showAllStatus } from "./status-all.ts";
 import { watchStatus } from "./status-watch.ts";
+
+interface StatusOptions {
+  readonly watch?: boolean;
+  readonly allNamespaces?: boolean;
+}
 
 export function addStatus(program: Command, ended: Ended): void {
   program
     .command("status")
     .description("show what needs attention, and the health of the server")
-    .option("--watch", "show each change as it happens, until Ctrl-C")
-    .action(async ({ watch }: { watch?: boolean }, command: Command) => {
-      const { output, address, connect } = contextOf(command);
-      const connection = connect();
+    .option("-w, --watch", "show each change as it happens, until Ctrl-C")
+    .addOption(new Option("-A, --all-namespaces", "of all namespaces").conflicts("watch"))
+    .action(async ({ watch, allNamespaces }: StatusOptions, command: Command) => {
+      const context = contextOf(command);
+      const { output, address } = context;
+      const connection = context.connect();
+      if (allNamespaces) {
+        await showAllStatus(connection, context);
+        return ended(exitCodes.done);
+      }
       if (watch) return await watchStatus(connection, address, output);
       const { operator, namespace } = connection;
       const overview = await operator.getOverview({ namespace });
       const cluster = await operator.getClusterInfo({});
       if (output.format === "table") {
-        const rows = concerns(overview, output.again, {
+        const rows = concerns(overview, output.again, output.when, {
           escalations: overview.openEscalations > 0 ? await firstAsked(connection) : [],
           approvals:
             waitingForApproval(overview.activity) > 0 ? await firstApprovals(connection) : [],
         });
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
-        const failing = overview.activity ? failingRows(overview.activity) : [];
+        const failing = overview.activity ? failingRows(overview.activity, output.when) : [];
         printTable(output, failingHeaders, failing);
         if (failing.length > 0) output.line("");
         printPairs(output, [
@@ -111,18 +123,26 @@ interface Named {
 
 const NONE_NAMED: Named = { escalations: [], approvals: [] };
 
+/** `when` writes times. */
 export function concerns(
   overview: GetOverviewResponse,
   again: string,
+  when: Output["when"],
   named: Named = NONE_NAMED,
 ): readonly Row[] {
-  return concernsOf(overview, named).map(([what, since, next]) => [what, since, `${next}${again}`]);
+  return concernsOf(overview, named).map(([what, since, next]) => [
+    what,
+    when(since),
+    `${next}${again}`,
+  ]);
 }
+
+type Concern = readonly [what: string, since: Timestamp | undefined, next: string];
 
 function concernsOf(
   overview: GetOverviewResponse,
   { escalations: asked, approvals }: Named,
-): readonly Row[] {
+): readonly Concern[] {
   const { openEscalations: open, lateRegions, namespacePause } = overview;
   const further = open - asked.length;
   const furtherWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
@@ -155,11 +175,11 @@ function concernsOf(
   ];
 }
 
-function row(what: string, since: Timestamp | undefined, next: string): Row {
-  return [what, timeWords(since), next];
+function row(what: string, since: Timestamp | undefined, next: string): Concern {
+  return [what, since, next];
 }
 
-function escalationRow(escalation: Escalation): Row {
+function escalationRow(escalation: Escalation): Concern {
   const { workflow, message, openedTime } = escalation;
   return row(
     `${subjectWords(escalation)} of ${clean(workflow)}: ${clip(clean(message), messageShownMax)}`,
@@ -172,7 +192,7 @@ function escalationRow(escalation: Escalation): Row {
 function approvalRows(
   { activity }: Pick<GetOverviewResponse, "activity">,
   named: readonly Approval[],
-): readonly Row[] {
+): readonly Concern[] {
   const runs = waitingForApproval(activity);
   const further = runs - new Set(named.map(({ runId }) => runId)).size;
   const words = counted(further, named.length > 0 ? "more run" : "run");
@@ -191,11 +211,11 @@ function approvalRows(
   ];
 }
 
-function cordonRow(cordon: Cordon): Row {
+function cordonRow(cordon: Cordon): Concern {
   return row(cordonWords(cordon), cordon.cordonedTime, uncordonCommand(cordon));
 }
 
-function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
+function pauseRow(what: string, pause: Pause | undefined, next: string): Concern {
   const why = pause?.reason ? `: ${clean(pause.reason)}` : "";
   return row(`${what} is paused${why}`, pause?.sinceTime, next);
 }
@@ -204,7 +224,7 @@ function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
  * A setting by a person lasts until it is released; a circuit that the rules have opened is
  * overruled by closing it.
  */
-function circuitRow(circuit: Circuit): Row {
+function circuitRow(circuit: Circuit): Concern {
   const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
   const isSet = setTime !== undefined;
   const seen = isSet || saw === "" ? "" : `: ${clean(saw)}`;
@@ -214,11 +234,11 @@ function circuitRow(circuit: Circuit): Row {
   return row(
     `circuit of "${clean(task)}" of queue "${clean(queue)}"${forAgent} ${stateWords(circuit)}${seen}`,
     setTime ?? sinceTime,
-    `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent} --by NAME`,
+    `drover queue circuit ${verb} ${clean(queue)} ${clean(task)}${agent}`,
   );
 }
 
-function regionRows(late: LateRegion): readonly Row[] {
+function regionRows(late: LateRegion): readonly Concern[] {
   const { overdue, lag } = late;
   const by = lag ? ` by up to ${durationWords(durationMs(lag))}` : "";
   const where = `${counted(overdue, "partition")} of region "${clean(late.region)}"`;

@@ -1,5 +1,4 @@
 /** `drover token create`, `list`, `revoke`: API tokens, for servers that require them. */
-import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type CreateTokenResponse,
@@ -12,12 +11,14 @@ import {
   TokenSchema,
 } from "@drover/proto/drover/v1/token_pb.ts";
 import { type Command, Option } from "commander";
+import { addChangeOptions, type ByOptions, personOf } from "../change-options.ts";
 import { addText, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { printTable } from "../table.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
+import type { Output } from "../output.ts";
 import { clean, phrase, timeWords } from "../words.ts";
 
 type RoleName = "viewer" | "client" | "agent" | "operator" | "admin";
@@ -30,13 +31,12 @@ const ROLES: Readonly<Record<RoleName, Role>> = Object.freeze({
   admin: Role.ADMIN,
 });
 
-interface CreateOptions extends DatabaseOptions {
+interface CreateOptions extends DatabaseOptions, ByOptions {
   readonly role: RoleName;
   readonly queue: readonly string[];
   /** In milliseconds. */
   readonly validFor?: number;
   readonly allNamespaces?: boolean;
-  readonly by: string;
   readonly inDatabase?: boolean;
 }
 
@@ -48,12 +48,12 @@ interface ListOptions {
 
 export function addTokenVerbs(token: Command, ended: Ended): void {
   addCreate(token, ended);
-  addList(token, ended);
+  addTokenList(token, ended);
   addRevoke(token, ended);
 }
 
 function addCreate(token: Command, ended: Ended): void {
-  addDatabaseOptions(token.command("create"))
+  addChangeOptions(addDatabaseOptions(token.command("create")), { by: true })
     .description("create a token for the namespace, and print its secret once")
     .argument("<name>", "a name for people")
     .addOption(
@@ -68,7 +68,6 @@ function addCreate(token: Command, ended: Ended): void {
     )
     .option("--valid-for <duration>", "its lifetime, as 90d", parseDuration)
     .option("--all-namespaces", "for every namespace: viewers, operators and admins")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
     .option("--in-database", "write it directly into the database, for the first token")
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -89,12 +88,12 @@ function addCreate(token: Command, ended: Ended): void {
 }
 
 function requestOf(name: string, namespace: string, options: CreateOptions) {
-  const { role, queue, validFor, allNamespaces = false, by } = options;
+  const { role, queue, validFor, allNamespaces = false } = options;
   return {
     namespace: allNamespaces ? "" : namespace,
     allNamespaces,
     name,
-    by,
+    by: personOf(options),
     role: ROLES[role],
     queues: [...queue],
     ...(validFor === undefined ? {} : { validFor: durationFromMs(validFor) }),
@@ -110,39 +109,38 @@ async function makeInDatabase(
   return createTokenInDatabase(connectionString, request, options.databaseSchema);
 }
 
-function addList(token: Command, ended: Ended): void {
-  token
+function addTokenList(token: Command, ended: Ended): void {
+  const verb = token
     .command("list")
     .description("list the tokens for the namespace, without their secrets")
-    .option("--all-namespaces", "include tokens of other namespaces and of all namespaces")
+    .option("-A, --all-namespaces", "include tokens of other namespaces and of all namespaces")
     .option("--ended", "include revoked and expired tokens")
     .addOption(
       new Option("--limit <n>", "most tokens to list")
         .argParser(wholeNumber(1, limitMax))
         .default(50),
-    )
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
+    );
+  addList(verb, ended, {
+    ofCluster: true,
+    headers: ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"],
+    read: ({ operator, namespace }, options: ListOptions) => {
       const { allNamespaces = false, ended: includeEnded = false, limit } = options;
       const asked = { namespace: allNamespaces ? "" : namespace, allNamespaces, includeEnded };
-      const read = await readPages(limit, async (page) => {
+      return readPages<Token>(limit, async (page) => {
         const { tokens: items, nextPageToken } = await operator.listTokens({ ...asked, ...page });
         return { items, nextPageToken };
       });
-      const { items: tokens, nextPageToken } = read;
-      const whole = create(ListTokensResponseSchema, { tokens, nextPageToken });
-      writeList(output, [ListTokensResponseSchema, whole], [TokenSchema, tokens]);
-      const headers = ["TOKEN", "NAME", "ROLE", "FOR", "QUEUES", "CREATED BY", "LAST USE", "ENDS"];
-      if (output.format === "table") printTable(output, headers, tokens.map(rowOf));
-      if (tokens.length === 0)
-        output.note("no token: drover token create NAME --role ROLE --by ME");
-      noteMore(read, limit, output);
-      ended(exitCodes.done);
-    });
+    },
+    item: TokenSchema,
+    document: ({ items: tokens, nextPageToken }) =>
+      documentOf(ListTokensResponseSchema, { tokens, nextPageToken }),
+    row: rowOf,
+    nameOf: ({ id }) => id,
+    none: "no token: drover token create NAME --role ROLE",
+  });
 }
 
-function rowOf(token: Token): readonly string[] {
+function rowOf(token: Token, output: Output): readonly string[] {
   const { id, name, role, namespace, queues, madeBy, lastUseTime, expireTime } = token;
   return [
     id,
@@ -151,22 +149,20 @@ function rowOf(token: Token): readonly string[] {
     namespace || "every namespace",
     queues.join(" "),
     madeBy,
-    timeWords(lastUseTime) || "never",
+    output.when(lastUseTime) || "never",
     token.revokeTime
       ? `revoked ${timeWords(token.revokeTime)} by ${token.revokedBy}`
-      : timeWords(expireTime),
+      : output.when(expireTime),
   ].map(clean);
 }
 
 function addRevoke(token: Command, ended: Ended): void {
-  token
-    .command("revoke")
+  addChangeOptions(token.command("revoke"), { by: true })
     .description("revoke a token: refused by every server within 5 s")
     .argument("<token>", "its id, as drover token list shows it")
-    .requiredOption("--by <name>", "your name; the server does not verify it")
-    .action(async (id: string, { by }: { by: string }, command: Command) => {
+    .action(async (id: string, options: ByOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const answer = await connect().operator.revokeToken({ id, by });
+      const answer = await connect().operator.revokeToken({ id, by: personOf(options) });
       output.data(RevokeTokenResponseSchema, answer);
       if (output.format === "table" && answer.token) {
         const { name, revokedBy, revokeTime } = answer.token;

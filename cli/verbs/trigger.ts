@@ -19,6 +19,7 @@ import { type Command, Option } from "commander";
 import { addLabel, addText, contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload, readText } from "../input.ts";
+import { addList, documentOf } from "../list-verb.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
@@ -50,7 +51,7 @@ const refusalsMax = 1_000;
 
 export function addTriggerVerbs(trigger: Command, ended: Ended): void {
   addPut(trigger, ended);
-  addList(trigger, ended);
+  addTriggerList(trigger, ended);
   trigger
     .command("show")
     .description("show a trigger: its source, its action, its last refusals")
@@ -140,32 +141,25 @@ function secretOf({ secretFile, newSecret }: PutOptions): string {
   return secretFile === undefined ? "" : readText(secretFile).replace(/\r?\n$/, "");
 }
 
-function addList(trigger: Command, ended: Ended): void {
-  trigger
-    .command("list")
-    .description("list the triggers of the namespace")
-    .action(async (_options: unknown, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const answer = await operator.listTriggers({ namespace });
-      writeList(output, [ListTriggersResponseSchema, answer], [TriggerSchema, answer.triggers]);
-      const rows = answer.triggers.flatMap(({ definition, changedTime }) =>
-        definition
-          ? [
-              [
-                clean(definition.trigger),
-                sourceWords(definition),
-                actionWords(definition),
-                timeWords(changedTime),
-              ],
-            ]
-          : [],
-      );
-      if (output.format === "table")
-        printTable(output, ["TRIGGER", "SOURCE", "ACTION", "CHANGED"], rows);
-      if (rows.length === 0) output.note("no trigger: drover trigger put FILE --new-secret");
-      ended(exitCodes.done);
-    });
+function addTriggerList(trigger: Command, ended: Ended): void {
+  const verb = trigger.command("list").description("list the triggers of the namespace");
+  addList(verb, ended, {
+    headers: ["TRIGGER", "SOURCE", "ACTION", "CHANGED"],
+    async read({ operator, namespace }) {
+      const { triggers } = await operator.listTriggers({ namespace });
+      return { items: triggers, nextPageToken: "" };
+    },
+    item: TriggerSchema,
+    document: ({ items: triggers }) => documentOf(ListTriggersResponseSchema, { triggers }),
+    row: ({ definition, changedTime }, output) => [
+      clean(definition?.trigger ?? ""),
+      definition ? sourceWords(definition) : "",
+      definition ? actionWords(definition) : "",
+      output.when(changedTime),
+    ],
+    nameOf: ({ definition }) => definition?.trigger ?? "",
+    none: "no trigger: drover trigger put FILE --new-secret",
+  });
 }
 
 function show({ definition, path, secretDigest, changedTime }: Trigger, output: Output): void {
@@ -200,7 +194,7 @@ function addRefusals(trigger: Command, ended: Ended): void {
       const answer = await operator.listRefusals(request);
       writeList(output, [ListRefusalsResponseSchema, answer], [RefusalSchema, answer.refusals]);
       const rows = answer.refusals.map((one) => [
-        timeWords(one.lastTime),
+        output.when(one.lastTime),
         clean(one.trigger),
         String(one.count),
         clean(one.reason),

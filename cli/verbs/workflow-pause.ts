@@ -4,17 +4,16 @@ import {
   ResumeWorkflowResponseSchema,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
+import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { clean, pauseWords } from "../words.ts";
 
 export function addWorkflowPause(noun: Command, ended: Ended): void {
-  noun
-    .command("pause")
+  addChangeOptions(noun.command("pause"), { reason: "optional" })
     .description("stop handing out tasks of all runs of a workflow, including future runs")
     .argument("<name>", "name of the workflow")
-    .option("--reason <text>", "the reason", "")
-    .action(async (workflow: string, { reason }: { reason: string }, command: Command) => {
+    .action(async (workflow: string, { reason }: ReasonOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const answer = await operator.pauseWorkflow({ namespace, workflow, reason });

@@ -21,7 +21,7 @@ import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { textRefusal } from "../text-refusal.ts";
-import { clean, pauseWords, timeWords } from "../words.ts";
+import { clean, pauseWords } from "../words.ts";
 import { checkedFile } from "../workflow-file.ts";
 import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
@@ -103,7 +103,7 @@ function printVersions({ workflow, versions }: GetWorkflowResponse, output: Outp
     `v${version}`,
     version === workflow?.defaultVersion ? "default" : "",
     `${openRuns}${openRuns === openRunsMax ? " or more" : ""}`,
-    timeWords(createdTime),
+    output.when(createdTime),
   ]);
   printTable(output, ["VERSION", "DEFAULT", "OPEN RUNS", "REGISTERED"], rows);
   if (workflow?.pause) output.note(`paused ${pauseWords(workflow.pause)}`);

@@ -1,4 +1,5 @@
-// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
+// To write an agent, in any language, this file and the files that it
 // imports are all that is needed.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
@@ -54,6 +55,9 @@
 // an attempt. A lease that ends without a report does not count, so an agent that knows nothing
 // need not report.
 //
+// Logs. AppendLogs is optional and best effort: an agent that never calls it is a complete agent. A
+// task is the same with and without its lines, so a failed AppendLogs must never fail or delay one.
+//
 // Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
 // report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
 // Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
@@ -75,6 +79,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -1147,6 +1152,314 @@ func (x *CompleteAnswer) GetRepeated() bool {
 	return false
 }
 
+// Stores lines of tasks.
+type AppendLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the tasks. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The agent that logs. Required.
+	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
+	// The lines, by task: 1 to 1,000 tasks, each once. Each is checked by itself: the lines of some
+	// tasks may be stored and those of others refused.
+	Logs          []*TaskLog `protobuf:"bytes,3,rep,name=logs,proto3" json:"logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsRequest) Reset() {
+	*x = AppendLogsRequest{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsRequest) ProtoMessage() {}
+
+func (x *AppendLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsRequest.ProtoReflect.Descriptor instead.
+func (*AppendLogsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AppendLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *AppendLogsRequest) GetAgent() *Agent {
+	if x != nil {
+		return x.Agent
+	}
+	return nil
+}
+
+func (x *AppendLogsRequest) GetLogs() []*TaskLog {
+	if x != nil {
+		return x.Logs
+	}
+	return nil
+}
+
+// Lines that the handler of one task has logged.
+type TaskLog struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+	// TASK_NOT_FOUND if it belongs to another namespace; both are this item's answer.
+	TaskToken string `protobuf:"bytes,1,opt,name=task_token,json=taskToken,proto3" json:"task_token,omitempty"`
+	// Number of the first of these lines; the others follow it. The agent numbers the lines of a task
+	// from 1. Lines up to the last number that is stored are not stored again. Required, 1 to
+	// 1,000,000,000.
+	FirstLine uint32 `protobuf:"varint,2,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"`
+	// The lines, in their order, 1 to 1,000.
+	Lines         []*LogText `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskLog) Reset() {
+	*x = TaskLog{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskLog) ProtoMessage() {}
+
+func (x *TaskLog) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskLog.ProtoReflect.Descriptor instead.
+func (*TaskLog) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TaskLog) GetTaskToken() string {
+	if x != nil {
+		return x.TaskToken
+	}
+	return ""
+}
+
+func (x *TaskLog) GetFirstLine() uint32 {
+	if x != nil {
+		return x.FirstLine
+	}
+	return 0
+}
+
+func (x *TaskLog) GetLines() []*LogText {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+// One line of a handler.
+type LogText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was logged, by the clock of the agent. Required.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Severity. UNSPECIFIED, and any level that the server does not know, is INFO.
+	Level LogLevel `protobuf:"varint,2,opt,name=level,proto3,enum=drover.v1.LogLevel" json:"level,omitempty"`
+	// The text. At most 64 KiB, no NUL; what is beyond 8 KiB, with the fields, is cut.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// Named values, at most 16. Keys 1 to 64 bytes, values at most 256 bytes, no NUL.
+	Fields        map[string]string `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogText) Reset() {
+	*x = LogText{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogText) ProtoMessage() {}
+
+func (x *LogText) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogText.ProtoReflect.Descriptor instead.
+func (*LogText) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LogText) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *LogText) GetLevel() LogLevel {
+	if x != nil {
+		return x.Level
+	}
+	return LogLevel_LOG_LEVEL_UNSPECIFIED
+}
+
+func (x *LogText) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *LogText) GetFields() map[string]string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// Answers an AppendLogs.
+type AppendLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One answer for each task, in the same order.
+	Answers       []*AppendLogsAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsResponse) Reset() {
+	*x = AppendLogsResponse{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsResponse) ProtoMessage() {}
+
+func (x *AppendLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsResponse.ProtoReflect.Descriptor instead.
+func (*AppendLogsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AppendLogsResponse) GetAnswers() []*AppendLogsAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+// What became of the lines of one task.
+type AppendLogsAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Code 0: stored, up to the limits. Any other code: none of these lines was stored; do not repeat
+	// them. TASK_OVER: the task ended more than 30 s ago. INVALID_REQUEST also if the lines of the
+	// task are not stored because its step, its namespace or the server says so.
+	Status *status.Status `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// No further line of this task will be stored, because its log is full: send none.
+	Full          bool `protobuf:"varint,2,opt,name=full,proto3" json:"full,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsAnswer) Reset() {
+	*x = AppendLogsAnswer{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsAnswer) ProtoMessage() {}
+
+func (x *AppendLogsAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsAnswer.ProtoReflect.Descriptor instead.
+func (*AppendLogsAnswer) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AppendLogsAnswer) GetStatus() *status.Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *AppendLogsAnswer) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
 // Continue.
 type HeartbeatAnswer_CarryOn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1158,7 +1471,7 @@ type HeartbeatAnswer_CarryOn struct {
 
 func (x *HeartbeatAnswer_CarryOn) Reset() {
 	*x = HeartbeatAnswer_CarryOn{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1483,7 @@ func (x *HeartbeatAnswer_CarryOn) String() string {
 func (*HeartbeatAnswer_CarryOn) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_CarryOn) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1517,7 @@ type HeartbeatAnswer_Cancel struct {
 
 func (x *HeartbeatAnswer_Cancel) Reset() {
 	*x = HeartbeatAnswer_Cancel{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1529,7 @@ func (x *HeartbeatAnswer_Cancel) String() string {
 func (*HeartbeatAnswer_Cancel) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1561,7 @@ type HeartbeatAnswer_LeaseLost struct {
 
 func (x *HeartbeatAnswer_LeaseLost) Reset() {
 	*x = HeartbeatAnswer_LeaseLost{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1573,7 @@ func (x *HeartbeatAnswer_LeaseLost) String() string {
 func (*HeartbeatAnswer_LeaseLost) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_LeaseLost) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1280,7 +1593,7 @@ var File_drover_v1_agent_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ddrover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xcd\x02\n" +
+	"\x1ddrover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xcd\x02\n" +
 	"\x05Agent\x12.\n" +
 	"\x02id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x02id\x12!\n" +
 	"\asession\x18\x02 \x01(\fB\a\xbaH\x04z\x02h\x10R\asession\x12:\n" +
@@ -1366,11 +1679,41 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\x06waited\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"X\n" +
 	"\x0eCompleteAnswer\x12*\n" +
 	"\x06status\x18\x01 \x01(\v2\x12.google.rpc.StatusR\x06status\x12\x1a\n" +
-	"\brepeated\x18\x02 \x01(\bR\brepeated2\xe0\x01\n" +
+	"\brepeated\x18\x02 \x01(\bR\brepeated\"\xb6\x01\n" +
+	"\x11AppendLogsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12.\n" +
+	"\x05agent\x18\x02 \x01(\v2\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01R\x05agent\x123\n" +
+	"\x04logs\x18\x03 \x03(\v2\x12.drover.v1.TaskLogB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x04logs\"\x99\x01\n" +
+	"\aTaskLog\x12)\n" +
+	"\n" +
+	"task_token\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\ttaskToken\x12,\n" +
+	"\n" +
+	"first_line\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\x80\x94\xeb\xdc\x03(\x01R\tfirstLine\x125\n" +
+	"\x05lines\x18\x03 \x03(\v2\x12.drover.v1.LogTextB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x05lines\"\xc1\x02\n" +
+	"\aLogText\x126\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01R\x04time\x12)\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x13.drover.v1.LogLevelR\x05level\x12/\n" +
+	"\amessage\x18\x03 \x01(\tB\x15\xbaH\x12r\x10(\x80\x80\x042\n" +
+	"^[^\\x00]*$R\amessage\x12g\n" +
+	"\x06fields\x18\x04 \x03(\v2\x1e.drover.v1.LogText.FieldsEntryB/\xbaH,\x9a\x01)\x10\x10\"\x12r\x10\x10\x01(@2\n" +
+	"^[^\\x00]*$*\x11r\x0f(\x80\x022\n" +
+	"^[^\\x00]*$R\x06fields\x1a9\n" +
+	"\vFieldsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"K\n" +
+	"\x12AppendLogsResponse\x125\n" +
+	"\aanswers\x18\x01 \x03(\v2\x1b.drover.v1.AppendLogsAnswerR\aanswers\"R\n" +
+	"\x10AppendLogsAnswer\x12*\n" +
+	"\x06status\x18\x01 \x01(\v2\x12.google.rpc.StatusR\x06status\x12\x12\n" +
+	"\x04full\x18\x02 \x01(\bR\x04full2\xab\x02\n" +
 	"\fAgentService\x12C\n" +
 	"\bPollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12F\n" +
 	"\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12C\n" +
-	"\bComplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponseB\x86\x01\n" +
+	"\bComplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponse\x12I\n" +
+	"\n" +
+	"AppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseB\x86\x01\n" +
 	"\rcom.drover.v1B\x11AgentServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 
@@ -1386,7 +1729,7 @@ func file_drover_v1_agent_service_proto_rawDescGZIP() []byte {
 	return file_drover_v1_agent_service_proto_rawDescData
 }
 
-var file_drover_v1_agent_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_drover_v1_agent_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_drover_v1_agent_service_proto_goTypes = []any{
 	(*Agent)(nil),                     // 0: drover.v1.Agent
 	(*AgentProcess)(nil),              // 1: drover.v1.AgentProcess
@@ -1402,57 +1745,75 @@ var file_drover_v1_agent_service_proto_goTypes = []any{
 	(*Next)(nil),                      // 11: drover.v1.Next
 	(*CompleteResponse)(nil),          // 12: drover.v1.CompleteResponse
 	(*CompleteAnswer)(nil),            // 13: drover.v1.CompleteAnswer
-	nil,                               // 14: drover.v1.Agent.LabelsEntry
-	(*HeartbeatAnswer_CarryOn)(nil),   // 15: drover.v1.HeartbeatAnswer.CarryOn
-	(*HeartbeatAnswer_Cancel)(nil),    // 16: drover.v1.HeartbeatAnswer.Cancel
-	(*HeartbeatAnswer_LeaseLost)(nil), // 17: drover.v1.HeartbeatAnswer.LeaseLost
-	(*durationpb.Duration)(nil),       // 18: google.protobuf.Duration
-	(*Task)(nil),                      // 19: drover.v1.Task
-	(*Progress)(nil),                  // 20: drover.v1.Progress
-	(*Payload)(nil),                   // 21: drover.v1.Payload
-	(*status.Status)(nil),             // 22: google.rpc.Status
-	(*Outcome)(nil),                   // 23: drover.v1.Outcome
+	(*AppendLogsRequest)(nil),         // 14: drover.v1.AppendLogsRequest
+	(*TaskLog)(nil),                   // 15: drover.v1.TaskLog
+	(*LogText)(nil),                   // 16: drover.v1.LogText
+	(*AppendLogsResponse)(nil),        // 17: drover.v1.AppendLogsResponse
+	(*AppendLogsAnswer)(nil),          // 18: drover.v1.AppendLogsAnswer
+	nil,                               // 19: drover.v1.Agent.LabelsEntry
+	(*HeartbeatAnswer_CarryOn)(nil),   // 20: drover.v1.HeartbeatAnswer.CarryOn
+	(*HeartbeatAnswer_Cancel)(nil),    // 21: drover.v1.HeartbeatAnswer.Cancel
+	(*HeartbeatAnswer_LeaseLost)(nil), // 22: drover.v1.HeartbeatAnswer.LeaseLost
+	nil,                               // 23: drover.v1.LogText.FieldsEntry
+	(*durationpb.Duration)(nil),       // 24: google.protobuf.Duration
+	(*Task)(nil),                      // 25: drover.v1.Task
+	(*Progress)(nil),                  // 26: drover.v1.Progress
+	(*Payload)(nil),                   // 27: drover.v1.Payload
+	(*status.Status)(nil),             // 28: google.rpc.Status
+	(*Outcome)(nil),                   // 29: drover.v1.Outcome
+	(*timestamppb.Timestamp)(nil),     // 30: google.protobuf.Timestamp
+	(LogLevel)(0),                     // 31: drover.v1.LogLevel
 }
 var file_drover_v1_agent_service_proto_depIdxs = []int32{
-	14, // 0: drover.v1.Agent.labels:type_name -> drover.v1.Agent.LabelsEntry
-	18, // 1: drover.v1.AgentProcess.running_for:type_name -> google.protobuf.Duration
+	19, // 0: drover.v1.Agent.labels:type_name -> drover.v1.Agent.LabelsEntry
+	24, // 1: drover.v1.AgentProcess.running_for:type_name -> google.protobuf.Duration
 	0,  // 2: drover.v1.PollTaskRequest.agent:type_name -> drover.v1.Agent
 	2,  // 3: drover.v1.PollTaskRequest.queues:type_name -> drover.v1.QueueWeight
-	18, // 4: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
+	24, // 4: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
 	1,  // 5: drover.v1.PollTaskRequest.process:type_name -> drover.v1.AgentProcess
-	19, // 6: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
-	18, // 7: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
+	25, // 6: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
+	24, // 7: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
 	0,  // 8: drover.v1.HeartbeatRequest.agent:type_name -> drover.v1.Agent
 	6,  // 9: drover.v1.HeartbeatRequest.reports:type_name -> drover.v1.HeartbeatReport
-	20, // 10: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
-	21, // 11: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
+	26, // 10: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
+	27, // 11: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
 	8,  // 12: drover.v1.HeartbeatResponse.answers:type_name -> drover.v1.HeartbeatAnswer
-	15, // 13: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
-	16, // 14: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
-	17, // 15: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
-	22, // 16: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
+	20, // 13: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
+	21, // 14: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
+	22, // 15: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
+	28, // 16: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
 	0,  // 17: drover.v1.CompleteRequest.agent:type_name -> drover.v1.Agent
 	10, // 18: drover.v1.CompleteRequest.results:type_name -> drover.v1.TaskResult
 	11, // 19: drover.v1.CompleteRequest.next:type_name -> drover.v1.Next
-	23, // 20: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
+	29, // 20: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
 	2,  // 21: drover.v1.Next.queues:type_name -> drover.v1.QueueWeight
 	13, // 22: drover.v1.CompleteResponse.answers:type_name -> drover.v1.CompleteAnswer
-	19, // 23: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
-	18, // 24: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
-	22, // 25: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
-	18, // 26: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
-	18, // 27: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
-	3,  // 28: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
-	5,  // 29: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
-	9,  // 30: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
-	4,  // 31: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
-	7,  // 32: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
-	12, // 33: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
-	31, // [31:34] is the sub-list for method output_type
-	28, // [28:31] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	25, // 23: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
+	24, // 24: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
+	28, // 25: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
+	0,  // 26: drover.v1.AppendLogsRequest.agent:type_name -> drover.v1.Agent
+	15, // 27: drover.v1.AppendLogsRequest.logs:type_name -> drover.v1.TaskLog
+	16, // 28: drover.v1.TaskLog.lines:type_name -> drover.v1.LogText
+	30, // 29: drover.v1.LogText.time:type_name -> google.protobuf.Timestamp
+	31, // 30: drover.v1.LogText.level:type_name -> drover.v1.LogLevel
+	23, // 31: drover.v1.LogText.fields:type_name -> drover.v1.LogText.FieldsEntry
+	18, // 32: drover.v1.AppendLogsResponse.answers:type_name -> drover.v1.AppendLogsAnswer
+	28, // 33: drover.v1.AppendLogsAnswer.status:type_name -> google.rpc.Status
+	24, // 34: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
+	24, // 35: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
+	3,  // 36: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
+	5,  // 37: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
+	9,  // 38: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
+	14, // 39: drover.v1.AgentService.AppendLogs:input_type -> drover.v1.AppendLogsRequest
+	4,  // 40: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
+	7,  // 41: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
+	12, // 42: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
+	17, // 43: drover.v1.AgentService.AppendLogs:output_type -> drover.v1.AppendLogsResponse
+	40, // [40:44] is the sub-list for method output_type
+	36, // [36:40] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_service_proto_init() }
@@ -1474,7 +1835,7 @@ func file_drover_v1_agent_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_agent_service_proto_rawDesc), len(file_drover_v1_agent_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

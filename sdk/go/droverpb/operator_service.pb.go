@@ -16,6 +16,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -157,6 +158,323 @@ func (x *ListEscalationsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Asks for open approvals.
+type ListApprovalsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the runs. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only the approvals of this run, all on one page. Absent: those of all runs.
+	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Only approvals on which this person may decide and has not decided: the approvers of the step
+	// include the name or one of `roles`, or the step names no approvers. Empty: of all people. At
+	// most 256 characters, no control characters.
+	Approver string `protobuf:"bytes,3,opt,name=approver,proto3" json:"approver,omitempty"`
+	// Roles of the person, as in DecideRequest. With an empty `approver`: approvals on which people
+	// with one of these roles may decide. At most 100, of 1 to 256 characters without control
+	// characters.
+	Roles []string `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Number of approvals after which the page ends, 0 to 1,000; 0 means 50. The approvals of one run
+	// are never on two pages, so a page may have a few more. A page may also have fewer, or none, and
+	// a next page: a call reads at most 1,000 runs.
+	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the previous page, with the same `approver` and `roles`; with others it is
+	// PAGE_TOKEN_INVALID. Empty: the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApprovalsRequest) Reset() {
+	*x = ListApprovalsRequest{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApprovalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApprovalsRequest) ProtoMessage() {}
+
+func (x *ListApprovalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApprovalsRequest.ProtoReflect.Descriptor instead.
+func (*ListApprovalsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListApprovalsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListApprovalsRequest) GetRun() *RunRef {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *ListApprovalsRequest) GetApprover() string {
+	if x != nil {
+		return x.Approver
+	}
+	return ""
+}
+
+func (x *ListApprovalsRequest) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *ListApprovalsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListApprovalsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of open approvals.
+type ListApprovalsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The approvals; those of one run in the order of its steps.
+	Approvals []*Approval `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
+	// Token for the next page. Empty: this is the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApprovalsResponse) Reset() {
+	*x = ListApprovalsResponse{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApprovalsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApprovalsResponse) ProtoMessage() {}
+
+func (x *ListApprovalsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApprovalsResponse.ProtoReflect.Descriptor instead.
+func (*ListApprovalsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListApprovalsResponse) GetApprovals() []*Approval {
+	if x != nil {
+		return x.Approvals
+	}
+	return nil
+}
+
+func (x *ListApprovalsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// An approval step of an open run that waits for decisions.
+type Approval struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Key of the run. Empty: none.
+	RunKey string `protobuf:"bytes,2,opt,name=run_key,json=runKey,proto3" json:"run_key,omitempty"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,3,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Version of the workflow.
+	Version int32 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// Labels of the run.
+	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Id of the step.
+	StepId string `protobuf:"bytes,6,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Names and roles of the people who may decide. Empty: anyone may.
+	Approvers []string `protobuf:"bytes,7,rep,name=approvers,proto3" json:"approvers,omitempty"`
+	// The person in the run's label `requester` may not decide.
+	NotRequester bool `protobuf:"varint,8,opt,name=not_requester,json=notRequester,proto3" json:"not_requester,omitempty"`
+	// Number of approvals that are needed, each by another person.
+	Need uint32 `protobuf:"varint,9,opt,name=need,proto3" json:"need,omitempty"`
+	// The people who have approved so far, as they stated their names; the server did not verify
+	// them.
+	ApprovedBy []string `protobuf:"bytes,10,rep,name=approved_by,json=approvedBy,proto3" json:"approved_by,omitempty"`
+	// JSON Schema of the form that an approver fills in. Absent: there is no form.
+	Form *Payload `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`
+	// Since when the step waits.
+	SinceTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=since_time,json=sinceTime,proto3" json:"since_time,omitempty"`
+	// When `on_expiry` follows.
+	DeadlineTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=deadline_time,json=deadlineTime,proto3" json:"deadline_time,omitempty"`
+	// What follows at `deadline_time`; never UNSPECIFIED.
+	OnExpiry      ApprovalExpiry `protobuf:"varint,14,opt,name=on_expiry,json=onExpiry,proto3,enum=drover.v1.ApprovalExpiry" json:"on_expiry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approval) Reset() {
+	*x = Approval{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approval) ProtoMessage() {}
+
+func (x *Approval) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approval.ProtoReflect.Descriptor instead.
+func (*Approval) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Approval) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *Approval) GetRunKey() string {
+	if x != nil {
+		return x.RunKey
+	}
+	return ""
+}
+
+func (x *Approval) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *Approval) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Approval) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Approval) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *Approval) GetApprovers() []string {
+	if x != nil {
+		return x.Approvers
+	}
+	return nil
+}
+
+func (x *Approval) GetNotRequester() bool {
+	if x != nil {
+		return x.NotRequester
+	}
+	return false
+}
+
+func (x *Approval) GetNeed() uint32 {
+	if x != nil {
+		return x.Need
+	}
+	return 0
+}
+
+func (x *Approval) GetApprovedBy() []string {
+	if x != nil {
+		return x.ApprovedBy
+	}
+	return nil
+}
+
+func (x *Approval) GetForm() *Payload {
+	if x != nil {
+		return x.Form
+	}
+	return nil
+}
+
+func (x *Approval) GetSinceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SinceTime
+	}
+	return nil
+}
+
+func (x *Approval) GetDeadlineTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeadlineTime
+	}
+	return nil
+}
+
+func (x *Approval) GetOnExpiry() ApprovalExpiry {
+	if x != nil {
+		return x.OnExpiry
+	}
+	return ApprovalExpiry_APPROVAL_EXPIRY_UNSPECIFIED
+}
+
 // Asks for one escalation.
 type GetEscalationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -172,7 +490,7 @@ type GetEscalationRequest struct {
 
 func (x *GetEscalationRequest) Reset() {
 	*x = GetEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -184,7 +502,7 @@ func (x *GetEscalationRequest) String() string {
 func (*GetEscalationRequest) ProtoMessage() {}
 
 func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -197,7 +515,7 @@ func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationRequest.ProtoReflect.Descriptor instead.
 func (*GetEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetEscalationRequest) GetNamespace() string {
@@ -243,7 +561,7 @@ type GetEscalationResponse struct {
 
 func (x *GetEscalationResponse) Reset() {
 	*x = GetEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -255,7 +573,7 @@ func (x *GetEscalationResponse) String() string {
 func (*GetEscalationResponse) ProtoMessage() {}
 
 func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -268,7 +586,7 @@ func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationResponse.ProtoReflect.Descriptor instead.
 func (*GetEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetEscalationResponse) GetEscalation() *Escalation {
@@ -335,7 +653,7 @@ type ResolveEscalationRequest struct {
 
 func (x *ResolveEscalationRequest) Reset() {
 	*x = ResolveEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -347,7 +665,7 @@ func (x *ResolveEscalationRequest) String() string {
 func (*ResolveEscalationRequest) ProtoMessage() {}
 
 func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -360,7 +678,7 @@ func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResolveEscalationRequest) GetNamespace() string {
@@ -427,7 +745,7 @@ type ResolveEscalationResponse struct {
 
 func (x *ResolveEscalationResponse) Reset() {
 	*x = ResolveEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +757,7 @@ func (x *ResolveEscalationResponse) String() string {
 func (*ResolveEscalationResponse) ProtoMessage() {}
 
 func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +770,7 @@ func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ResolveEscalationResponse) GetEscalation() *Escalation {
@@ -488,7 +806,8 @@ type PutHookRequest struct {
 	// cloud, unless it was started with --allow-local-webhooks.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
 	// Events that the hook receives: escalation-opened, escalation-reminder, escalation-closed,
-	// run-ended (of every run). Empty: only the ends of runs that name the hook. Each once.
+	// run-ended (of every run), approval-requested. Empty: only the ends of runs that name the hook.
+	// Each once.
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// Key with which the webhooks are signed. Write-only. Empty: the hook keeps its current secret.
 	// 16 to 256 characters, no control characters.
@@ -499,7 +818,7 @@ type PutHookRequest struct {
 
 func (x *PutHookRequest) Reset() {
 	*x = PutHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -511,7 +830,7 @@ func (x *PutHookRequest) String() string {
 func (*PutHookRequest) ProtoMessage() {}
 
 func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -524,7 +843,7 @@ func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookRequest.ProtoReflect.Descriptor instead.
 func (*PutHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PutHookRequest) GetNamespace() string {
@@ -573,7 +892,7 @@ type PutHookResponse struct {
 
 func (x *PutHookResponse) Reset() {
 	*x = PutHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -585,7 +904,7 @@ func (x *PutHookResponse) String() string {
 func (*PutHookResponse) ProtoMessage() {}
 
 func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -598,7 +917,7 @@ func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookResponse.ProtoReflect.Descriptor instead.
 func (*PutHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PutHookResponse) GetCreated() bool {
@@ -619,7 +938,7 @@ type ListHooksRequest struct {
 
 func (x *ListHooksRequest) Reset() {
 	*x = ListHooksRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +950,7 @@ func (x *ListHooksRequest) String() string {
 func (*ListHooksRequest) ProtoMessage() {}
 
 func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +963,7 @@ func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListHooksRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListHooksRequest) GetNamespace() string {
@@ -665,7 +984,7 @@ type ListHooksResponse struct {
 
 func (x *ListHooksResponse) Reset() {
 	*x = ListHooksResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +996,7 @@ func (x *ListHooksResponse) String() string {
 func (*ListHooksResponse) ProtoMessage() {}
 
 func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +1009,7 @@ func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListHooksResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListHooksResponse) GetHooks() []*Hook {
@@ -713,7 +1032,7 @@ type DeleteHookRequest struct {
 
 func (x *DeleteHookRequest) Reset() {
 	*x = DeleteHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +1044,7 @@ func (x *DeleteHookRequest) String() string {
 func (*DeleteHookRequest) ProtoMessage() {}
 
 func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +1057,7 @@ func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteHookRequest) GetNamespace() string {
@@ -766,7 +1085,7 @@ type DeleteHookResponse struct {
 
 func (x *DeleteHookResponse) Reset() {
 	*x = DeleteHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +1097,7 @@ func (x *DeleteHookResponse) String() string {
 func (*DeleteHookResponse) ProtoMessage() {}
 
 func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +1110,7 @@ func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteHookResponse) GetDeleted() bool {
@@ -821,7 +1140,7 @@ type ListDeliveriesRequest struct {
 
 func (x *ListDeliveriesRequest) Reset() {
 	*x = ListDeliveriesRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +1152,7 @@ func (x *ListDeliveriesRequest) String() string {
 func (*ListDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +1165,7 @@ func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListDeliveriesRequest) GetNamespace() string {
@@ -897,7 +1216,7 @@ type ListDeliveriesResponse struct {
 
 func (x *ListDeliveriesResponse) Reset() {
 	*x = ListDeliveriesResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1228,7 @@ func (x *ListDeliveriesResponse) String() string {
 func (*ListDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1241,7 @@ func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDeliveriesResponse) GetDeliveries() []*Delivery {
@@ -959,7 +1278,7 @@ type ClaimEscalationRequest struct {
 
 func (x *ClaimEscalationRequest) Reset() {
 	*x = ClaimEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1290,7 @@ func (x *ClaimEscalationRequest) String() string {
 func (*ClaimEscalationRequest) ProtoMessage() {}
 
 func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1303,7 @@ func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ClaimEscalationRequest) GetNamespace() string {
@@ -1033,7 +1352,7 @@ type ClaimEscalationResponse struct {
 
 func (x *ClaimEscalationResponse) Reset() {
 	*x = ClaimEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1364,7 @@ func (x *ClaimEscalationResponse) String() string {
 func (*ClaimEscalationResponse) ProtoMessage() {}
 
 func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1377,7 @@ func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ClaimEscalationResponse) GetEscalation() *Escalation {
@@ -1088,7 +1407,7 @@ type ReleaseEscalationRequest struct {
 
 func (x *ReleaseEscalationRequest) Reset() {
 	*x = ReleaseEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1419,7 @@ func (x *ReleaseEscalationRequest) String() string {
 func (*ReleaseEscalationRequest) ProtoMessage() {}
 
 func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1432,7 @@ func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReleaseEscalationRequest) GetNamespace() string {
@@ -1162,7 +1481,7 @@ type ReleaseEscalationResponse struct {
 
 func (x *ReleaseEscalationResponse) Reset() {
 	*x = ReleaseEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +1493,7 @@ func (x *ReleaseEscalationResponse) String() string {
 func (*ReleaseEscalationResponse) ProtoMessage() {}
 
 func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +1506,7 @@ func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReleaseEscalationResponse) GetEscalation() *Escalation {
@@ -1201,7 +1520,7 @@ var File_drover_v1_operator_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
-	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x15drover/v1/token.proto\x1a\x17drover/v1/trigger.proto\"\xcf\x01\n" +
+	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x15drover/v1/audit.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x15drover/v1/token.proto\x1a\x17drover/v1/trigger.proto\x1a\x18drover/v1/workflow.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n" +
 	"\x16ListEscalationsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
@@ -1211,7 +1530,40 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"z\n" +
 	"\x17ListEscalationsResponse\x127\n" +
 	"\vescalations\x18\x01 \x03(\v2\x15.drover.v1.EscalationR\vescalations\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc8\x02\n" +
+	"\x14ListApprovalsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12#\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefR\x03run\x12<\n" +
+	"\bapprover\x18\x03 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\bapprover\x12=\n" +
+	"\x05roles\x18\x04 \x03(\tB'\xbaH$\x92\x01!\x10d\"\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x05roles\x12'\n" +
+	"\tpage_size\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"r\n" +
+	"\x15ListApprovalsResponse\x121\n" +
+	"\tapprovals\x18\x01 \x03(\v2\x13.drover.v1.ApprovalR\tapprovals\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd1\x04\n" +
+	"\bApproval\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x17\n" +
+	"\arun_key\x18\x02 \x01(\tR\x06runKey\x12\x1a\n" +
+	"\bworkflow\x18\x03 \x01(\tR\bworkflow\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\x127\n" +
+	"\x06labels\x18\x05 \x03(\v2\x1f.drover.v1.Approval.LabelsEntryR\x06labels\x12\x17\n" +
+	"\astep_id\x18\x06 \x01(\tR\x06stepId\x12\x1c\n" +
+	"\tapprovers\x18\a \x03(\tR\tapprovers\x12#\n" +
+	"\rnot_requester\x18\b \x01(\bR\fnotRequester\x12\x12\n" +
+	"\x04need\x18\t \x01(\rR\x04need\x12\x1f\n" +
+	"\vapproved_by\x18\n" +
+	" \x03(\tR\n" +
+	"approvedBy\x12&\n" +
+	"\x04form\x18\v \x01(\v2\x12.drover.v1.PayloadR\x04form\x129\n" +
+	"\n" +
+	"since_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tsinceTime\x12?\n" +
+	"\rdeadline_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fdeadlineTime\x126\n" +
+	"\ton_expiry\x18\x0e \x01(\x0e2\x19.drover.v1.ApprovalExpiryR\bonExpiry\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc6\x01\n" +
 	"\x14GetEscalationRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12C\n" +
@@ -1240,13 +1592,13 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
 	"escalation\x12 \n" +
 	"\x03run\x18\x02 \x01(\v2\x0e.drover.v1.RunR\x03run\x12\x1a\n" +
-	"\brepeated\x18\x03 \x01(\bR\brepeated\"\xca\x02\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\"\xde\x02\n" +
 	"\x0ePutHookRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
 	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12\x1c\n" +
 	"\x03url\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x10R\x03url\x12j\n" +
-	"\x06events\x18\x04 \x03(\tBR\xbaHO\x92\x01L\x18\x01\"HrFR\x11escalation-openedR\x13escalation-reminderR\x11escalation-closedR\trun-endedR\x06events\x12<\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x10R\x03url\x12~\n" +
+	"\x06events\x18\x04 \x03(\tBf\xbaHc\x92\x01`\x18\x01\"\\rZR\x11escalation-openedR\x13escalation-reminderR\x11escalation-closedR\trun-endedR\x12approval-requestedR\x06events\x12<\n" +
 	"\x06secret\x18\x05 \x01(\tB$\xbaH!r\x1f2\x1d^([^\\x00-\\x1f\\x7f]{16,256})?$R\x06secret\"+\n" +
 	"\x0fPutHookResponse\x12\x18\n" +
 	"\acreated\x18\x01 \x01(\bR\acreated\"P\n" +
@@ -1291,13 +1643,14 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xfc\x1e\n" +
+	"escalation2\x98 \n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
 	"\x11ResolveEscalation\x12#.drover.v1.ResolveEscalationRequest\x1a$.drover.v1.ResolveEscalationResponse\x12X\n" +
 	"\x0fClaimEscalation\x12!.drover.v1.ClaimEscalationRequest\x1a\".drover.v1.ClaimEscalationResponse\x12^\n" +
-	"\x11ReleaseEscalation\x12#.drover.v1.ReleaseEscalationRequest\x1a$.drover.v1.ReleaseEscalationResponse\x12@\n" +
+	"\x11ReleaseEscalation\x12#.drover.v1.ReleaseEscalationRequest\x1a$.drover.v1.ReleaseEscalationResponse\x12R\n" +
+	"\rListApprovals\x12\x1f.drover.v1.ListApprovalsRequest\x1a .drover.v1.ListApprovalsResponse\x12@\n" +
 	"\aPutHook\x12\x19.drover.v1.PutHookRequest\x1a\x1a.drover.v1.PutHookResponse\x12F\n" +
 	"\tListHooks\x12\x1b.drover.v1.ListHooksRequest\x1a\x1c.drover.v1.ListHooksResponse\x12I\n" +
 	"\n" +
@@ -1338,7 +1691,8 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x0eListPartitions\x12 .drover.v1.ListPartitionsRequest\x1a!.drover.v1.ListPartitionsResponse\x12R\n" +
 	"\rListHandOvers\x12\x1f.drover.v1.ListHandOversRequest\x1a .drover.v1.ListHandOversResponse\x12X\n" +
 	"\x0fListSupervisors\x12!.drover.v1.ListSupervisorsRequest\x1a\".drover.v1.ListSupervisorsResponse\x12^\n" +
-	"\x11ListInterventions\x12#.drover.v1.ListInterventionsRequest\x1a$.drover.v1.ListInterventionsResponse\x12L\n" +
+	"\x11ListInterventions\x12#.drover.v1.ListInterventionsRequest\x1a$.drover.v1.ListInterventionsResponse\x12F\n" +
+	"\tListAudit\x12\x1b.drover.v1.ListAuditRequest\x1a\x1c.drover.v1.ListAuditResponse\x12L\n" +
 	"\vGetOverview\x12\x1d.drover.v1.GetOverviewRequest\x1a\x1e.drover.v1.GetOverviewResponse\x12T\n" +
 	"\rWatchOverview\x12\x1f.drover.v1.WatchOverviewRequest\x1a .drover.v1.WatchOverviewResponse0\x01\x12U\n" +
 	"\x0eGetClusterInfo\x12 .drover.v1.GetClusterInfoRequest\x1a!.drover.v1.GetClusterInfoResponse\x12X\n" +
@@ -1366,231 +1720,250 @@ func file_drover_v1_operator_service_proto_rawDescGZIP() []byte {
 	return file_drover_v1_operator_service_proto_rawDescData
 }
 
-var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*ListEscalationsRequest)(nil),        // 0: drover.v1.ListEscalationsRequest
 	(*ListEscalationsResponse)(nil),       // 1: drover.v1.ListEscalationsResponse
-	(*GetEscalationRequest)(nil),          // 2: drover.v1.GetEscalationRequest
-	(*GetEscalationResponse)(nil),         // 3: drover.v1.GetEscalationResponse
-	(*ResolveEscalationRequest)(nil),      // 4: drover.v1.ResolveEscalationRequest
-	(*ResolveEscalationResponse)(nil),     // 5: drover.v1.ResolveEscalationResponse
-	(*PutHookRequest)(nil),                // 6: drover.v1.PutHookRequest
-	(*PutHookResponse)(nil),               // 7: drover.v1.PutHookResponse
-	(*ListHooksRequest)(nil),              // 8: drover.v1.ListHooksRequest
-	(*ListHooksResponse)(nil),             // 9: drover.v1.ListHooksResponse
-	(*DeleteHookRequest)(nil),             // 10: drover.v1.DeleteHookRequest
-	(*DeleteHookResponse)(nil),            // 11: drover.v1.DeleteHookResponse
-	(*ListDeliveriesRequest)(nil),         // 12: drover.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil),        // 13: drover.v1.ListDeliveriesResponse
-	(*ClaimEscalationRequest)(nil),        // 14: drover.v1.ClaimEscalationRequest
-	(*ClaimEscalationResponse)(nil),       // 15: drover.v1.ClaimEscalationResponse
-	(*ReleaseEscalationRequest)(nil),      // 16: drover.v1.ReleaseEscalationRequest
-	(*ReleaseEscalationResponse)(nil),     // 17: drover.v1.ReleaseEscalationResponse
-	(*Escalation)(nil),                    // 18: drover.v1.Escalation
-	(*RunRef)(nil),                        // 19: drover.v1.RunRef
-	(*Run)(nil),                           // 20: drover.v1.Run
-	(*Step)(nil),                          // 21: drover.v1.Step
-	(*Attempt)(nil),                       // 22: drover.v1.Attempt
-	(*Payload)(nil),                       // 23: drover.v1.Payload
-	(*Hook)(nil),                          // 24: drover.v1.Hook
-	(*Delivery)(nil),                      // 25: drover.v1.Delivery
-	(*PutTriggerRequest)(nil),             // 26: drover.v1.PutTriggerRequest
-	(*GetTriggerRequest)(nil),             // 27: drover.v1.GetTriggerRequest
-	(*ListTriggersRequest)(nil),           // 28: drover.v1.ListTriggersRequest
-	(*DeleteTriggerRequest)(nil),          // 29: drover.v1.DeleteTriggerRequest
-	(*ListRefusalsRequest)(nil),           // 30: drover.v1.ListRefusalsRequest
-	(*TryTriggerRequest)(nil),             // 31: drover.v1.TryTriggerRequest
-	(*ListQueuesRequest)(nil),             // 32: drover.v1.ListQueuesRequest
-	(*GetQueueRequest)(nil),               // 33: drover.v1.GetQueueRequest
-	(*PauseQueueRequest)(nil),             // 34: drover.v1.PauseQueueRequest
-	(*ResumeQueueRequest)(nil),            // 35: drover.v1.ResumeQueueRequest
-	(*SetQueueLimitsRequest)(nil),         // 36: drover.v1.SetQueueLimitsRequest
-	(*PinQueueRequest)(nil),               // 37: drover.v1.PinQueueRequest
-	(*UnpinQueueRequest)(nil),             // 38: drover.v1.UnpinQueueRequest
-	(*PauseNamespaceRequest)(nil),         // 39: drover.v1.PauseNamespaceRequest
-	(*ResumeNamespaceRequest)(nil),        // 40: drover.v1.ResumeNamespaceRequest
-	(*PauseWorkflowRequest)(nil),          // 41: drover.v1.PauseWorkflowRequest
-	(*ResumeWorkflowRequest)(nil),         // 42: drover.v1.ResumeWorkflowRequest
-	(*SetCircuitRequest)(nil),             // 43: drover.v1.SetCircuitRequest
-	(*ListCircuitsRequest)(nil),           // 44: drover.v1.ListCircuitsRequest
-	(*CordonAgentRequest)(nil),            // 45: drover.v1.CordonAgentRequest
-	(*UncordonAgentRequest)(nil),          // 46: drover.v1.UncordonAgentRequest
-	(*ListCordonsRequest)(nil),            // 47: drover.v1.ListCordonsRequest
-	(*ListAgentsRequest)(nil),             // 48: drover.v1.ListAgentsRequest
-	(*GetAgentRequest)(nil),               // 49: drover.v1.GetAgentRequest
-	(*ListPartitionsRequest)(nil),         // 50: drover.v1.ListPartitionsRequest
-	(*ListHandOversRequest)(nil),          // 51: drover.v1.ListHandOversRequest
-	(*ListSupervisorsRequest)(nil),        // 52: drover.v1.ListSupervisorsRequest
-	(*ListInterventionsRequest)(nil),      // 53: drover.v1.ListInterventionsRequest
-	(*GetOverviewRequest)(nil),            // 54: drover.v1.GetOverviewRequest
-	(*WatchOverviewRequest)(nil),          // 55: drover.v1.WatchOverviewRequest
-	(*GetClusterInfoRequest)(nil),         // 56: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),        // 57: drover.v1.CreateNamespaceRequest
-	(*GetNamespaceRequest)(nil),           // 58: drover.v1.GetNamespaceRequest
-	(*SetNamespaceRetentionRequest)(nil),  // 59: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceLimitsRequest)(nil),     // 60: drover.v1.SetNamespaceLimitsRequest
-	(*ListNamespacesRequest)(nil),         // 61: drover.v1.ListNamespacesRequest
-	(*CreateTokenRequest)(nil),            // 62: drover.v1.CreateTokenRequest
-	(*ListTokensRequest)(nil),             // 63: drover.v1.ListTokensRequest
-	(*RevokeTokenRequest)(nil),            // 64: drover.v1.RevokeTokenRequest
-	(*PutTriggerResponse)(nil),            // 65: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 66: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 67: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 68: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 69: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 70: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 71: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 72: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 73: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 74: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 75: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 76: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 77: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 78: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 79: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 80: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 81: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 82: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 83: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 84: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 85: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 86: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 87: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 88: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 89: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 90: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 91: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 92: drover.v1.ListInterventionsResponse
-	(*GetOverviewResponse)(nil),           // 93: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 94: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 95: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 96: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 97: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 98: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 99: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesResponse)(nil),        // 100: drover.v1.ListNamespacesResponse
-	(*CreateTokenResponse)(nil),           // 101: drover.v1.CreateTokenResponse
-	(*ListTokensResponse)(nil),            // 102: drover.v1.ListTokensResponse
-	(*RevokeTokenResponse)(nil),           // 103: drover.v1.RevokeTokenResponse
+	(*ListApprovalsRequest)(nil),          // 2: drover.v1.ListApprovalsRequest
+	(*ListApprovalsResponse)(nil),         // 3: drover.v1.ListApprovalsResponse
+	(*Approval)(nil),                      // 4: drover.v1.Approval
+	(*GetEscalationRequest)(nil),          // 5: drover.v1.GetEscalationRequest
+	(*GetEscalationResponse)(nil),         // 6: drover.v1.GetEscalationResponse
+	(*ResolveEscalationRequest)(nil),      // 7: drover.v1.ResolveEscalationRequest
+	(*ResolveEscalationResponse)(nil),     // 8: drover.v1.ResolveEscalationResponse
+	(*PutHookRequest)(nil),                // 9: drover.v1.PutHookRequest
+	(*PutHookResponse)(nil),               // 10: drover.v1.PutHookResponse
+	(*ListHooksRequest)(nil),              // 11: drover.v1.ListHooksRequest
+	(*ListHooksResponse)(nil),             // 12: drover.v1.ListHooksResponse
+	(*DeleteHookRequest)(nil),             // 13: drover.v1.DeleteHookRequest
+	(*DeleteHookResponse)(nil),            // 14: drover.v1.DeleteHookResponse
+	(*ListDeliveriesRequest)(nil),         // 15: drover.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),        // 16: drover.v1.ListDeliveriesResponse
+	(*ClaimEscalationRequest)(nil),        // 17: drover.v1.ClaimEscalationRequest
+	(*ClaimEscalationResponse)(nil),       // 18: drover.v1.ClaimEscalationResponse
+	(*ReleaseEscalationRequest)(nil),      // 19: drover.v1.ReleaseEscalationRequest
+	(*ReleaseEscalationResponse)(nil),     // 20: drover.v1.ReleaseEscalationResponse
+	nil,                                   // 21: drover.v1.Approval.LabelsEntry
+	(*Escalation)(nil),                    // 22: drover.v1.Escalation
+	(*RunRef)(nil),                        // 23: drover.v1.RunRef
+	(*Payload)(nil),                       // 24: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
+	(ApprovalExpiry)(0),                   // 26: drover.v1.ApprovalExpiry
+	(*Run)(nil),                           // 27: drover.v1.Run
+	(*Step)(nil),                          // 28: drover.v1.Step
+	(*Attempt)(nil),                       // 29: drover.v1.Attempt
+	(*Hook)(nil),                          // 30: drover.v1.Hook
+	(*Delivery)(nil),                      // 31: drover.v1.Delivery
+	(*PutTriggerRequest)(nil),             // 32: drover.v1.PutTriggerRequest
+	(*GetTriggerRequest)(nil),             // 33: drover.v1.GetTriggerRequest
+	(*ListTriggersRequest)(nil),           // 34: drover.v1.ListTriggersRequest
+	(*DeleteTriggerRequest)(nil),          // 35: drover.v1.DeleteTriggerRequest
+	(*ListRefusalsRequest)(nil),           // 36: drover.v1.ListRefusalsRequest
+	(*TryTriggerRequest)(nil),             // 37: drover.v1.TryTriggerRequest
+	(*ListQueuesRequest)(nil),             // 38: drover.v1.ListQueuesRequest
+	(*GetQueueRequest)(nil),               // 39: drover.v1.GetQueueRequest
+	(*PauseQueueRequest)(nil),             // 40: drover.v1.PauseQueueRequest
+	(*ResumeQueueRequest)(nil),            // 41: drover.v1.ResumeQueueRequest
+	(*SetQueueLimitsRequest)(nil),         // 42: drover.v1.SetQueueLimitsRequest
+	(*PinQueueRequest)(nil),               // 43: drover.v1.PinQueueRequest
+	(*UnpinQueueRequest)(nil),             // 44: drover.v1.UnpinQueueRequest
+	(*PauseNamespaceRequest)(nil),         // 45: drover.v1.PauseNamespaceRequest
+	(*ResumeNamespaceRequest)(nil),        // 46: drover.v1.ResumeNamespaceRequest
+	(*PauseWorkflowRequest)(nil),          // 47: drover.v1.PauseWorkflowRequest
+	(*ResumeWorkflowRequest)(nil),         // 48: drover.v1.ResumeWorkflowRequest
+	(*SetCircuitRequest)(nil),             // 49: drover.v1.SetCircuitRequest
+	(*ListCircuitsRequest)(nil),           // 50: drover.v1.ListCircuitsRequest
+	(*CordonAgentRequest)(nil),            // 51: drover.v1.CordonAgentRequest
+	(*UncordonAgentRequest)(nil),          // 52: drover.v1.UncordonAgentRequest
+	(*ListCordonsRequest)(nil),            // 53: drover.v1.ListCordonsRequest
+	(*ListAgentsRequest)(nil),             // 54: drover.v1.ListAgentsRequest
+	(*GetAgentRequest)(nil),               // 55: drover.v1.GetAgentRequest
+	(*ListPartitionsRequest)(nil),         // 56: drover.v1.ListPartitionsRequest
+	(*ListHandOversRequest)(nil),          // 57: drover.v1.ListHandOversRequest
+	(*ListSupervisorsRequest)(nil),        // 58: drover.v1.ListSupervisorsRequest
+	(*ListInterventionsRequest)(nil),      // 59: drover.v1.ListInterventionsRequest
+	(*ListAuditRequest)(nil),              // 60: drover.v1.ListAuditRequest
+	(*GetOverviewRequest)(nil),            // 61: drover.v1.GetOverviewRequest
+	(*WatchOverviewRequest)(nil),          // 62: drover.v1.WatchOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 63: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 64: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 65: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 66: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 67: drover.v1.SetNamespaceLimitsRequest
+	(*ListNamespacesRequest)(nil),         // 68: drover.v1.ListNamespacesRequest
+	(*CreateTokenRequest)(nil),            // 69: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 70: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 71: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 72: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 73: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 74: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 75: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 76: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 77: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 78: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 79: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 80: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 81: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 82: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 83: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 84: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 85: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 86: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 87: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 88: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 89: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 90: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 91: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 92: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 93: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 94: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 95: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 96: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 97: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 98: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 99: drover.v1.ListInterventionsResponse
+	(*ListAuditResponse)(nil),             // 100: drover.v1.ListAuditResponse
+	(*GetOverviewResponse)(nil),           // 101: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 102: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 103: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 104: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 105: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 106: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 107: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 108: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 109: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 110: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 111: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
-	18,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
-	19,  // 1: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
-	18,  // 2: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	20,  // 3: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
-	21,  // 4: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
-	22,  // 5: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
-	19,  // 6: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
-	23,  // 7: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
-	18,  // 8: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	20,  // 9: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
-	24,  // 10: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
-	25,  // 11: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
-	19,  // 12: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
-	18,  // 13: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	19,  // 14: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
-	18,  // 15: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	0,   // 16: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
-	2,   // 17: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
-	4,   // 18: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
-	14,  // 19: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
-	16,  // 20: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
-	6,   // 21: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
-	8,   // 22: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
-	10,  // 23: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
-	12,  // 24: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
-	26,  // 25: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
-	27,  // 26: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
-	28,  // 27: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
-	29,  // 28: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
-	30,  // 29: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
-	31,  // 30: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
-	32,  // 31: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
-	33,  // 32: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
-	34,  // 33: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
-	35,  // 34: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
-	36,  // 35: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
-	37,  // 36: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
-	38,  // 37: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
-	39,  // 38: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
-	40,  // 39: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
-	41,  // 40: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
-	42,  // 41: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
-	43,  // 42: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
-	44,  // 43: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
-	45,  // 44: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
-	46,  // 45: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
-	47,  // 46: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
-	48,  // 47: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
-	49,  // 48: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
-	50,  // 49: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	51,  // 50: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
-	52,  // 51: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	53,  // 52: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	54,  // 53: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	55,  // 54: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
-	56,  // 55: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	57,  // 56: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	58,  // 57: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	59,  // 58: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	60,  // 59: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	61,  // 60: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	62,  // 61: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
-	63,  // 62: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
-	64,  // 63: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
-	1,   // 64: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	3,   // 65: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	5,   // 66: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	15,  // 67: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	17,  // 68: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	7,   // 69: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	9,   // 70: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	11,  // 71: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	13,  // 72: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	65,  // 73: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	66,  // 74: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	67,  // 75: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	68,  // 76: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	69,  // 77: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	70,  // 78: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	71,  // 79: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	72,  // 80: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	73,  // 81: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	74,  // 82: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	75,  // 83: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	76,  // 84: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	77,  // 85: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	78,  // 86: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	79,  // 87: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	80,  // 88: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	81,  // 89: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	82,  // 90: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	83,  // 91: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	84,  // 92: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	85,  // 93: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	86,  // 94: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	87,  // 95: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	88,  // 96: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	89,  // 97: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	90,  // 98: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	91,  // 99: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	92,  // 100: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	93,  // 101: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	94,  // 102: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	95,  // 103: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	96,  // 104: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	97,  // 105: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	98,  // 106: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	99,  // 107: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	100, // 108: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	101, // 109: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
-	102, // 110: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
-	103, // 111: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
-	64,  // [64:112] is the sub-list for method output_type
-	16,  // [16:64] is the sub-list for method input_type
-	16,  // [16:16] is the sub-list for extension type_name
-	16,  // [16:16] is the sub-list for extension extendee
-	0,   // [0:16] is the sub-list for field type_name
+	22,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
+	23,  // 1: drover.v1.ListApprovalsRequest.run:type_name -> drover.v1.RunRef
+	4,   // 2: drover.v1.ListApprovalsResponse.approvals:type_name -> drover.v1.Approval
+	21,  // 3: drover.v1.Approval.labels:type_name -> drover.v1.Approval.LabelsEntry
+	24,  // 4: drover.v1.Approval.form:type_name -> drover.v1.Payload
+	25,  // 5: drover.v1.Approval.since_time:type_name -> google.protobuf.Timestamp
+	25,  // 6: drover.v1.Approval.deadline_time:type_name -> google.protobuf.Timestamp
+	26,  // 7: drover.v1.Approval.on_expiry:type_name -> drover.v1.ApprovalExpiry
+	23,  // 8: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
+	22,  // 9: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	27,  // 10: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
+	28,  // 11: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
+	29,  // 12: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
+	23,  // 13: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
+	24,  // 14: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
+	22,  // 15: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	27,  // 16: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
+	30,  // 17: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
+	31,  // 18: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
+	23,  // 19: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
+	22,  // 20: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	23,  // 21: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
+	22,  // 22: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	0,   // 23: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
+	5,   // 24: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
+	7,   // 25: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
+	17,  // 26: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
+	19,  // 27: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
+	2,   // 28: drover.v1.OperatorService.ListApprovals:input_type -> drover.v1.ListApprovalsRequest
+	9,   // 29: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
+	11,  // 30: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
+	13,  // 31: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
+	15,  // 32: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
+	32,  // 33: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
+	33,  // 34: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
+	34,  // 35: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
+	35,  // 36: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
+	36,  // 37: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
+	37,  // 38: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
+	38,  // 39: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
+	39,  // 40: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
+	40,  // 41: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
+	41,  // 42: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
+	42,  // 43: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
+	43,  // 44: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
+	44,  // 45: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
+	45,  // 46: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
+	46,  // 47: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
+	47,  // 48: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
+	48,  // 49: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
+	49,  // 50: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
+	50,  // 51: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
+	51,  // 52: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
+	52,  // 53: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
+	53,  // 54: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
+	54,  // 55: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
+	55,  // 56: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
+	56,  // 57: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
+	57,  // 58: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	58,  // 59: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	59,  // 60: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	60,  // 61: drover.v1.OperatorService.ListAudit:input_type -> drover.v1.ListAuditRequest
+	61,  // 62: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	62,  // 63: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
+	63,  // 64: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	64,  // 65: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	65,  // 66: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	66,  // 67: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	67,  // 68: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	68,  // 69: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	69,  // 70: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	70,  // 71: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	71,  // 72: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 73: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	6,   // 74: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	8,   // 75: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	18,  // 76: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	20,  // 77: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	3,   // 78: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
+	10,  // 79: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	12,  // 80: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	14,  // 81: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	16,  // 82: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	72,  // 83: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	73,  // 84: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	74,  // 85: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	75,  // 86: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	76,  // 87: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	77,  // 88: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	78,  // 89: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	79,  // 90: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	80,  // 91: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	81,  // 92: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	82,  // 93: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	83,  // 94: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	84,  // 95: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	85,  // 96: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	86,  // 97: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	87,  // 98: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	88,  // 99: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	89,  // 100: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	90,  // 101: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	91,  // 102: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	92,  // 103: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	93,  // 104: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	94,  // 105: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	95,  // 106: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	96,  // 107: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	97,  // 108: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	98,  // 109: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	99,  // 110: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	100, // 111: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
+	101, // 112: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	102, // 113: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	103, // 114: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	104, // 115: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	105, // 116: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	106, // 117: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	107, // 118: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	108, // 119: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	109, // 120: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	110, // 121: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	111, // 122: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	73,  // [73:123] is the sub-list for method output_type
+	23,  // [23:73] is the sub-list for method input_type
+	23,  // [23:23] is the sub-list for extension type_name
+	23,  // [23:23] is the sub-list for extension extendee
+	0,   // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_operator_service_proto_init() }
@@ -1599,6 +1972,7 @@ func file_drover_v1_operator_service_proto_init() {
 		return
 	}
 	file_drover_v1_agent_info_proto_init()
+	file_drover_v1_audit_proto_init()
 	file_drover_v1_circuit_proto_init()
 	file_drover_v1_hook_proto_init()
 	file_drover_v1_intervention_proto_init()
@@ -1611,13 +1985,14 @@ func file_drover_v1_operator_service_proto_init() {
 	file_drover_v1_scheduler_service_proto_init()
 	file_drover_v1_token_proto_init()
 	file_drover_v1_trigger_proto_init()
+	file_drover_v1_workflow_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_operator_service_proto_rawDesc), len(file_drover_v1_operator_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

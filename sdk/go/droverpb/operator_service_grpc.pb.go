@@ -30,6 +30,7 @@ const (
 	OperatorService_ResolveEscalation_FullMethodName     = "/drover.v1.OperatorService/ResolveEscalation"
 	OperatorService_ClaimEscalation_FullMethodName       = "/drover.v1.OperatorService/ClaimEscalation"
 	OperatorService_ReleaseEscalation_FullMethodName     = "/drover.v1.OperatorService/ReleaseEscalation"
+	OperatorService_ListApprovals_FullMethodName         = "/drover.v1.OperatorService/ListApprovals"
 	OperatorService_PutHook_FullMethodName               = "/drover.v1.OperatorService/PutHook"
 	OperatorService_ListHooks_FullMethodName             = "/drover.v1.OperatorService/ListHooks"
 	OperatorService_DeleteHook_FullMethodName            = "/drover.v1.OperatorService/DeleteHook"
@@ -62,6 +63,7 @@ const (
 	OperatorService_ListHandOvers_FullMethodName         = "/drover.v1.OperatorService/ListHandOvers"
 	OperatorService_ListSupervisors_FullMethodName       = "/drover.v1.OperatorService/ListSupervisors"
 	OperatorService_ListInterventions_FullMethodName     = "/drover.v1.OperatorService/ListInterventions"
+	OperatorService_ListAudit_FullMethodName             = "/drover.v1.OperatorService/ListAudit"
 	OperatorService_GetOverview_FullMethodName           = "/drover.v1.OperatorService/GetOverview"
 	OperatorService_WatchOverview_FullMethodName         = "/drover.v1.OperatorService/WatchOverview"
 	OperatorService_GetClusterInfo_FullMethodName        = "/drover.v1.OperatorService/GetClusterInfo"
@@ -99,6 +101,9 @@ type OperatorServiceClient interface {
 	// Takes back a claim. Idempotent: OK without change when the escalation is not claimed. Errors:
 	// RUN_NOT_FOUND, ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
 	ReleaseEscalation(ctx context.Context, in *ReleaseEscalationRequest, opts ...grpc.CallOption) (*ReleaseEscalationResponse, error)
+	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
+	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
+	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
 	// Creates a hook, or changes the hook of this name. Idempotent. Errors: none but those of every
 	// call; a new hook without a secret is INVALID_REQUEST.
 	PutHook(ctx context.Context, in *PutHookRequest, opts ...grpc.CallOption) (*PutHookResponse, error)
@@ -199,6 +204,8 @@ type OperatorServiceClient interface {
 	// Lists the actions of supervisors in a namespace, newest first, page by page. Errors:
 	// PAGE_TOKEN_INVALID.
 	ListInterventions(ctx context.Context, in *ListInterventionsRequest, opts ...grpc.CallOption) (*ListInterventionsResponse, error)
+	// Lists who changed what in a namespace, newest first, page by page. Errors: PAGE_TOKEN_INVALID.
+	ListAudit(ctx context.Context, in *ListAuditRequest, opts ...grpc.CallOption) (*ListAuditResponse, error)
 	// Returns what needs a person in a namespace.
 	GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error)
 	// Sends what needs a person in a namespace and how its runs ended lately: the current state, and
@@ -288,6 +295,16 @@ func (c *operatorServiceClient) ReleaseEscalation(ctx context.Context, in *Relea
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReleaseEscalationResponse)
 	err := c.cc.Invoke(ctx, OperatorService_ReleaseEscalation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListApprovalsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_ListApprovals_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -614,6 +631,16 @@ func (c *operatorServiceClient) ListInterventions(ctx context.Context, in *ListI
 	return out, nil
 }
 
+func (c *operatorServiceClient) ListAudit(ctx context.Context, in *ListAuditRequest, opts ...grpc.CallOption) (*ListAuditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAuditResponse)
+	err := c.cc.Invoke(ctx, OperatorService_ListAudit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operatorServiceClient) GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetOverviewResponse)
@@ -757,6 +784,9 @@ type OperatorServiceServer interface {
 	// Takes back a claim. Idempotent: OK without change when the escalation is not claimed. Errors:
 	// RUN_NOT_FOUND, ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
 	ReleaseEscalation(context.Context, *ReleaseEscalationRequest) (*ReleaseEscalationResponse, error)
+	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
+	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
+	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
 	// Creates a hook, or changes the hook of this name. Idempotent. Errors: none but those of every
 	// call; a new hook without a secret is INVALID_REQUEST.
 	PutHook(context.Context, *PutHookRequest) (*PutHookResponse, error)
@@ -857,6 +887,8 @@ type OperatorServiceServer interface {
 	// Lists the actions of supervisors in a namespace, newest first, page by page. Errors:
 	// PAGE_TOKEN_INVALID.
 	ListInterventions(context.Context, *ListInterventionsRequest) (*ListInterventionsResponse, error)
+	// Lists who changed what in a namespace, newest first, page by page. Errors: PAGE_TOKEN_INVALID.
+	ListAudit(context.Context, *ListAuditRequest) (*ListAuditResponse, error)
 	// Returns what needs a person in a namespace.
 	GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error)
 	// Sends what needs a person in a namespace and how its runs ended lately: the current state, and
@@ -916,6 +948,9 @@ func (UnimplementedOperatorServiceServer) ClaimEscalation(context.Context, *Clai
 }
 func (UnimplementedOperatorServiceServer) ReleaseEscalation(context.Context, *ReleaseEscalationRequest) (*ReleaseEscalationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReleaseEscalation not implemented")
+}
+func (UnimplementedOperatorServiceServer) ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListApprovals not implemented")
 }
 func (UnimplementedOperatorServiceServer) PutHook(context.Context, *PutHookRequest) (*PutHookResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutHook not implemented")
@@ -1012,6 +1047,9 @@ func (UnimplementedOperatorServiceServer) ListSupervisors(context.Context, *List
 }
 func (UnimplementedOperatorServiceServer) ListInterventions(context.Context, *ListInterventionsRequest) (*ListInterventionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListInterventions not implemented")
+}
+func (UnimplementedOperatorServiceServer) ListAudit(context.Context, *ListAuditRequest) (*ListAuditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAudit not implemented")
 }
 func (UnimplementedOperatorServiceServer) GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetOverview not implemented")
@@ -1153,6 +1191,24 @@ func _OperatorService_ReleaseEscalation_Handler(srv interface{}, ctx context.Con
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).ReleaseEscalation(ctx, req.(*ReleaseEscalationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_ListApprovals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListApprovalsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).ListApprovals(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_ListApprovals_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).ListApprovals(ctx, req.(*ListApprovalsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1733,6 +1789,24 @@ func _OperatorService_ListInterventions_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_ListAudit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAuditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).ListAudit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_ListAudit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).ListAudit(ctx, req.(*ListAuditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperatorService_GetOverview_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetOverviewRequest)
 	if err := dec(in); err != nil {
@@ -1952,6 +2026,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OperatorService_ReleaseEscalation_Handler,
 		},
 		{
+			MethodName: "ListApprovals",
+			Handler:    _OperatorService_ListApprovals_Handler,
+		},
+		{
 			MethodName: "PutHook",
 			Handler:    _OperatorService_PutHook_Handler,
 		},
@@ -2078,6 +2156,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListInterventions",
 			Handler:    _OperatorService_ListInterventions_Handler,
+		},
+		{
+			MethodName: "ListAudit",
+			Handler:    _OperatorService_ListAudit_Handler,
 		},
 		{
 			MethodName: "GetOverview",

@@ -1040,7 +1040,10 @@ type ListSchedulesRequest struct {
 	// Maximum number of schedules in the answer, 0 to 1,000; 0 means 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the previous page. Empty: the first page. At most 1,024 characters.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only schedules that start this workflow. Empty: all schedules. At most 128 characters of
+	// [A-Za-z0-9._-].
+	Workflow      string `protobuf:"bytes,4,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1092,6 +1095,13 @@ func (x *ListSchedulesRequest) GetPageSize() int32 {
 func (x *ListSchedulesRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListSchedulesRequest) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
 	}
 	return ""
 }
@@ -2003,13 +2013,14 @@ const file_drover_v1_schedule_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
 	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\"F\n" +
 	"\x13GetScheduleResponse\x12/\n" +
-	"\bschedule\x18\x01 \x01(\v2\x13.drover.v1.ScheduleR\bschedule\"\xa6\x01\n" +
+	"\bschedule\x18\x01 \x01(\v2\x13.drover.v1.ScheduleR\bschedule\"\xe2\x01\n" +
 	"\x14ListSchedulesRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"r\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12:\n" +
+	"\bworkflow\x18\x04 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\bworkflow\"r\n" +
 	"\x15ListSchedulesResponse\x121\n" +
 	"\tschedules\x18\x01 \x03(\v2\x13.drover.v1.ScheduleR\tschedules\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbe\x01\n" +

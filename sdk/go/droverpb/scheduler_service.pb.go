@@ -624,8 +624,13 @@ type GetWorkflowRequest struct {
 	IncludeVersions bool `protobuf:"varint,4,opt,name=include_versions,json=includeVersions,proto3" json:"include_versions,omitempty"`
 	// Whether to return how long the steps of this version take. Default false.
 	IncludeDurations bool `protobuf:"varint,5,opt,name=include_durations,json=includeDurations,proto3" json:"include_durations,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Whether to return the runs that ended in the last 24 hours, and what failed in them. Default
+	// false.
+	IncludeStatistics bool `protobuf:"varint,6,opt,name=include_statistics,json=includeStatistics,proto3" json:"include_statistics,omitempty"`
+	// Whether to return the definition as text. Default false.
+	IncludeText   bool `protobuf:"varint,7,opt,name=include_text,json=includeText,proto3" json:"include_text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetWorkflowRequest) Reset() {
@@ -693,6 +698,20 @@ func (x *GetWorkflowRequest) GetIncludeDurations() bool {
 	return false
 }
 
+func (x *GetWorkflowRequest) GetIncludeStatistics() bool {
+	if x != nil {
+		return x.IncludeStatistics
+	}
+	return false
+}
+
+func (x *GetWorkflowRequest) GetIncludeText() bool {
+	if x != nil {
+		return x.IncludeText
+	}
+	return false
+}
+
 // One version.
 type GetWorkflowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -703,9 +722,20 @@ type GetWorkflowResponse struct {
 	// How long the steps of this version take, in the order of the definition; only steps with a
 	// successful attempt. Each server publishes its measurements once a minute. Empty unless
 	// requested.
-	Durations     []*StepDurations `protobuf:"bytes,3,rep,name=durations,proto3" json:"durations,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Durations []*StepDurations `protobuf:"bytes,3,rep,name=durations,proto3" json:"durations,omitempty"`
+	// The runs of all versions that ended in the last 24 hours. Absent unless requested.
+	Statistics *WorkflowStatistics `protobuf:"bytes,4,opt,name=statistics,proto3" json:"statistics,omitempty"`
+	// Steps of all versions that failed since `statistics.since_time`, by error code, at most 50; those
+	// that failed most first. Empty unless statistics are requested.
+	FailingSteps []*FailingStep `protobuf:"bytes,5,rep,name=failing_steps,json=failingSteps,proto3" json:"failing_steps,omitempty"`
+	// There are more failing steps.
+	MoreFailingSteps bool `protobuf:"varint,6,opt,name=more_failing_steps,json=moreFailingSteps,proto3" json:"more_failing_steps,omitempty"`
+	// The definition of this version in YAML, in the form that people write; RegisterWorkflow accepts
+	// it as `text`, and finds it registered. Fields that are not set are left out. Empty unless
+	// requested.
+	DefinitionText string `protobuf:"bytes,7,opt,name=definition_text,json=definitionText,proto3" json:"definition_text,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetWorkflowResponse) Reset() {
@@ -759,6 +789,34 @@ func (x *GetWorkflowResponse) GetDurations() []*StepDurations {
 	return nil
 }
 
+func (x *GetWorkflowResponse) GetStatistics() *WorkflowStatistics {
+	if x != nil {
+		return x.Statistics
+	}
+	return nil
+}
+
+func (x *GetWorkflowResponse) GetFailingSteps() []*FailingStep {
+	if x != nil {
+		return x.FailingSteps
+	}
+	return nil
+}
+
+func (x *GetWorkflowResponse) GetMoreFailingSteps() bool {
+	if x != nil {
+		return x.MoreFailingSteps
+	}
+	return false
+}
+
+func (x *GetWorkflowResponse) GetDefinitionText() string {
+	if x != nil {
+		return x.DefinitionText
+	}
+	return ""
+}
+
 // Asks for workflows.
 type ListWorkflowsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -770,8 +828,10 @@ type ListWorkflowsRequest struct {
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Whether to return the newest 10 versions of each workflow, with their open runs. Default false.
 	IncludeVersions bool `protobuf:"varint,4,opt,name=include_versions,json=includeVersions,proto3" json:"include_versions,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether to return the runs of each workflow that ended in the last 24 hours. Default false.
+	IncludeStatistics bool `protobuf:"varint,5,opt,name=include_statistics,json=includeStatistics,proto3" json:"include_statistics,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ListWorkflowsRequest) Reset() {
@@ -828,6 +888,13 @@ func (x *ListWorkflowsRequest) GetPageToken() string {
 func (x *ListWorkflowsRequest) GetIncludeVersions() bool {
 	if x != nil {
 		return x.IncludeVersions
+	}
+	return false
+}
+
+func (x *ListWorkflowsRequest) GetIncludeStatistics() bool {
+	if x != nil {
+		return x.IncludeStatistics
 	}
 	return false
 }
@@ -1941,6 +2008,357 @@ func (x *ListItemsResponse) GetAttempts() []*Attempt {
 	return nil
 }
 
+// Selects lines of a run.
+type ListLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the run. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The run. Required.
+	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Id of a step. Empty: all steps. At most 128 characters of [A-Za-z0-9._-].
+	StepId string `protobuf:"bytes,3,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Index of an item of that step, from 0, where the step is a map. Absent: the step itself and all
+	// of its items.
+	Item *uint32 `protobuf:"varint,4,opt,name=item,proto3,oneof" json:"item,omitempty"`
+	// One attempt at that step or item. Absent: all. Requires `step_id`; without `item` it is an
+	// attempt at the step itself.
+	Attempt *AttemptRef `protobuf:"bytes,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Maximum number of lines that one call reads, 0 to 200; 0 means 200. With `step_id` and without
+	// `attempt`, lines of other steps count too, so a page that is not the last may have none.
+	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` or `tail_token` of an earlier answer to the same question; with another one it
+	// is PAGE_TOKEN_INVALID. Empty: from the first line. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLogsRequest) Reset() {
+	*x = ListLogsRequest{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLogsRequest) ProtoMessage() {}
+
+func (x *ListLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLogsRequest.ProtoReflect.Descriptor instead.
+func (*ListLogsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListLogsRequest) GetRun() *RunRef {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *ListLogsRequest) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *ListLogsRequest) GetItem() uint32 {
+	if x != nil && x.Item != nil {
+		return *x.Item
+	}
+	return 0
+}
+
+func (x *ListLogsRequest) GetAttempt() *AttemptRef {
+	if x != nil {
+		return x.Attempt
+	}
+	return nil
+}
+
+func (x *ListLogsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListLogsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One attempt at a step, as in Attempt.
+type AttemptRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the task was to perform, verify or compensate. Required.
+	Kind TaskKind `protobuf:"varint,1,opt,name=kind,proto3,enum=drover.v1.TaskKind" json:"kind,omitempty"`
+	// Number of the hand-out within its step. Required, from 1.
+	Fence uint32 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The number of a verify, else 0.
+	N             uint32 `protobuf:"varint,3,opt,name=n,proto3" json:"n,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttemptRef) Reset() {
+	*x = AttemptRef{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttemptRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttemptRef) ProtoMessage() {}
+
+func (x *AttemptRef) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttemptRef.ProtoReflect.Descriptor instead.
+func (*AttemptRef) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AttemptRef) GetKind() TaskKind {
+	if x != nil {
+		return x.Kind
+	}
+	return TaskKind_TASK_KIND_UNSPECIFIED
+}
+
+func (x *AttemptRef) GetFence() uint32 {
+	if x != nil {
+		return x.Fence
+	}
+	return 0
+}
+
+func (x *AttemptRef) GetN() uint32 {
+	if x != nil {
+		return x.N
+	}
+	return 0
+}
+
+// Lines.
+type ListLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lines.
+	Lines []*LogLine `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
+	// Token for the next page. Empty: this is the last page for now.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Token for what follows the lines of this answer, also of the last page: call with it again for
+	// lines that come later.
+	TailToken string `protobuf:"bytes,3,opt,name=tail_token,json=tailToken,proto3" json:"tail_token,omitempty"`
+	// The run had ended before the lines were read. Its last lines may follow within seconds.
+	RunEnded      bool `protobuf:"varint,4,opt,name=run_ended,json=runEnded,proto3" json:"run_ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLogsResponse) Reset() {
+	*x = ListLogsResponse{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLogsResponse) ProtoMessage() {}
+
+func (x *ListLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLogsResponse.ProtoReflect.Descriptor instead.
+func (*ListLogsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListLogsResponse) GetLines() []*LogLine {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *ListLogsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListLogsResponse) GetTailToken() string {
+	if x != nil {
+		return x.TailToken
+	}
+	return ""
+}
+
+func (x *ListLogsResponse) GetRunEnded() bool {
+	if x != nil {
+		return x.RunEnded
+	}
+	return false
+}
+
+// A line that a handler has logged.
+type LogLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the step; for an item of a map with its index, such as `deploy[3]`.
+	StepId string `protobuf:"bytes,1,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// The attempt.
+	Attempt *AttemptRef `protobuf:"bytes,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Number of that attempt, as in Attempt.
+	AttemptNumber uint32 `protobuf:"varint,3,opt,name=attempt_number,json=attemptNumber,proto3" json:"attempt_number,omitempty"`
+	// Number of the line within its attempt. A gap: lines were not stored.
+	Line uint32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	// When it was logged, by the clock of the agent.
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// Severity. Never UNSPECIFIED.
+	Level LogLevel `protobuf:"varint,6,opt,name=level,proto3,enum=drover.v1.LogLevel" json:"level,omitempty"`
+	// The text.
+	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	// Named values.
+	Fields        map[string]string `protobuf:"bytes,8,rep,name=fields,proto3" json:"fields,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogLine) Reset() {
+	*x = LogLine{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogLine) ProtoMessage() {}
+
+func (x *LogLine) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
+func (*LogLine) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *LogLine) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *LogLine) GetAttempt() *AttemptRef {
+	if x != nil {
+		return x.Attempt
+	}
+	return nil
+}
+
+func (x *LogLine) GetAttemptNumber() uint32 {
+	if x != nil {
+		return x.AttemptNumber
+	}
+	return 0
+}
+
+func (x *LogLine) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *LogLine) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *LogLine) GetLevel() LogLevel {
+	if x != nil {
+		return x.Level
+	}
+	return LogLevel_LOG_LEVEL_UNSPECIFIED
+}
+
+func (x *LogLine) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *LogLine) GetFields() map[string]string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
 // Selects runs. All conditions that are set must match.
 type RunFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1957,14 +2375,32 @@ type RunFilter struct {
 	// Runs that a step of this run began. Empty: all. A UUID as Schedule returns it.
 	ParentRunId string `protobuf:"bytes,6,opt,name=parent_run_id,json=parentRunId,proto3" json:"parent_run_id,omitempty"`
 	// Open runs with any of these substates. Empty: all runs. At most 9.
-	Substates     []RunSubstate `protobuf:"varint,7,rep,packed,name=substates,proto3,enum=drover.v1.RunSubstate" json:"substates,omitempty"`
+	Substates []RunSubstate `protobuf:"varint,7,rep,packed,name=substates,proto3,enum=drover.v1.RunSubstate" json:"substates,omitempty"`
+	// Conditions as text, with a space between; a run must meet all of them, and those of the other
+	// fields. At most 4,096 characters. Empty: no further condition.
+	//
+	//	state:failed,cancelled             also `open` and `ended`
+	//	waits:approval,signal              as in `substates`: working, agent, retry, signal, approval,
+	//	                                   callback, timer, child, held
+	//	workflow:order
+	//	step:hotel error:sold-out          a step that failed for good, or that was escalated to a
+	//	                                   person; its error code
+	//	key:order-17 key^:order-           the key, or its beginning
+	//	label.tenant=acme
+	//	parent:RUN
+	//	created>2026-11-01 ended<now-2h    `>`: at this time or later; `<`: before it
+	//
+	// A value with a space is written in double quotes. A text that cannot be read is
+	// INVALID_REQUEST, with the column of the mistake; so is a condition that is also in another
+	// field.
+	Query         string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunFilter) Reset() {
 	*x = RunFilter{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2412,7 @@ func (x *RunFilter) String() string {
 func (*RunFilter) ProtoMessage() {}
 
 func (x *RunFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2425,7 @@ func (x *RunFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFilter.ProtoReflect.Descriptor instead.
 func (*RunFilter) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{20}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RunFilter) GetStates() []RunState {
@@ -2041,6 +2477,13 @@ func (x *RunFilter) GetSubstates() []RunSubstate {
 	return nil
 }
 
+func (x *RunFilter) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
 // Asks for runs.
 type ListRunsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2061,7 +2504,7 @@ type ListRunsRequest struct {
 
 func (x *ListRunsRequest) Reset() {
 	*x = ListRunsRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2516,7 @@ func (x *ListRunsRequest) String() string {
 func (*ListRunsRequest) ProtoMessage() {}
 
 func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2529,7 @@ func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{21}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListRunsRequest) GetNamespace() string {
@@ -2131,13 +2574,17 @@ type ListRunsResponse struct {
 	Runs []*Run `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
 	// Token for the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Present if the page may have fewer runs than were asked for although there is a next one: the
+	// server has looked at all runs created up to this time, in the order of the list, and stopped.
+	// Only filters by the time of the end and by the beginning of a key that many runs have.
+	SearchedToTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_to_time,json=searchedToTime,proto3" json:"searched_to_time,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListRunsResponse) Reset() {
 	*x = ListRunsResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2596,7 @@ func (x *ListRunsResponse) String() string {
 func (*ListRunsResponse) ProtoMessage() {}
 
 func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2609,7 @@ func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{22}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListRunsResponse) GetRuns() []*Run {
@@ -2177,6 +2624,13 @@ func (x *ListRunsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListRunsResponse) GetSearchedToTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SearchedToTime
+	}
+	return nil
 }
 
 // Asks for changes of a run.
@@ -2200,7 +2654,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2212,7 +2666,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2225,7 +2679,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{23}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchRunRequest) GetNamespace() string {
@@ -2271,7 +2725,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2283,7 +2737,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2296,7 +2750,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{24}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchRunResponse) GetRun() *Run {
@@ -2336,7 +2790,7 @@ type WaitRunRequest struct {
 
 func (x *WaitRunRequest) Reset() {
 	*x = WaitRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2348,7 +2802,7 @@ func (x *WaitRunRequest) String() string {
 func (*WaitRunRequest) ProtoMessage() {}
 
 func (x *WaitRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2361,7 +2815,7 @@ func (x *WaitRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitRunRequest.ProtoReflect.Descriptor instead.
 func (*WaitRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{25}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WaitRunRequest) GetNamespace() string {
@@ -2398,7 +2852,7 @@ type WaitRunResponse struct {
 
 func (x *WaitRunResponse) Reset() {
 	*x = WaitRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2864,7 @@ func (x *WaitRunResponse) String() string {
 func (*WaitRunResponse) ProtoMessage() {}
 
 func (x *WaitRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2877,7 @@ func (x *WaitRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitRunResponse.ProtoReflect.Descriptor instead.
 func (*WaitRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{26}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WaitRunResponse) GetRun() *Run {
@@ -2457,7 +2911,7 @@ type CancelRunRequest struct {
 
 func (x *CancelRunRequest) Reset() {
 	*x = CancelRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2469,7 +2923,7 @@ func (x *CancelRunRequest) String() string {
 func (*CancelRunRequest) ProtoMessage() {}
 
 func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2482,7 +2936,7 @@ func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunRequest.ProtoReflect.Descriptor instead.
 func (*CancelRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{27}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CancelRunRequest) GetNamespace() string {
@@ -2525,7 +2979,7 @@ type CancelRunResponse struct {
 
 func (x *CancelRunResponse) Reset() {
 	*x = CancelRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2991,7 @@ func (x *CancelRunResponse) String() string {
 func (*CancelRunResponse) ProtoMessage() {}
 
 func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +3004,7 @@ func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunResponse.ProtoReflect.Descriptor instead.
 func (*CancelRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{28}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CancelRunResponse) GetRun() *Run {
@@ -2575,7 +3029,7 @@ type PauseRunRequest struct {
 
 func (x *PauseRunRequest) Reset() {
 	*x = PauseRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +3041,7 @@ func (x *PauseRunRequest) String() string {
 func (*PauseRunRequest) ProtoMessage() {}
 
 func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +3054,7 @@ func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunRequest.ProtoReflect.Descriptor instead.
 func (*PauseRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{29}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PauseRunRequest) GetNamespace() string {
@@ -2635,7 +3089,7 @@ type PauseRunResponse struct {
 
 func (x *PauseRunResponse) Reset() {
 	*x = PauseRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +3101,7 @@ func (x *PauseRunResponse) String() string {
 func (*PauseRunResponse) ProtoMessage() {}
 
 func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +3114,7 @@ func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunResponse.ProtoReflect.Descriptor instead.
 func (*PauseRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{30}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PauseRunResponse) GetRun() *Run {
@@ -2685,7 +3139,7 @@ type ResumeRunRequest struct {
 
 func (x *ResumeRunRequest) Reset() {
 	*x = ResumeRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +3151,7 @@ func (x *ResumeRunRequest) String() string {
 func (*ResumeRunRequest) ProtoMessage() {}
 
 func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +3164,7 @@ func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{31}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ResumeRunRequest) GetNamespace() string {
@@ -2745,7 +3199,7 @@ type ResumeRunResponse struct {
 
 func (x *ResumeRunResponse) Reset() {
 	*x = ResumeRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2757,7 +3211,7 @@ func (x *ResumeRunResponse) String() string {
 func (*ResumeRunResponse) ProtoMessage() {}
 
 func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2770,7 +3224,7 @@ func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{32}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ResumeRunResponse) GetRun() *Run {
@@ -2799,7 +3253,7 @@ type RetryRunRequest struct {
 
 func (x *RetryRunRequest) Reset() {
 	*x = RetryRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2811,7 +3265,7 @@ func (x *RetryRunRequest) String() string {
 func (*RetryRunRequest) ProtoMessage() {}
 
 func (x *RetryRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2824,7 +3278,7 @@ func (x *RetryRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryRunRequest.ProtoReflect.Descriptor instead.
 func (*RetryRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{33}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RetryRunRequest) GetNamespace() string {
@@ -2868,7 +3322,7 @@ type RetryRunResponse struct {
 
 func (x *RetryRunResponse) Reset() {
 	*x = RetryRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2880,7 +3334,7 @@ func (x *RetryRunResponse) String() string {
 func (*RetryRunResponse) ProtoMessage() {}
 
 func (x *RetryRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2893,7 +3347,7 @@ func (x *RetryRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryRunResponse.ProtoReflect.Descriptor instead.
 func (*RetryRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{34}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RetryRunResponse) GetRunId() string {
@@ -2933,7 +3387,7 @@ type RerunFromRequest struct {
 
 func (x *RerunFromRequest) Reset() {
 	*x = RerunFromRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3399,7 @@ func (x *RerunFromRequest) String() string {
 func (*RerunFromRequest) ProtoMessage() {}
 
 func (x *RerunFromRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3412,7 @@ func (x *RerunFromRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunFromRequest.ProtoReflect.Descriptor instead.
 func (*RerunFromRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{35}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RerunFromRequest) GetNamespace() string {
@@ -3016,7 +3470,7 @@ type RerunFromResponse struct {
 
 func (x *RerunFromResponse) Reset() {
 	*x = RerunFromResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3482,7 @@ func (x *RerunFromResponse) String() string {
 func (*RerunFromResponse) ProtoMessage() {}
 
 func (x *RerunFromResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3495,7 @@ func (x *RerunFromResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunFromResponse.ProtoReflect.Descriptor instead.
 func (*RerunFromResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{36}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RerunFromResponse) GetRunId() string {
@@ -3100,7 +3554,7 @@ type BulkActionRequest struct {
 
 func (x *BulkActionRequest) Reset() {
 	*x = BulkActionRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3112,7 +3566,7 @@ func (x *BulkActionRequest) String() string {
 func (*BulkActionRequest) ProtoMessage() {}
 
 func (x *BulkActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3125,7 +3579,7 @@ func (x *BulkActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkActionRequest.ProtoReflect.Descriptor instead.
 func (*BulkActionRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{37}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *BulkActionRequest) GetNamespace() string {
@@ -3242,7 +3696,7 @@ type BulkActionResponse struct {
 
 func (x *BulkActionResponse) Reset() {
 	*x = BulkActionResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3708,7 @@ func (x *BulkActionResponse) String() string {
 func (*BulkActionResponse) ProtoMessage() {}
 
 func (x *BulkActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3721,7 @@ func (x *BulkActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkActionResponse.ProtoReflect.Descriptor instead.
 func (*BulkActionResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{38}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BulkActionResponse) GetCount() int32 {
@@ -3306,7 +3760,7 @@ type BulkResult struct {
 
 func (x *BulkResult) Reset() {
 	*x = BulkResult{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3772,7 @@ func (x *BulkResult) String() string {
 func (*BulkResult) ProtoMessage() {}
 
 func (x *BulkResult) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3331,7 +3785,7 @@ func (x *BulkResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkResult.ProtoReflect.Descriptor instead.
 func (*BulkResult) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{39}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *BulkResult) GetRunId() string {
@@ -3375,7 +3829,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3387,7 +3841,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3400,7 +3854,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{40}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SignalRequest) GetNamespace() string {
@@ -3449,7 +3903,7 @@ type SignalResponse struct {
 
 func (x *SignalResponse) Reset() {
 	*x = SignalResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3915,7 @@ func (x *SignalResponse) String() string {
 func (*SignalResponse) ProtoMessage() {}
 
 func (x *SignalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3928,7 @@ func (x *SignalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
 func (*SignalResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{41}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SignalResponse) GetRepeated() bool {
@@ -3511,7 +3965,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3523,7 +3977,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3536,7 +3990,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{42}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DecideRequest) GetNamespace() string {
@@ -3608,7 +4062,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3620,7 +4074,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3633,7 +4087,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{43}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DecideResponse) GetRun() *Run {
@@ -3669,7 +4123,7 @@ type CompleteDeferredRequest struct {
 
 func (x *CompleteDeferredRequest) Reset() {
 	*x = CompleteDeferredRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3681,7 +4135,7 @@ func (x *CompleteDeferredRequest) String() string {
 func (*CompleteDeferredRequest) ProtoMessage() {}
 
 func (x *CompleteDeferredRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3694,7 +4148,7 @@ func (x *CompleteDeferredRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteDeferredRequest.ProtoReflect.Descriptor instead.
 func (*CompleteDeferredRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{44}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CompleteDeferredRequest) GetCallbackToken() string {
@@ -3758,7 +4212,7 @@ type CompleteDeferredResponse struct {
 
 func (x *CompleteDeferredResponse) Reset() {
 	*x = CompleteDeferredResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3770,7 +4224,7 @@ func (x *CompleteDeferredResponse) String() string {
 func (*CompleteDeferredResponse) ProtoMessage() {}
 
 func (x *CompleteDeferredResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3783,7 +4237,7 @@ func (x *CompleteDeferredResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteDeferredResponse.ProtoReflect.Descriptor instead.
 func (*CompleteDeferredResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{45}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CompleteDeferredResponse) GetRepeated() bool {
@@ -3806,7 +4260,7 @@ type ExplainRunRequest struct {
 
 func (x *ExplainRunRequest) Reset() {
 	*x = ExplainRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +4272,7 @@ func (x *ExplainRunRequest) String() string {
 func (*ExplainRunRequest) ProtoMessage() {}
 
 func (x *ExplainRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +4285,7 @@ func (x *ExplainRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRunRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{46}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExplainRunRequest) GetNamespace() string {
@@ -3868,7 +4322,7 @@ type ExplainRunResponse struct {
 
 func (x *ExplainRunResponse) Reset() {
 	*x = ExplainRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +4334,7 @@ func (x *ExplainRunResponse) String() string {
 func (*ExplainRunResponse) ProtoMessage() {}
 
 func (x *ExplainRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +4347,7 @@ func (x *ExplainRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRunResponse.ProtoReflect.Descriptor instead.
 func (*ExplainRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{47}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExplainRunResponse) GetRun() *Run {
@@ -3935,7 +4389,7 @@ var File_drover_v1_scheduler_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\n" +
-	"!drover/v1/scheduler_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/explain.proto\x1a\x17drover/v1/payload.proto\x1a\x13drover/v1/run.proto\x1a\x18drover/v1/schedule.proto\x1a\x14drover/v1/task.proto\x1a\x18drover/v1/workflow.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xef\x01\n" +
+	"!drover/v1/scheduler_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/explain.proto\x1a\x18drover/v1/overview.proto\x1a\x17drover/v1/payload.proto\x1a\x13drover/v1/run.proto\x1a\x18drover/v1/schedule.proto\x1a\x14drover/v1/task.proto\x1a\x18drover/v1/workflow.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xef\x01\n" +
 	"\x17RegisterWorkflowRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12?\n" +
 	"\n" +
@@ -3954,24 +4408,33 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\aversion\"`\n" +
 	"\x19SetDefaultVersionResponse\x12)\n" +
 	"\x10previous_version\x18\x01 \x01(\x05R\x0fpreviousVersion\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x05R\aversion\"\x81\x02\n" +
+	"\aversion\x18\x02 \x01(\x05R\aversion\"\xd3\x02\n" +
 	"\x12GetWorkflowRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
 	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12!\n" +
 	"\aversion\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\aversion\x12)\n" +
 	"\x10include_versions\x18\x04 \x01(\bR\x0fincludeVersions\x12+\n" +
-	"\x11include_durations\x18\x05 \x01(\bR\x10includeDurations\"\xb6\x01\n" +
+	"\x11include_durations\x18\x05 \x01(\bR\x10includeDurations\x12-\n" +
+	"\x12include_statistics\x18\x06 \x01(\bR\x11includeStatistics\x12!\n" +
+	"\finclude_text\x18\a \x01(\bR\vincludeText\"\x89\x03\n" +
 	"\x13GetWorkflowResponse\x12/\n" +
 	"\bworkflow\x18\x01 \x01(\v2\x13.drover.v1.WorkflowR\bworkflow\x126\n" +
 	"\bversions\x18\x02 \x03(\v2\x1a.drover.v1.WorkflowVersionR\bversions\x126\n" +
-	"\tdurations\x18\x03 \x03(\v2\x18.drover.v1.StepDurationsR\tdurations\"\xd1\x01\n" +
+	"\tdurations\x18\x03 \x03(\v2\x18.drover.v1.StepDurationsR\tdurations\x12=\n" +
+	"\n" +
+	"statistics\x18\x04 \x01(\v2\x1d.drover.v1.WorkflowStatisticsR\n" +
+	"statistics\x12;\n" +
+	"\rfailing_steps\x18\x05 \x03(\v2\x16.drover.v1.FailingStepR\ffailingSteps\x12,\n" +
+	"\x12more_failing_steps\x18\x06 \x01(\bR\x10moreFailingSteps\x12'\n" +
+	"\x0fdefinition_text\x18\a \x01(\tR\x0edefinitionText\"\x80\x02\n" +
 	"\x14ListWorkflowsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\x12)\n" +
-	"\x10include_versions\x18\x04 \x01(\bR\x0fincludeVersions\"y\n" +
+	"\x10include_versions\x18\x04 \x01(\bR\x0fincludeVersions\x12-\n" +
+	"\x12include_statistics\x18\x05 \x01(\bR\x11includeStatistics\"y\n" +
 	"\x15ListWorkflowsResponse\x128\n" +
 	"\tworkflows\x18\x01 \x03(\v2\x1a.drover.v1.WorkflowSummaryR\tworkflows\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"d\n" +
@@ -4063,7 +4526,43 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x11ListItemsResponse\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.drover.v1.StepR\x05items\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12.\n" +
-	"\battempts\x18\x03 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xc0\x04\n" +
+	"\battempts\x18\x03 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xda\x02\n" +
+	"\x0fListLogsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
+	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\x06stepId\x12\x17\n" +
+	"\x04item\x18\x04 \x01(\rH\x00R\x04item\x88\x01\x01\x12/\n" +
+	"\aattempt\x18\x05 \x01(\v2\x15.drover.v1.AttemptRefR\aattempt\x12'\n" +
+	"\tpage_size\x18\x06 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageTokenB\a\n" +
+	"\x05_item\"\x81\x01\n" +
+	"\n" +
+	"AttemptRef\x123\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x13.drover.v1.TaskKindB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12#\n" +
+	"\x05fence\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01R\x05fence\x12\x19\n" +
+	"\x01n\x18\x03 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\x01n\"\xa0\x01\n" +
+	"\x10ListLogsResponse\x12(\n" +
+	"\x05lines\x18\x01 \x03(\v2\x12.drover.v1.LogLineR\x05lines\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1d\n" +
+	"\n" +
+	"tail_token\x18\x03 \x01(\tR\ttailToken\x12\x1b\n" +
+	"\trun_ended\x18\x04 \x01(\bR\brunEnded\"\xf6\x02\n" +
+	"\aLogLine\x12\x17\n" +
+	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12/\n" +
+	"\aattempt\x18\x02 \x01(\v2\x15.drover.v1.AttemptRefR\aattempt\x12%\n" +
+	"\x0eattempt_number\x18\x03 \x01(\rR\rattemptNumber\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\rR\x04line\x12.\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12)\n" +
+	"\x05level\x18\x06 \x01(\x0e2\x13.drover.v1.LogLevelR\x05level\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\x126\n" +
+	"\x06fields\x18\b \x03(\v2\x1e.drover.v1.LogLine.FieldsEntryR\x06fields\x1a9\n" +
+	"\vFieldsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x04\n" +
 	"\tRunFilter\x12>\n" +
 	"\x06states\x18\x01 \x03(\x0e2\x13.drover.v1.RunStateB\x11\xbaH\x0e\x92\x01\v\x10\x10\"\a\x82\x01\x04\x10\x01 \x00R\x06states\x12:\n" +
 	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\bworkflow\x12~\n" +
@@ -4071,7 +4570,8 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\rcreated_after\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcreatedAfter\x12A\n" +
 	"\x0ecreated_before\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12/\n" +
 	"\rparent_run_id\x18\x06 \x01(\tB\v\xbaH\b\xd8\x01\x01r\x03\xb0\x01\x01R\vparentRunId\x12G\n" +
-	"\tsubstates\x18\a \x03(\x0e2\x16.drover.v1.RunSubstateB\x11\xbaH\x0e\x92\x01\v\x10\t\"\a\x82\x01\x04\x10\x01 \x00R\tsubstates\x1a9\n" +
+	"\tsubstates\x18\a \x03(\x0e2\x16.drover.v1.RunSubstateB\x11\xbaH\x0e\x92\x01\v\x10\t\"\a\x82\x01\x04\x10\x01 \x00R\tsubstates\x123\n" +
+	"\x05query\x18\b \x01(\tB\x1d\xbaH\x1ar\x18\x18\x80 2\x13^[^\\x00-\\x1f\\x7f]*$R\x05query\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x84\x02\n" +
@@ -4082,10 +4582,11 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"^\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"\xa4\x01\n" +
 	"\x10ListRunsResponse\x12\"\n" +
 	"\x04runs\x18\x01 \x03(\v2\x0e.drover.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
+	"\x10searched_to_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedToTime\"\xc0\x01\n" +
 	"\x0fWatchRunRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12#\n" +
@@ -4238,7 +4739,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\fDecisionKind\x12\x1d\n" +
 	"\x19DECISION_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DECISION_KIND_APPROVE\x10\x01\x12\x18\n" +
-	"\x14DECISION_KIND_REJECT\x10\x022\xbb\x12\n" +
+	"\x14DECISION_KIND_REJECT\x10\x022\x80\x13\n" +
 	"\x10SchedulerService\x12[\n" +
 	"\x10RegisterWorkflow\x12\".drover.v1.RegisterWorkflowRequest\x1a#.drover.v1.RegisterWorkflowResponse\x12^\n" +
 	"\x11SetDefaultVersion\x12#.drover.v1.SetDefaultVersionRequest\x1a$.drover.v1.SetDefaultVersionResponse\x12L\n" +
@@ -4248,6 +4749,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\rScheduleBatch\x12\x1f.drover.v1.ScheduleBatchRequest\x1a .drover.v1.ScheduleBatchResponse\x12=\n" +
 	"\x06GetRun\x12\x18.drover.v1.GetRunRequest\x1a\x19.drover.v1.GetRunResponse\x12F\n" +
 	"\tListItems\x12\x1b.drover.v1.ListItemsRequest\x1a\x1c.drover.v1.ListItemsResponse\x12C\n" +
+	"\bListLogs\x12\x1a.drover.v1.ListLogsRequest\x1a\x1b.drover.v1.ListLogsResponse\x12C\n" +
 	"\bListRuns\x12\x1a.drover.v1.ListRunsRequest\x1a\x1b.drover.v1.ListRunsResponse\x12E\n" +
 	"\bWatchRun\x12\x1a.drover.v1.WatchRunRequest\x1a\x1b.drover.v1.WatchRunResponse0\x01\x12@\n" +
 	"\aWaitRun\x12\x19.drover.v1.WaitRunRequest\x1a\x1a.drover.v1.WaitRunResponse\x12I\n" +
@@ -4288,7 +4790,7 @@ func file_drover_v1_scheduler_service_proto_rawDescGZIP() []byte {
 }
 
 var file_drover_v1_scheduler_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_drover_v1_scheduler_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_drover_v1_scheduler_service_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(RunOrder)(0),                     // 0: drover.v1.RunOrder
 	(Undo)(0),                         // 1: drover.v1.Undo
@@ -4315,225 +4817,247 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(*GetRunResponse)(nil),            // 22: drover.v1.GetRunResponse
 	(*ListItemsRequest)(nil),          // 23: drover.v1.ListItemsRequest
 	(*ListItemsResponse)(nil),         // 24: drover.v1.ListItemsResponse
-	(*RunFilter)(nil),                 // 25: drover.v1.RunFilter
-	(*ListRunsRequest)(nil),           // 26: drover.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),          // 27: drover.v1.ListRunsResponse
-	(*WatchRunRequest)(nil),           // 28: drover.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),          // 29: drover.v1.WatchRunResponse
-	(*WaitRunRequest)(nil),            // 30: drover.v1.WaitRunRequest
-	(*WaitRunResponse)(nil),           // 31: drover.v1.WaitRunResponse
-	(*CancelRunRequest)(nil),          // 32: drover.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),         // 33: drover.v1.CancelRunResponse
-	(*PauseRunRequest)(nil),           // 34: drover.v1.PauseRunRequest
-	(*PauseRunResponse)(nil),          // 35: drover.v1.PauseRunResponse
-	(*ResumeRunRequest)(nil),          // 36: drover.v1.ResumeRunRequest
-	(*ResumeRunResponse)(nil),         // 37: drover.v1.ResumeRunResponse
-	(*RetryRunRequest)(nil),           // 38: drover.v1.RetryRunRequest
-	(*RetryRunResponse)(nil),          // 39: drover.v1.RetryRunResponse
-	(*RerunFromRequest)(nil),          // 40: drover.v1.RerunFromRequest
-	(*RerunFromResponse)(nil),         // 41: drover.v1.RerunFromResponse
-	(*BulkActionRequest)(nil),         // 42: drover.v1.BulkActionRequest
-	(*BulkActionResponse)(nil),        // 43: drover.v1.BulkActionResponse
-	(*BulkResult)(nil),                // 44: drover.v1.BulkResult
-	(*SignalRequest)(nil),             // 45: drover.v1.SignalRequest
-	(*SignalResponse)(nil),            // 46: drover.v1.SignalResponse
-	(*DecideRequest)(nil),             // 47: drover.v1.DecideRequest
-	(*DecideResponse)(nil),            // 48: drover.v1.DecideResponse
-	(*CompleteDeferredRequest)(nil),   // 49: drover.v1.CompleteDeferredRequest
-	(*CompleteDeferredResponse)(nil),  // 50: drover.v1.CompleteDeferredResponse
-	(*ExplainRunRequest)(nil),         // 51: drover.v1.ExplainRunRequest
-	(*ExplainRunResponse)(nil),        // 52: drover.v1.ExplainRunResponse
-	nil,                               // 53: drover.v1.ScheduleRequest.LabelsEntry
-	nil,                               // 54: drover.v1.RunFilter.LabelsEntry
-	(*WorkflowDefinition)(nil),        // 55: drover.v1.WorkflowDefinition
-	(*Workflow)(nil),                  // 56: drover.v1.Workflow
-	(*WorkflowVersion)(nil),           // 57: drover.v1.WorkflowVersion
-	(*StepDurations)(nil),             // 58: drover.v1.StepDurations
-	(*WorkflowSummary)(nil),           // 59: drover.v1.WorkflowSummary
-	(*Payload)(nil),                   // 60: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil),     // 61: google.protobuf.Timestamp
-	(*Concurrency)(nil),               // 62: drover.v1.Concurrency
-	(*status.Status)(nil),             // 63: google.rpc.Status
-	(*Run)(nil),                       // 64: drover.v1.Run
-	(*Step)(nil),                      // 65: drover.v1.Step
-	(*Attempt)(nil),                   // 66: drover.v1.Attempt
-	(*Intervention)(nil),              // 67: drover.v1.Intervention
-	(*Escalation)(nil),                // 68: drover.v1.Escalation
-	(*ReceivedSignal)(nil),            // 69: drover.v1.ReceivedSignal
-	(*Decision)(nil),                  // 70: drover.v1.Decision
-	(*EffectiveSetting)(nil),          // 71: drover.v1.EffectiveSetting
-	(*RunWarning)(nil),                // 72: drover.v1.RunWarning
-	(StepState)(0),                    // 73: drover.v1.StepState
-	(RunState)(0),                     // 74: drover.v1.RunState
-	(RunSubstate)(0),                  // 75: drover.v1.RunSubstate
-	(*durationpb.Duration)(nil),       // 76: google.protobuf.Duration
-	(*Outcome_Success)(nil),           // 77: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),            // 78: drover.v1.Outcome.Failed
-	(*Wait)(nil),                      // 79: drover.v1.Wait
-	(*UntakenSignal)(nil),             // 80: drover.v1.UntakenSignal
-	(*CreateScheduleRequest)(nil),     // 81: drover.v1.CreateScheduleRequest
-	(*GetScheduleRequest)(nil),        // 82: drover.v1.GetScheduleRequest
-	(*ListSchedulesRequest)(nil),      // 83: drover.v1.ListSchedulesRequest
-	(*UpdateScheduleRequest)(nil),     // 84: drover.v1.UpdateScheduleRequest
-	(*PauseScheduleRequest)(nil),      // 85: drover.v1.PauseScheduleRequest
-	(*ResumeScheduleRequest)(nil),     // 86: drover.v1.ResumeScheduleRequest
-	(*DeleteScheduleRequest)(nil),     // 87: drover.v1.DeleteScheduleRequest
-	(*BackfillScheduleRequest)(nil),   // 88: drover.v1.BackfillScheduleRequest
-	(*TriggerScheduleRequest)(nil),    // 89: drover.v1.TriggerScheduleRequest
-	(*CreateScheduleResponse)(nil),    // 90: drover.v1.CreateScheduleResponse
-	(*GetScheduleResponse)(nil),       // 91: drover.v1.GetScheduleResponse
-	(*ListSchedulesResponse)(nil),     // 92: drover.v1.ListSchedulesResponse
-	(*UpdateScheduleResponse)(nil),    // 93: drover.v1.UpdateScheduleResponse
-	(*PauseScheduleResponse)(nil),     // 94: drover.v1.PauseScheduleResponse
-	(*ResumeScheduleResponse)(nil),    // 95: drover.v1.ResumeScheduleResponse
-	(*DeleteScheduleResponse)(nil),    // 96: drover.v1.DeleteScheduleResponse
-	(*BackfillScheduleResponse)(nil),  // 97: drover.v1.BackfillScheduleResponse
-	(*TriggerScheduleResponse)(nil),   // 98: drover.v1.TriggerScheduleResponse
+	(*ListLogsRequest)(nil),           // 25: drover.v1.ListLogsRequest
+	(*AttemptRef)(nil),                // 26: drover.v1.AttemptRef
+	(*ListLogsResponse)(nil),          // 27: drover.v1.ListLogsResponse
+	(*LogLine)(nil),                   // 28: drover.v1.LogLine
+	(*RunFilter)(nil),                 // 29: drover.v1.RunFilter
+	(*ListRunsRequest)(nil),           // 30: drover.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),          // 31: drover.v1.ListRunsResponse
+	(*WatchRunRequest)(nil),           // 32: drover.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),          // 33: drover.v1.WatchRunResponse
+	(*WaitRunRequest)(nil),            // 34: drover.v1.WaitRunRequest
+	(*WaitRunResponse)(nil),           // 35: drover.v1.WaitRunResponse
+	(*CancelRunRequest)(nil),          // 36: drover.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),         // 37: drover.v1.CancelRunResponse
+	(*PauseRunRequest)(nil),           // 38: drover.v1.PauseRunRequest
+	(*PauseRunResponse)(nil),          // 39: drover.v1.PauseRunResponse
+	(*ResumeRunRequest)(nil),          // 40: drover.v1.ResumeRunRequest
+	(*ResumeRunResponse)(nil),         // 41: drover.v1.ResumeRunResponse
+	(*RetryRunRequest)(nil),           // 42: drover.v1.RetryRunRequest
+	(*RetryRunResponse)(nil),          // 43: drover.v1.RetryRunResponse
+	(*RerunFromRequest)(nil),          // 44: drover.v1.RerunFromRequest
+	(*RerunFromResponse)(nil),         // 45: drover.v1.RerunFromResponse
+	(*BulkActionRequest)(nil),         // 46: drover.v1.BulkActionRequest
+	(*BulkActionResponse)(nil),        // 47: drover.v1.BulkActionResponse
+	(*BulkResult)(nil),                // 48: drover.v1.BulkResult
+	(*SignalRequest)(nil),             // 49: drover.v1.SignalRequest
+	(*SignalResponse)(nil),            // 50: drover.v1.SignalResponse
+	(*DecideRequest)(nil),             // 51: drover.v1.DecideRequest
+	(*DecideResponse)(nil),            // 52: drover.v1.DecideResponse
+	(*CompleteDeferredRequest)(nil),   // 53: drover.v1.CompleteDeferredRequest
+	(*CompleteDeferredResponse)(nil),  // 54: drover.v1.CompleteDeferredResponse
+	(*ExplainRunRequest)(nil),         // 55: drover.v1.ExplainRunRequest
+	(*ExplainRunResponse)(nil),        // 56: drover.v1.ExplainRunResponse
+	nil,                               // 57: drover.v1.ScheduleRequest.LabelsEntry
+	nil,                               // 58: drover.v1.LogLine.FieldsEntry
+	nil,                               // 59: drover.v1.RunFilter.LabelsEntry
+	(*WorkflowDefinition)(nil),        // 60: drover.v1.WorkflowDefinition
+	(*Workflow)(nil),                  // 61: drover.v1.Workflow
+	(*WorkflowVersion)(nil),           // 62: drover.v1.WorkflowVersion
+	(*StepDurations)(nil),             // 63: drover.v1.StepDurations
+	(*WorkflowStatistics)(nil),        // 64: drover.v1.WorkflowStatistics
+	(*FailingStep)(nil),               // 65: drover.v1.FailingStep
+	(*WorkflowSummary)(nil),           // 66: drover.v1.WorkflowSummary
+	(*Payload)(nil),                   // 67: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil),     // 68: google.protobuf.Timestamp
+	(*Concurrency)(nil),               // 69: drover.v1.Concurrency
+	(*status.Status)(nil),             // 70: google.rpc.Status
+	(*Run)(nil),                       // 71: drover.v1.Run
+	(*Step)(nil),                      // 72: drover.v1.Step
+	(*Attempt)(nil),                   // 73: drover.v1.Attempt
+	(*Intervention)(nil),              // 74: drover.v1.Intervention
+	(*Escalation)(nil),                // 75: drover.v1.Escalation
+	(*ReceivedSignal)(nil),            // 76: drover.v1.ReceivedSignal
+	(*Decision)(nil),                  // 77: drover.v1.Decision
+	(*EffectiveSetting)(nil),          // 78: drover.v1.EffectiveSetting
+	(*RunWarning)(nil),                // 79: drover.v1.RunWarning
+	(StepState)(0),                    // 80: drover.v1.StepState
+	(TaskKind)(0),                     // 81: drover.v1.TaskKind
+	(LogLevel)(0),                     // 82: drover.v1.LogLevel
+	(RunState)(0),                     // 83: drover.v1.RunState
+	(RunSubstate)(0),                  // 84: drover.v1.RunSubstate
+	(*durationpb.Duration)(nil),       // 85: google.protobuf.Duration
+	(*Outcome_Success)(nil),           // 86: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),            // 87: drover.v1.Outcome.Failed
+	(*Wait)(nil),                      // 88: drover.v1.Wait
+	(*UntakenSignal)(nil),             // 89: drover.v1.UntakenSignal
+	(*CreateScheduleRequest)(nil),     // 90: drover.v1.CreateScheduleRequest
+	(*GetScheduleRequest)(nil),        // 91: drover.v1.GetScheduleRequest
+	(*ListSchedulesRequest)(nil),      // 92: drover.v1.ListSchedulesRequest
+	(*UpdateScheduleRequest)(nil),     // 93: drover.v1.UpdateScheduleRequest
+	(*PauseScheduleRequest)(nil),      // 94: drover.v1.PauseScheduleRequest
+	(*ResumeScheduleRequest)(nil),     // 95: drover.v1.ResumeScheduleRequest
+	(*DeleteScheduleRequest)(nil),     // 96: drover.v1.DeleteScheduleRequest
+	(*BackfillScheduleRequest)(nil),   // 97: drover.v1.BackfillScheduleRequest
+	(*TriggerScheduleRequest)(nil),    // 98: drover.v1.TriggerScheduleRequest
+	(*CreateScheduleResponse)(nil),    // 99: drover.v1.CreateScheduleResponse
+	(*GetScheduleResponse)(nil),       // 100: drover.v1.GetScheduleResponse
+	(*ListSchedulesResponse)(nil),     // 101: drover.v1.ListSchedulesResponse
+	(*UpdateScheduleResponse)(nil),    // 102: drover.v1.UpdateScheduleResponse
+	(*PauseScheduleResponse)(nil),     // 103: drover.v1.PauseScheduleResponse
+	(*ResumeScheduleResponse)(nil),    // 104: drover.v1.ResumeScheduleResponse
+	(*DeleteScheduleResponse)(nil),    // 105: drover.v1.DeleteScheduleResponse
+	(*BackfillScheduleResponse)(nil),  // 106: drover.v1.BackfillScheduleResponse
+	(*TriggerScheduleResponse)(nil),   // 107: drover.v1.TriggerScheduleResponse
 }
 var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
-	55,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
-	56,  // 1: drover.v1.GetWorkflowResponse.workflow:type_name -> drover.v1.Workflow
-	57,  // 2: drover.v1.GetWorkflowResponse.versions:type_name -> drover.v1.WorkflowVersion
-	58,  // 3: drover.v1.GetWorkflowResponse.durations:type_name -> drover.v1.StepDurations
-	59,  // 4: drover.v1.ListWorkflowsResponse.workflows:type_name -> drover.v1.WorkflowSummary
-	13,  // 5: drover.v1.ScheduleRequest.workflow:type_name -> drover.v1.WorkflowRef
-	55,  // 6: drover.v1.ScheduleRequest.definition:type_name -> drover.v1.WorkflowDefinition
-	60,  // 7: drover.v1.ScheduleRequest.input:type_name -> drover.v1.Payload
-	53,  // 8: drover.v1.ScheduleRequest.labels:type_name -> drover.v1.ScheduleRequest.LabelsEntry
-	61,  // 9: drover.v1.ScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
-	62,  // 10: drover.v1.ScheduleRequest.concurrency:type_name -> drover.v1.Concurrency
-	15,  // 11: drover.v1.ScheduleRequest.notify:type_name -> drover.v1.Notify
-	14,  // 12: drover.v1.ScheduleBatchRequest.runs:type_name -> drover.v1.ScheduleRequest
-	19,  // 13: drover.v1.ScheduleBatchResponse.results:type_name -> drover.v1.ScheduleResult
-	63,  // 14: drover.v1.ScheduleResult.status:type_name -> google.rpc.Status
-	20,  // 15: drover.v1.GetRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 16: drover.v1.GetRunResponse.run:type_name -> drover.v1.Run
-	65,  // 17: drover.v1.GetRunResponse.steps:type_name -> drover.v1.Step
-	66,  // 18: drover.v1.GetRunResponse.attempts:type_name -> drover.v1.Attempt
-	67,  // 19: drover.v1.GetRunResponse.interventions:type_name -> drover.v1.Intervention
-	68,  // 20: drover.v1.GetRunResponse.escalations:type_name -> drover.v1.Escalation
-	69,  // 21: drover.v1.GetRunResponse.signals:type_name -> drover.v1.ReceivedSignal
-	70,  // 22: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
-	71,  // 23: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
-	55,  // 24: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
-	72,  // 25: drover.v1.GetRunResponse.warnings:type_name -> drover.v1.RunWarning
-	20,  // 26: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
-	73,  // 27: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
-	65,  // 28: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
-	66,  // 29: drover.v1.ListItemsResponse.attempts:type_name -> drover.v1.Attempt
-	74,  // 30: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
-	54,  // 31: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
-	61,  // 32: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
-	61,  // 33: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	75,  // 34: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
-	25,  // 35: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 36: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	64,  // 37: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	20,  // 38: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 39: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	65,  // 40: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 41: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	76,  // 42: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	64,  // 43: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 44: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 45: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	64,  // 46: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 47: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 48: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 49: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 50: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 51: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 52: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 53: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 54: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 55: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	25,  // 56: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 57: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 58: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 59: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 60: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	60,  // 61: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	44,  // 62: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 63: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 64: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 65: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 66: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 67: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
-	60,  // 68: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 69: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	77,  // 70: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	78,  // 71: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 72: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 73: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	79,  // 74: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	79,  // 75: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 76: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	80,  // 77: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
-	5,   // 78: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 79: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 80: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 81: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 82: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 83: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 84: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 85: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 86: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 87: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 88: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 89: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 90: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 91: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 92: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 93: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 94: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 95: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 96: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 97: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 98: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	81,  // 99: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	82,  // 100: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	83,  // 101: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	84,  // 102: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	85,  // 103: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	86,  // 104: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	87,  // 105: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	88,  // 106: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	89,  // 107: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 108: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 109: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 110: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 111: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 112: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 113: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 114: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 115: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 116: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 117: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 118: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 119: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 120: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 121: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 122: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 123: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 124: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 125: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 126: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 127: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 128: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	90,  // 129: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	91,  // 130: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	92,  // 131: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	93,  // 132: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	94,  // 133: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	95,  // 134: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	96,  // 135: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	97,  // 136: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	98,  // 137: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	108, // [108:138] is the sub-list for method output_type
-	78,  // [78:108] is the sub-list for method input_type
-	78,  // [78:78] is the sub-list for extension type_name
-	78,  // [78:78] is the sub-list for extension extendee
-	0,   // [0:78] is the sub-list for field type_name
+	60,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
+	61,  // 1: drover.v1.GetWorkflowResponse.workflow:type_name -> drover.v1.Workflow
+	62,  // 2: drover.v1.GetWorkflowResponse.versions:type_name -> drover.v1.WorkflowVersion
+	63,  // 3: drover.v1.GetWorkflowResponse.durations:type_name -> drover.v1.StepDurations
+	64,  // 4: drover.v1.GetWorkflowResponse.statistics:type_name -> drover.v1.WorkflowStatistics
+	65,  // 5: drover.v1.GetWorkflowResponse.failing_steps:type_name -> drover.v1.FailingStep
+	66,  // 6: drover.v1.ListWorkflowsResponse.workflows:type_name -> drover.v1.WorkflowSummary
+	13,  // 7: drover.v1.ScheduleRequest.workflow:type_name -> drover.v1.WorkflowRef
+	60,  // 8: drover.v1.ScheduleRequest.definition:type_name -> drover.v1.WorkflowDefinition
+	67,  // 9: drover.v1.ScheduleRequest.input:type_name -> drover.v1.Payload
+	57,  // 10: drover.v1.ScheduleRequest.labels:type_name -> drover.v1.ScheduleRequest.LabelsEntry
+	68,  // 11: drover.v1.ScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
+	69,  // 12: drover.v1.ScheduleRequest.concurrency:type_name -> drover.v1.Concurrency
+	15,  // 13: drover.v1.ScheduleRequest.notify:type_name -> drover.v1.Notify
+	14,  // 14: drover.v1.ScheduleBatchRequest.runs:type_name -> drover.v1.ScheduleRequest
+	19,  // 15: drover.v1.ScheduleBatchResponse.results:type_name -> drover.v1.ScheduleResult
+	70,  // 16: drover.v1.ScheduleResult.status:type_name -> google.rpc.Status
+	20,  // 17: drover.v1.GetRunRequest.run:type_name -> drover.v1.RunRef
+	71,  // 18: drover.v1.GetRunResponse.run:type_name -> drover.v1.Run
+	72,  // 19: drover.v1.GetRunResponse.steps:type_name -> drover.v1.Step
+	73,  // 20: drover.v1.GetRunResponse.attempts:type_name -> drover.v1.Attempt
+	74,  // 21: drover.v1.GetRunResponse.interventions:type_name -> drover.v1.Intervention
+	75,  // 22: drover.v1.GetRunResponse.escalations:type_name -> drover.v1.Escalation
+	76,  // 23: drover.v1.GetRunResponse.signals:type_name -> drover.v1.ReceivedSignal
+	77,  // 24: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
+	78,  // 25: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
+	60,  // 26: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
+	79,  // 27: drover.v1.GetRunResponse.warnings:type_name -> drover.v1.RunWarning
+	20,  // 28: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
+	80,  // 29: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
+	72,  // 30: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
+	73,  // 31: drover.v1.ListItemsResponse.attempts:type_name -> drover.v1.Attempt
+	20,  // 32: drover.v1.ListLogsRequest.run:type_name -> drover.v1.RunRef
+	26,  // 33: drover.v1.ListLogsRequest.attempt:type_name -> drover.v1.AttemptRef
+	81,  // 34: drover.v1.AttemptRef.kind:type_name -> drover.v1.TaskKind
+	28,  // 35: drover.v1.ListLogsResponse.lines:type_name -> drover.v1.LogLine
+	26,  // 36: drover.v1.LogLine.attempt:type_name -> drover.v1.AttemptRef
+	68,  // 37: drover.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	82,  // 38: drover.v1.LogLine.level:type_name -> drover.v1.LogLevel
+	58,  // 39: drover.v1.LogLine.fields:type_name -> drover.v1.LogLine.FieldsEntry
+	83,  // 40: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
+	59,  // 41: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
+	68,  // 42: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
+	68,  // 43: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
+	84,  // 44: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
+	29,  // 45: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 46: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	71,  // 47: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	68,  // 48: drover.v1.ListRunsResponse.searched_to_time:type_name -> google.protobuf.Timestamp
+	20,  // 49: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	71,  // 50: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	72,  // 51: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 52: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	85,  // 53: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	71,  // 54: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 55: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 56: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	71,  // 57: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 58: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	71,  // 59: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 60: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	71,  // 61: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 62: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 63: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 64: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 65: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	67,  // 66: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	29,  // 67: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 68: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 69: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 70: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	67,  // 71: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	67,  // 72: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	48,  // 73: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	70,  // 74: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 75: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	67,  // 76: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 77: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 78: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
+	67,  // 79: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	71,  // 80: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	86,  // 81: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	87,  // 82: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 83: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	71,  // 84: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	88,  // 85: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	88,  // 86: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	68,  // 87: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	89,  // 88: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
+	5,   // 89: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 90: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 91: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 92: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 93: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 94: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 95: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 96: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	25,  // 97: drover.v1.SchedulerService.ListLogs:input_type -> drover.v1.ListLogsRequest
+	30,  // 98: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	32,  // 99: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	34,  // 100: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	55,  // 101: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	36,  // 102: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	38,  // 103: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	40,  // 104: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	42,  // 105: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	44,  // 106: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	46,  // 107: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	49,  // 108: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	51,  // 109: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	53,  // 110: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	90,  // 111: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	91,  // 112: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	92,  // 113: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	93,  // 114: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	94,  // 115: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	95,  // 116: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	96,  // 117: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	97,  // 118: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	98,  // 119: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 120: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 121: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 122: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 123: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 124: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 125: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 126: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 127: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 128: drover.v1.SchedulerService.ListLogs:output_type -> drover.v1.ListLogsResponse
+	31,  // 129: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	33,  // 130: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	35,  // 131: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	56,  // 132: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	37,  // 133: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	39,  // 134: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	41,  // 135: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	43,  // 136: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	45,  // 137: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	47,  // 138: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	50,  // 139: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	52,  // 140: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	54,  // 141: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	99,  // 142: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	100, // 143: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	101, // 144: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	102, // 145: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	103, // 146: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	104, // 147: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	105, // 148: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	106, // 149: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	107, // 150: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	120, // [120:151] is the sub-list for method output_type
+	89,  // [89:120] is the sub-list for method input_type
+	89,  // [89:89] is the sub-list for extension type_name
+	89,  // [89:89] is the sub-list for extension extendee
+	0,   // [0:89] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }
@@ -4542,6 +5066,7 @@ func file_drover_v1_scheduler_service_proto_init() {
 		return
 	}
 	file_drover_v1_explain_proto_init()
+	file_drover_v1_overview_proto_init()
 	file_drover_v1_payload_proto_init()
 	file_drover_v1_run_proto_init()
 	file_drover_v1_schedule_proto_init()
@@ -4561,8 +5086,9 @@ func file_drover_v1_scheduler_service_proto_init() {
 	}
 	file_drover_v1_scheduler_service_proto_msgTypes[17].OneofWrappers = []any{}
 	file_drover_v1_scheduler_service_proto_msgTypes[18].OneofWrappers = []any{}
-	file_drover_v1_scheduler_service_proto_msgTypes[37].OneofWrappers = []any{}
-	file_drover_v1_scheduler_service_proto_msgTypes[44].OneofWrappers = []any{
+	file_drover_v1_scheduler_service_proto_msgTypes[20].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[41].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[48].OneofWrappers = []any{
 		(*CompleteDeferredRequest_Success)(nil),
 		(*CompleteDeferredRequest_Failed)(nil),
 	}
@@ -4572,7 +5098,7 @@ func file_drover_v1_scheduler_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_scheduler_service_proto_rawDesc), len(file_drover_v1_scheduler_service_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   50,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1160,7 +1160,10 @@ func (x *GetTriggerResponse) GetTrigger() *Trigger {
 type ListTriggersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Namespace of the triggers. Empty: "default".
-	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only triggers that start runs of this workflow. Empty: all triggers. At most 128 characters of
+	// [A-Za-z0-9._-].
+	Workflow      string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1198,6 +1201,13 @@ func (*ListTriggersRequest) Descriptor() ([]byte, []int) {
 func (x *ListTriggersRequest) GetNamespace() string {
 	if x != nil {
 		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListTriggersRequest) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
 	}
 	return ""
 }
@@ -1807,9 +1817,10 @@ const file_drover_v1_trigger_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
 	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\"B\n" +
 	"\x12GetTriggerResponse\x12,\n" +
-	"\atrigger\x18\x01 \x01(\v2\x12.drover.v1.TriggerR\atrigger\"S\n" +
+	"\atrigger\x18\x01 \x01(\v2\x12.drover.v1.TriggerR\atrigger\"\x8f\x01\n" +
 	"\x13ListTriggersRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"F\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12:\n" +
+	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\bworkflow\"F\n" +
 	"\x14ListTriggersResponse\x12.\n" +
 	"\btriggers\x18\x01 \x03(\v2\x12.drover.v1.TriggerR\btriggers\"\x88\x01\n" +
 	"\x14DeleteTriggerRequest\x12<\n" +

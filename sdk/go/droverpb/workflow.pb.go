@@ -2332,7 +2332,9 @@ type WorkflowSummary struct {
 	// When the newest version was registered, by the database clock.
 	CreatedTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_time,json=createdTime,proto3" json:"created_time,omitempty"`
 	// The newest versions, newest first. Empty unless requested.
-	Versions      []*WorkflowVersion `protobuf:"bytes,5,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*WorkflowVersion `protobuf:"bytes,5,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Its runs that ended lately. Absent unless requested.
+	Statistics    *WorkflowStatistics `protobuf:"bytes,6,opt,name=statistics,proto3" json:"statistics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2402,6 +2404,125 @@ func (x *WorkflowSummary) GetVersions() []*WorkflowVersion {
 	return nil
 }
 
+func (x *WorkflowSummary) GetStatistics() *WorkflowStatistics {
+	if x != nil {
+		return x.Statistics
+	}
+	return nil
+}
+
+// The runs of a workflow, of all versions, that ended in the last 24 hours. They are counted by
+// hour, so the first hour is counted as a whole; counts are exact, and include runs that are no
+// longer stored.
+type WorkflowStatistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Start of the first hour that is counted; 24 to 25 hours ago.
+	SinceTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since_time,json=sinceTime,proto3" json:"since_time,omitempty"`
+	// Runs that reached COMPLETED.
+	Completed int32 `protobuf:"varint,2,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Runs that reached FAILED.
+	Failed int32 `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Runs that reached COMPENSATED.
+	Compensated int32 `protobuf:"varint,4,opt,name=compensated,proto3" json:"compensated,omitempty"`
+	// Runs that reached CANCELLED.
+	Cancelled int32 `protobuf:"varint,5,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	// 50 % of the runs that reached COMPLETED took no longer from acceptance to end, within 10 %.
+	// Absent: none did.
+	P50 *durationpb.Duration `protobuf:"bytes,6,opt,name=p50,proto3" json:"p50,omitempty"`
+	// 95 % of them took no longer, within 10 %. Absent: none did.
+	P95 *durationpb.Duration `protobuf:"bytes,7,opt,name=p95,proto3" json:"p95,omitempty"`
+	// When the last run reached FAILED or COMPENSATED. Absent: none did.
+	LastFailureTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_failure_time,json=lastFailureTime,proto3" json:"last_failure_time,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *WorkflowStatistics) Reset() {
+	*x = WorkflowStatistics{}
+	mi := &file_drover_v1_workflow_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkflowStatistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkflowStatistics) ProtoMessage() {}
+
+func (x *WorkflowStatistics) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_workflow_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkflowStatistics.ProtoReflect.Descriptor instead.
+func (*WorkflowStatistics) Descriptor() ([]byte, []int) {
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *WorkflowStatistics) GetSinceTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SinceTime
+	}
+	return nil
+}
+
+func (x *WorkflowStatistics) GetCompleted() int32 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *WorkflowStatistics) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *WorkflowStatistics) GetCompensated() int32 {
+	if x != nil {
+		return x.Compensated
+	}
+	return 0
+}
+
+func (x *WorkflowStatistics) GetCancelled() int32 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return 0
+}
+
+func (x *WorkflowStatistics) GetP50() *durationpb.Duration {
+	if x != nil {
+		return x.P50
+	}
+	return nil
+}
+
+func (x *WorkflowStatistics) GetP95() *durationpb.Duration {
+	if x != nil {
+		return x.P95
+	}
+	return nil
+}
+
+func (x *WorkflowStatistics) GetLastFailureTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastFailureTime
+	}
+	return nil
+}
+
 // A version of a workflow, and the number of runs that still use it.
 type WorkflowVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2418,7 +2539,7 @@ type WorkflowVersion struct {
 
 func (x *WorkflowVersion) Reset() {
 	*x = WorkflowVersion{}
-	mi := &file_drover_v1_workflow_proto_msgTypes[18]
+	mi := &file_drover_v1_workflow_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2430,7 +2551,7 @@ func (x *WorkflowVersion) String() string {
 func (*WorkflowVersion) ProtoMessage() {}
 
 func (x *WorkflowVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_workflow_proto_msgTypes[18]
+	mi := &file_drover_v1_workflow_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2443,7 +2564,7 @@ func (x *WorkflowVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowVersion.ProtoReflect.Descriptor instead.
 func (*WorkflowVersion) Descriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{18}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WorkflowVersion) GetVersion() int32 {
@@ -2492,7 +2613,7 @@ type StepDurations struct {
 
 func (x *StepDurations) Reset() {
 	*x = StepDurations{}
-	mi := &file_drover_v1_workflow_proto_msgTypes[19]
+	mi := &file_drover_v1_workflow_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +2625,7 @@ func (x *StepDurations) String() string {
 func (*StepDurations) ProtoMessage() {}
 
 func (x *StepDurations) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_workflow_proto_msgTypes[19]
+	mi := &file_drover_v1_workflow_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2517,7 +2638,7 @@ func (x *StepDurations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepDurations.ProtoReflect.Descriptor instead.
 func (*StepDurations) Descriptor() ([]byte, []int) {
-	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{19}
+	return file_drover_v1_workflow_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StepDurations) GetStepId() string {
@@ -2713,13 +2834,26 @@ const file_drover_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"definition\x18\x06 \x01(\v2\x1d.drover.v1.WorkflowDefinitionR\n" +
 	"definition\x12&\n" +
-	"\x05pause\x18\x1e \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xec\x01\n" +
+	"\x05pause\x18\x1e \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xab\x02\n" +
 	"\x0fWorkflowSummary\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x0fdefault_version\x18\x02 \x01(\x05R\x0edefaultVersion\x12%\n" +
 	"\x0enewest_version\x18\x03 \x01(\x05R\rnewestVersion\x12=\n" +
 	"\fcreated_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedTime\x126\n" +
-	"\bversions\x18\x05 \x03(\v2\x1a.drover.v1.WorkflowVersionR\bversions\"\x87\x01\n" +
+	"\bversions\x18\x05 \x03(\v2\x1a.drover.v1.WorkflowVersionR\bversions\x12=\n" +
+	"\n" +
+	"statistics\x18\x06 \x01(\v2\x1d.drover.v1.WorkflowStatisticsR\n" +
+	"statistics\"\xe7\x02\n" +
+	"\x12WorkflowStatistics\x129\n" +
+	"\n" +
+	"since_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsinceTime\x12\x1c\n" +
+	"\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n" +
+	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12 \n" +
+	"\vcompensated\x18\x04 \x01(\x05R\vcompensated\x12\x1c\n" +
+	"\tcancelled\x18\x05 \x01(\x05R\tcancelled\x12+\n" +
+	"\x03p50\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
+	"\x03p95\x18\a \x01(\v2\x19.google.protobuf.DurationR\x03p95\x12F\n" +
+	"\x11last_failure_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x0flastFailureTime\"\x87\x01\n" +
 	"\x0fWorkflowVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12=\n" +
 	"\fcreated_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedTime\x12\x1b\n" +
@@ -2794,7 +2928,7 @@ func file_drover_v1_workflow_proto_rawDescGZIP() []byte {
 }
 
 var file_drover_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_drover_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_drover_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_drover_v1_workflow_proto_goTypes = []any{
 	(StepLogs)(0),                 // 0: drover.v1.StepLogs
 	(DeadlineAnswer)(0),           // 1: drover.v1.DeadlineAnswer
@@ -2823,24 +2957,25 @@ var file_drover_v1_workflow_proto_goTypes = []any{
 	(*Fallback)(nil),              // 24: drover.v1.Fallback
 	(*Workflow)(nil),              // 25: drover.v1.Workflow
 	(*WorkflowSummary)(nil),       // 26: drover.v1.WorkflowSummary
-	(*WorkflowVersion)(nil),       // 27: drover.v1.WorkflowVersion
-	(*StepDurations)(nil),         // 28: drover.v1.StepDurations
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
-	(*Payload)(nil),               // 30: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
-	(*Pause)(nil),                 // 32: drover.v1.Pause
+	(*WorkflowStatistics)(nil),    // 27: drover.v1.WorkflowStatistics
+	(*WorkflowVersion)(nil),       // 28: drover.v1.WorkflowVersion
+	(*StepDurations)(nil),         // 29: drover.v1.StepDurations
+	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
+	(*Payload)(nil),               // 31: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*Pause)(nil),                 // 33: drover.v1.Pause
 }
 var file_drover_v1_workflow_proto_depIdxs = []int32{
-	29, // 0: drover.v1.WorkflowDefinition.timeout:type_name -> google.protobuf.Duration
+	30, // 0: drover.v1.WorkflowDefinition.timeout:type_name -> google.protobuf.Duration
 	10, // 1: drover.v1.WorkflowDefinition.steps:type_name -> drover.v1.StepDefinition
-	30, // 2: drover.v1.WorkflowDefinition.input_schema:type_name -> drover.v1.Payload
+	31, // 2: drover.v1.WorkflowDefinition.input_schema:type_name -> drover.v1.Payload
 	12, // 3: drover.v1.StepDefinition.task:type_name -> drover.v1.TaskStep
 	16, // 4: drover.v1.StepDefinition.wait:type_name -> drover.v1.WaitStep
 	18, // 5: drover.v1.StepDefinition.signal:type_name -> drover.v1.SignalStep
 	19, // 6: drover.v1.StepDefinition.approval:type_name -> drover.v1.ApprovalStep
 	17, // 7: drover.v1.StepDefinition.run:type_name -> drover.v1.RunStep
 	13, // 8: drover.v1.StepDefinition.map:type_name -> drover.v1.MapStep
-	30, // 9: drover.v1.StepDefinition.input:type_name -> drover.v1.Payload
+	31, // 9: drover.v1.StepDefinition.input:type_name -> drover.v1.Payload
 	20, // 10: drover.v1.StepDefinition.retry:type_name -> drover.v1.RetryPolicy
 	21, // 11: drover.v1.StepDefinition.timeouts:type_name -> drover.v1.Timeouts
 	6,  // 12: drover.v1.StepDefinition.effects:type_name -> drover.v1.Effects
@@ -2850,56 +2985,61 @@ var file_drover_v1_workflow_proto_depIdxs = []int32{
 	8,  // 16: drover.v1.StepDefinition.on_failure:type_name -> drover.v1.OnFailure
 	4,  // 17: drover.v1.StepDefinition.run_if:type_name -> drover.v1.RunIf
 	5,  // 18: drover.v1.StepDefinition.on_pickup:type_name -> drover.v1.OnPickup
-	30, // 19: drover.v1.StepDefinition.output_schema:type_name -> drover.v1.Payload
+	31, // 19: drover.v1.StepDefinition.output_schema:type_name -> drover.v1.Payload
 	11, // 20: drover.v1.StepDefinition.escalation:type_name -> drover.v1.Escalate
 	0,  // 21: drover.v1.StepDefinition.logs:type_name -> drover.v1.StepLogs
-	29, // 22: drover.v1.Escalate.remind:type_name -> google.protobuf.Duration
-	29, // 23: drover.v1.Escalate.deadline:type_name -> google.protobuf.Duration
+	30, // 22: drover.v1.Escalate.remind:type_name -> google.protobuf.Duration
+	30, // 23: drover.v1.Escalate.deadline:type_name -> google.protobuf.Duration
 	1,  // 24: drover.v1.Escalate.then:type_name -> drover.v1.DeadlineAnswer
 	14, // 25: drover.v1.MapStep.waves:type_name -> drover.v1.Waves
-	29, // 26: drover.v1.Waves.pause:type_name -> google.protobuf.Duration
+	30, // 26: drover.v1.Waves.pause:type_name -> google.protobuf.Duration
 	15, // 27: drover.v1.Waves.gate:type_name -> drover.v1.Gate
-	30, // 28: drover.v1.Gate.input:type_name -> drover.v1.Payload
+	31, // 28: drover.v1.Gate.input:type_name -> drover.v1.Payload
 	20, // 29: drover.v1.Gate.retry:type_name -> drover.v1.RetryPolicy
 	21, // 30: drover.v1.Gate.timeouts:type_name -> drover.v1.Timeouts
-	29, // 31: drover.v1.WaitStep.for:type_name -> google.protobuf.Duration
-	29, // 32: drover.v1.SignalStep.within:type_name -> google.protobuf.Duration
+	30, // 31: drover.v1.WaitStep.for:type_name -> google.protobuf.Duration
+	30, // 32: drover.v1.SignalStep.within:type_name -> google.protobuf.Duration
 	2,  // 33: drover.v1.SignalStep.on_expiry:type_name -> drover.v1.SignalExpiry
-	30, // 34: drover.v1.ApprovalStep.form:type_name -> drover.v1.Payload
-	29, // 35: drover.v1.ApprovalStep.within:type_name -> google.protobuf.Duration
+	31, // 34: drover.v1.ApprovalStep.form:type_name -> drover.v1.Payload
+	30, // 35: drover.v1.ApprovalStep.within:type_name -> google.protobuf.Duration
 	3,  // 36: drover.v1.ApprovalStep.on_expiry:type_name -> drover.v1.ApprovalExpiry
-	29, // 37: drover.v1.RetryPolicy.initial:type_name -> google.protobuf.Duration
-	29, // 38: drover.v1.RetryPolicy.max:type_name -> google.protobuf.Duration
-	29, // 39: drover.v1.Timeouts.pickup:type_name -> google.protobuf.Duration
-	29, // 40: drover.v1.Timeouts.attempt:type_name -> google.protobuf.Duration
-	29, // 41: drover.v1.Timeouts.heartbeat:type_name -> google.protobuf.Duration
-	29, // 42: drover.v1.Timeouts.stall:type_name -> google.protobuf.Duration
-	29, // 43: drover.v1.Timeouts.total:type_name -> google.protobuf.Duration
-	29, // 44: drover.v1.Timeouts.cancel:type_name -> google.protobuf.Duration
-	29, // 45: drover.v1.Timeouts.settle:type_name -> google.protobuf.Duration
-	29, // 46: drover.v1.Timeouts.callback:type_name -> google.protobuf.Duration
+	30, // 37: drover.v1.RetryPolicy.initial:type_name -> google.protobuf.Duration
+	30, // 38: drover.v1.RetryPolicy.max:type_name -> google.protobuf.Duration
+	30, // 39: drover.v1.Timeouts.pickup:type_name -> google.protobuf.Duration
+	30, // 40: drover.v1.Timeouts.attempt:type_name -> google.protobuf.Duration
+	30, // 41: drover.v1.Timeouts.heartbeat:type_name -> google.protobuf.Duration
+	30, // 42: drover.v1.Timeouts.stall:type_name -> google.protobuf.Duration
+	30, // 43: drover.v1.Timeouts.total:type_name -> google.protobuf.Duration
+	30, // 44: drover.v1.Timeouts.cancel:type_name -> google.protobuf.Duration
+	30, // 45: drover.v1.Timeouts.settle:type_name -> google.protobuf.Duration
+	30, // 46: drover.v1.Timeouts.callback:type_name -> google.protobuf.Duration
 	20, // 47: drover.v1.Verify.retry:type_name -> drover.v1.RetryPolicy
 	21, // 48: drover.v1.Verify.timeouts:type_name -> drover.v1.Timeouts
 	20, // 49: drover.v1.Compensate.retry:type_name -> drover.v1.RetryPolicy
 	21, // 50: drover.v1.Compensate.timeouts:type_name -> drover.v1.Timeouts
 	7,  // 51: drover.v1.Compensate.when:type_name -> drover.v1.CompensateWhen
-	30, // 52: drover.v1.Fallback.input:type_name -> drover.v1.Payload
+	31, // 52: drover.v1.Fallback.input:type_name -> drover.v1.Payload
 	17, // 53: drover.v1.Fallback.run:type_name -> drover.v1.RunStep
-	31, // 54: drover.v1.Workflow.created_time:type_name -> google.protobuf.Timestamp
+	32, // 54: drover.v1.Workflow.created_time:type_name -> google.protobuf.Timestamp
 	9,  // 55: drover.v1.Workflow.definition:type_name -> drover.v1.WorkflowDefinition
-	32, // 56: drover.v1.Workflow.pause:type_name -> drover.v1.Pause
-	31, // 57: drover.v1.WorkflowSummary.created_time:type_name -> google.protobuf.Timestamp
-	27, // 58: drover.v1.WorkflowSummary.versions:type_name -> drover.v1.WorkflowVersion
-	31, // 59: drover.v1.WorkflowVersion.created_time:type_name -> google.protobuf.Timestamp
-	29, // 60: drover.v1.StepDurations.p50:type_name -> google.protobuf.Duration
-	29, // 61: drover.v1.StepDurations.p90:type_name -> google.protobuf.Duration
-	29, // 62: drover.v1.StepDurations.p99:type_name -> google.protobuf.Duration
-	29, // 63: drover.v1.StepDurations.slow_after:type_name -> google.protobuf.Duration
-	64, // [64:64] is the sub-list for method output_type
-	64, // [64:64] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	33, // 56: drover.v1.Workflow.pause:type_name -> drover.v1.Pause
+	32, // 57: drover.v1.WorkflowSummary.created_time:type_name -> google.protobuf.Timestamp
+	28, // 58: drover.v1.WorkflowSummary.versions:type_name -> drover.v1.WorkflowVersion
+	27, // 59: drover.v1.WorkflowSummary.statistics:type_name -> drover.v1.WorkflowStatistics
+	32, // 60: drover.v1.WorkflowStatistics.since_time:type_name -> google.protobuf.Timestamp
+	30, // 61: drover.v1.WorkflowStatistics.p50:type_name -> google.protobuf.Duration
+	30, // 62: drover.v1.WorkflowStatistics.p95:type_name -> google.protobuf.Duration
+	32, // 63: drover.v1.WorkflowStatistics.last_failure_time:type_name -> google.protobuf.Timestamp
+	32, // 64: drover.v1.WorkflowVersion.created_time:type_name -> google.protobuf.Timestamp
+	30, // 65: drover.v1.StepDurations.p50:type_name -> google.protobuf.Duration
+	30, // 66: drover.v1.StepDurations.p90:type_name -> google.protobuf.Duration
+	30, // 67: drover.v1.StepDurations.p99:type_name -> google.protobuf.Duration
+	30, // 68: drover.v1.StepDurations.slow_after:type_name -> google.protobuf.Duration
+	69, // [69:69] is the sub-list for method output_type
+	69, // [69:69] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_workflow_proto_init() }
@@ -2937,7 +3077,7 @@ func file_drover_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_workflow_proto_rawDesc), len(file_drover_v1_workflow_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -47,8 +47,8 @@ test("show has the form and the input, and the complete command that decides", a
   expect(stdout).toMatch(/^approvers +treasury, ada$/m);
   expect(stdout).toMatch(/^run input +\{"cents":1200\}$/m);
   expect(stderr).toBe(
-    `  next: drover approval decide ${runId} approve --approve --as NAME --form '{"reason":"TEXT","cents":0}'\n` +
-      `  next: drover approval decide ${runId} approve --reject --as NAME --reason TEXT\n`,
+    `  next: drover approval decide ${runId} approve --approve --by NAME --form '{"reason":"TEXT","cents":0}'\n` +
+      `  next: drover approval decide ${runId} approve --reject --by NAME --reason TEXT\n`,
   );
   const none = await drover("approval", "show", "key:order-17", "pay");
   expect(none.code).toBe(4);
@@ -72,7 +72,7 @@ test("status and doctor say that an approval waits", async () => {
 });
 
 test("a refused decision names the command with the form, and a good one is recorded", async () => {
-  const decide = ["approval", "decide", "key:order-17", "approve", "--approve", "--as"];
+  const decide = ["approval", "decide", "key:order-17", "approve", "--approve", "--by"];
   const without = await drover(...decide, "ada");
   expect(without.code).toBe(1);
   expect(without.stderr).toContain("This approval needs a form: reason (text) is required.");

@@ -119,7 +119,7 @@ describe("show", () => {
         "fail     the run fails, and its effects remain",
         "",
       ].join("\n"),
-      stderr: "  next: drover escalation resolve r1/2 --answer ANSWER --by NAME --why TEXT\n",
+      stderr: "  next: drover escalation resolve r1/2 --answer ANSWER --reason TEXT\n",
     });
     expect(asked).toEqual([[{ case: "key", value: "a/b" }, "2"]]);
   });
@@ -167,7 +167,7 @@ describe("show", () => {
 });
 
 describe("resolve", () => {
-  const options = ["--by", "ada", "--why", "they confirmed by phone"];
+  const options = ["--by", "ada", "--reason", "they confirmed by phone"];
 
   test("sends the answer with who gives it, why, and what goes with it", async () => {
     const requests: ResolveEscalationRequest[] = [];
@@ -217,7 +217,7 @@ describe("resolve", () => {
       ["--answer", "shrug", ...options],
       /retry-changed, succeed, skip/,
     ],
-    ["no reason", ["--answer", "skip", "--by", "ada"], /'--why <text>' not specified/],
+    ["no reason", ["--answer", "skip", "--by", "ada"], /'--reason <text>' not specified/],
     [
       "a changed input that is not given",
       ["--answer", "retry-changed", ...options],

@@ -102,7 +102,7 @@ test("an agent is listed and described with what it holds, and later with its su
   letGo();
   await client.waitRun(runId);
   expect((await drover("agent show till")).stdout).toContain("in progress     0 tasks");
-  await drover("agent cordon till --by ada --why slow");
+  await drover("agent cordon till --by ada --reason slow");
   await drover("queue circuit open shop charge --agent till --by ada");
   expect((await drover("agent list --id till")).stdout).toMatch(/ cordoned; circuit of charge$/m);
   const cordoned = (await drover("agent show till")).stdout;
@@ -243,7 +243,7 @@ test("the status lists what needs a person, and the command that helps", async (
   await drover("queue pause mail --reason mending");
   await drover("workflow pause refund");
   await drover("namespace pause --reason moving");
-  await drover("queue circuit open mail send --by ada --why leaks");
+  await drover("queue circuit open mail send --by ada --reason leaks");
   const held = (await drover("status")).stdout;
   expect(held).toMatch(
     new RegExp(`^send of transfer: .*no-answer.* drover escalation show ${runId}/1$`, "m"),
@@ -252,7 +252,7 @@ test("the status lists what needs a person, and the command that helps", async (
   expect(held).toMatch(/^queue "mail" is paused: mending .*drover queue resume mail$/m);
   expect(held).toMatch(/^workflow "refund" is paused .*drover workflow resume refund$/m);
   expect(held).toMatch(/^circuit of "send" of queue "mail" is open, set by ada .*: leaks /m);
-  expect(held).toMatch(/drover queue circuit release mail send --by NAME$/m);
+  expect(held).toMatch(/drover queue circuit release mail send$/m);
   expect(held).toMatch(
     new RegExp(
       `^transfer send +no-answer: the bank did not answer +0 +1 +\\S+ \\S+Z +${runId}$`,

@@ -37,9 +37,14 @@ test("a run is held, released, signalled and resumed to its end", async () => {
   });
   const described = await drover(`run show ${runId}`);
   expect(described.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
-  expect(described.stderr).toContain(`drover run decide ${runId} release --approve --as NAME`);
+  const watched = ["run", "watch", runId, "--until-person"];
+  expect(await callDrover(watched, { env: { DROVER_ADDRESS: server.address } })).toMatchObject({
+    code: 5,
+    stdout: expect.stringContaining("run waits for a person: a step waits for approval"),
+  });
+  expect(described.stderr).toContain(`drover run decide ${runId} release --approve --by NAME`);
   expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
-  await drover(`run decide ${runId} release --approve --as ada --role finance`);
+  await drover(`run decide ${runId} release --approve --by ada --role finance`);
   await drover(`run resume ${runId}`);
   await drover(`run signal ${runId} paid --id p1 --payload {"amount":7}`);
   expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was already sent");
@@ -91,7 +96,7 @@ test("a question is found, read and answered", async () => {
   const described = await drover(`escalation show ${name}`);
   expect(described.stdout).toMatch(/^succeed +it is done; continue with --payload as its output$/m);
   expect(described.stdout).toContain("no-answer: the bank did not answer");
-  const options = "--answer succeed --by ada --why seen --payload 7";
+  const options = "--answer succeed --by ada --reason seen --payload 7";
   const { stdout } = await drover(`escalation resolve ${name} ${options}`);
   expect(stdout).toContain(`escalation ${name} answered: succeed\n`);
   expect((await drover(`escalation resolve ${name} ${options}`)).stdout).toContain(

@@ -60,9 +60,9 @@ describe("decide", () => {
         return { run: { runId: "r1", state: RunState.RUNNING } };
       },
     });
-    const who = ["--as", "ada", "--role", "finance", "--role", "lead"];
+    const who = ["--by", "ada", "--role", "finance", "--role", "lead"];
     expect(
-      await run("decide", "r1", "release", "--reject", ...who, "--comment", "no", "--form", "1"),
+      await run("decide", "r1", "release", "--reject", ...who, "--reason", "no", "--form", "1"),
     ).toEqual({
       code: 0,
       stdout: "ada rejected release\nrun r1 is RUNNING\n",
@@ -81,9 +81,9 @@ describe("decide", () => {
   });
 
   test.each([
-    ["neither yes nor no", ["--as", "ada"], "no decision was given"],
-    ["both yes and no", ["--approve", "--reject", "--as", "ada"], "cannot be used with"],
-    ["no person who decides", ["--approve"], "required option '--as <name>' not specified"],
+    ["neither yes nor no", ["--by", "ada"], "no decision was given"],
+    ["both yes and no", ["--approve", "--reject", "--by", "ada"], "cannot be used with"],
+    ["no person who decides", ["--approve"], "it is unknown who you are"],
   ])("%s is refused before any call", async (_name, args, expected) => {
     const { code, stderr } = await run("decide", "r1", "release", ...args);
     expect(code).toBe(2);
@@ -100,7 +100,7 @@ describe("decide", () => {
         });
       },
     });
-    expect(await run("decide", "r1", "release", "--approve", "--as", "eve")).toEqual({
+    expect(await run("decide", "r1", "release", "--approve", "--by", "eve")).toEqual({
       code: 1,
       stdout: "",
       stderr:

@@ -229,8 +229,8 @@ describe("show", () => {
         "2026-01-31 12:01:00Z  flight  undo-failed: cancel-flight failed for good",
         "  open: a person must answer",
         "  answers: retry, succeed",
-        "  next: drover escalation resolve r1/1 --answer ANSWER --by NAME --why TEXT",
-        "  or: drover run cancel r1 --leave --reason WHY",
+        "  next: drover escalation resolve r1/1 --answer ANSWER --reason TEXT",
+        "  or: drover run cancel r1 --leave --reason TEXT",
         "",
       ].join("\n"),
     );
@@ -283,12 +283,12 @@ describe("show", () => {
         "2026-01-31 12:00:06Z  the run  pickup: no agent polls",
         "  open: a person must answer",
         "  next: drover escalation show r2/2",
-        "  or: drover run cancel r2 --leave --reason WHY",
+        "  or: drover run cancel r2 --leave --reason TEXT",
         "",
       ].join("\n"),
     );
     expect(stderr).toBe(
-      "  next: drover run decide r2 release --approve --as NAME\n" +
+      "  next: drover run decide r2 release --approve --by NAME\n" +
         "  next: drover run signal r2 payment\n" +
         "  next: drover run resume r2\n" +
         "  next: drover run watch r2\n",

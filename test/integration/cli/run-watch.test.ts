@@ -102,6 +102,14 @@ describe("in a pipe", () => {
     expect(stdout).toContain("run ESCALATED\nrun waits for a person: drover run show r1\n");
   });
 
+  test("--until-person ends with a code of its own when only a person can move the run", async () => {
+    playStates(started, state(2, RunState.ESCALATED, []), completed);
+    const { code, stdout, stderr } = await watch("r1", "--until-person");
+    expect({ code, stderr }).toEqual({ code: 5, stderr: "  next: drover run why r1\n" });
+    expect(stdout).toContain("run waits for a person");
+    expect(stdout).not.toContain("COMPLETED");
+  });
+
   test("jsonl is a line for each state, json the last one", async () => {
     playStates(started, completed);
     const lines = (await watch("r1", "-o", "jsonl")).stdout.trimEnd().split("\n");

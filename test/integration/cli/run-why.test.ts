@@ -61,7 +61,7 @@ The undo of "car" waits for a person's answer.
 
 what can be done
   start an agent for queue eu, task book-hotel
-  drover escalation resolve r1/3 --answer ANSWER --by NAME --why TEXT (retry, fail)
+  drover escalation resolve r1/3 --answer ANSWER --reason TEXT (retry, fail)
   drover run cancel r1, or drover run cancel r1 --leave
 `);
 });
@@ -77,16 +77,16 @@ test("prints signals that no step has taken", async () => {
 test.each([
   [
     { kind: ActionKind.ANSWER, escalationId: "3", choices: ["acknowledge"] },
-    "drover escalation resolve r1/3 --answer acknowledge --by NAME --why TEXT",
+    "drover escalation resolve r1/3 --answer acknowledge --reason TEXT",
   ],
   [{ kind: ActionKind.SIGNAL, signalName: "paid" }, "drover run signal r1 paid"],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"], approvers: ["ann"] },
-    "drover approval decide r1 ok --as NAME --approve, or --reject (approvers: ann); drover approval show r1 ok prints its form",
+    "drover approval decide r1 ok --by NAME --approve, or --reject (approvers: ann); drover approval show r1 ok prints its form",
   ],
   [
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
-    "drover approval decide r1 ok --as NAME --approve, or --reject (approvers: any person); drover approval show r1 ok prints its form",
+    "drover approval decide r1 ok --by NAME --approve, or --reject (approvers: any person); drover approval show r1 ok prints its form",
   ],
   [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
   [{ kind: ActionKind.RESUME }, "drover run resume r1"],

@@ -7,6 +7,7 @@ import {
   RunReason,
   type RunSchema,
   RunState,
+  RunSubstate,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type CancelRunRequest,
@@ -195,9 +196,29 @@ describe("start", () => {
     });
     expect(await run("start", "holiday", "--wait")).toEqual({
       code: 5,
-      stdout: "run r1 waits for a person\n",
+      stdout: "run r1 waits for a person: an escalation is open\n",
       stderr: "started run r1\n  next: drover run why r1\n",
     });
+  });
+
+  test("--wait does not end for an approval while other steps can move", async () => {
+    const approval = { substate: RunSubstate.WAITING_FOR_APPROVAL, steps: 1 };
+    const working = { substate: RunSubstate.WORKING, steps: 1 };
+    let asked = 0;
+    server.play({
+      schedule: () => ({ runId: "r1", created: true }),
+      waitRun: () => ({
+        run: runWith({
+          state: RunState.RUNNING,
+          substates: ++asked < 3 ? [working, approval] : [approval],
+        }),
+      }),
+    });
+    expect(await run("start", "holiday", "--wait")).toMatchObject({
+      code: 5,
+      stdout: "run r1 waits for a person: a step waits for approval\n",
+    });
+    expect(asked).toBe(3);
   });
 
   test("a key that another request has names the run that it belongs to", async () => {

@@ -80,8 +80,13 @@ describe("doctor", () => {
     expect(sick).toMatch(
       /^warn +pauses +namespace "default" is paused .*audit +drover namespace resume/m,
     );
-    expect(sick).toMatch(/^warn +circuits .*drover queue circuit release travel book --by NAME$/m);
+    expect(sick).toMatch(/^warn +circuits .*drover queue circuit release travel book$/m);
     expect(sick).toMatch(/^warn +notification .*drover hook put NAME URL/m);
+    const strict = await callDrover(["doctor", "--strict"], { cwd: folder, env });
+    expect(strict).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("warnings, 0 failed"),
+    });
     await run("namespace", "resume");
     await run("queue", "circuit", "release", "travel", "book", "--by", "ada");
     const well = await run("doctor", "-o", "yaml");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drover } from "../../support/drover-process.ts";
+import { scriptedServer } from "./fixture.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -36,6 +37,50 @@ test("the version is printed", async () => {
   expect(await drover(["--version"])).toMatchObject({ code: 0, stdout: "0.1.0\n" });
 });
 
+describe("drover version", () => {
+  const server = scriptedServer();
+
+  test("prints the versions of the command and of the server", async () => {
+    server.play({ getClusterInfo: () => ({ serverVersion: "0.2.0" }) });
+    const { code, stdout } = await server.drover(["version"]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`client  0.1.0\nserver  0.2.0 at ${server.address}\n`);
+    const json = await server.drover(["version", "-o", "jsonl"]);
+    expect(JSON.parse(json.stdout)).toEqual({ client: "0.1.0", server: "0.2.0" });
+  });
+
+  test("prints its own version where no server answers, and says why", async () => {
+    expect(await drover(["version", "--address", "127.0.0.1:1"])).toEqual({
+      code: 0,
+      stdout: "client  0.1.0\n",
+      stderr: "no version of the server: cannot connect to 127.0.0.1:1: no process listens there\n",
+    });
+  });
+});
+
+describe("nouns", () => {
+  const server = scriptedServer();
+
+  test.each(["runs", "workflows", "queues", "escalations"])("may be plural: %s", async (noun) => {
+    server.play({
+      listRuns: () => ({}),
+      listWorkflows: () => ({}),
+      listQueues: () => ({}),
+      listEscalations: () => ({}),
+    });
+    expect(await server.drover([noun, "list"])).toMatchObject({ code: 0 });
+  });
+
+  test("come before the verb, which is no misspelt noun", async () => {
+    const { code, stderr } = await server.drover(["get", "runs"]);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'drover: "get" is not a noun: the noun comes first, as in drover run list\n' +
+        "  next: drover run --help\n",
+    );
+  });
+});
+
 describe("a mistake in the command is printed with the help to read, and exits with 2", () => {
   test.each([
     ["an unknown verb", ["run", "lst"], "unknown command 'lst' (Did you mean list?)", "run --help"],
@@ -49,7 +94,12 @@ describe("a mistake in the command is printed with the help to read, and exits w
     ],
     ["a label without =", ["run", "start", "w", "--label", "a"], "KEY=VALUE", "run start --help"],
     ["an unknown state", ["run", "list", "--state", "done"], "completed", "run list --help"],
-    ["an unknown format", ["run", "list", "-o", "xml"], "table, json, yaml", "drover --help"],
+    [
+      "an unknown format",
+      ["run", "list", "-o", "xml"],
+      "table, wide, name, json, yaml",
+      "drover --help",
+    ],
     ["no run", ["run", "show"], "which run?", "drover run list"],
     ["two names for a run", ["run", "show", "r1", "--key", "k"], "not both", "leave one"],
     ["an input that is not JSON", ["run", "start", "w", "--input", "{"], "not JSON", "--input"],

@@ -1,4 +1,5 @@
-// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
+// To write an agent, in any language, this file and the files that it
 // imports are all that is needed.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
@@ -54,6 +55,9 @@
 // an attempt. A lease that ends without a report does not count, so an agent that knows nothing
 // need not report.
 //
+// Logs. AppendLogs is optional and best effort: an agent that never calls it is a complete agent. A
+// task is the same with and without its lines, so a failed AppendLogs must never fail or delay one.
+//
 // Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
 // report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
 // Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
@@ -75,6 +79,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -163,6 +168,80 @@ func (x *Agent) GetLabels() map[string]string {
 	return nil
 }
 
+// The process that runs an agent, for people: it tells two agents of one name apart. All of it is
+// optional.
+type AgentProcess struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of its machine. At most 256 characters, no control characters.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// Its process id on that machine. 0: not stated.
+	Pid int32 `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	// For how long the session has existed. Absent: not stated.
+	RunningFor *durationpb.Duration `protobuf:"bytes,3,opt,name=running_for,json=runningFor,proto3" json:"running_for,omitempty"`
+	// Most tasks that the agent holds at a time. 0: not stated.
+	Capacity      int32 `protobuf:"varint,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AgentProcess) Reset() {
+	*x = AgentProcess{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AgentProcess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AgentProcess) ProtoMessage() {}
+
+func (x *AgentProcess) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AgentProcess.ProtoReflect.Descriptor instead.
+func (*AgentProcess) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AgentProcess) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *AgentProcess) GetPid() int32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *AgentProcess) GetRunningFor() *durationpb.Duration {
+	if x != nil {
+		return x.RunningFor
+	}
+	return nil
+}
+
+func (x *AgentProcess) GetCapacity() int32 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
+}
+
 // A queue to poll.
 type QueueWeight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -177,7 +256,7 @@ type QueueWeight struct {
 
 func (x *QueueWeight) Reset() {
 	*x = QueueWeight{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[1]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -189,7 +268,7 @@ func (x *QueueWeight) String() string {
 func (*QueueWeight) ProtoMessage() {}
 
 func (x *QueueWeight) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[1]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -202,7 +281,7 @@ func (x *QueueWeight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueWeight.ProtoReflect.Descriptor instead.
 func (*QueueWeight) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *QueueWeight) GetName() string {
@@ -246,14 +325,17 @@ type PollTaskRequest struct {
 	// the end of its `wait`. The server takes back at once the tasks that it granted to these polls,
 	// and these hand-outs do not count as attempts; so never name a poll whose answer was read. At
 	// most 1,000.
-	LostPolls     []uint64 `protobuf:"varint,8,rep,packed,name=lost_polls,json=lostPolls,proto3" json:"lost_polls,omitempty"`
+	LostPolls []uint64 `protobuf:"varint,8,rep,packed,name=lost_polls,json=lostPolls,proto3" json:"lost_polls,omitempty"`
+	// The agent's process. Absent: not stated, or as stated by an earlier poll of the session. An
+	// agent sends it with every PollTask; Complete.next does not carry it.
+	Process       *AgentProcess `protobuf:"bytes,9,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PollTaskRequest) Reset() {
 	*x = PollTaskRequest{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[2]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -265,7 +347,7 @@ func (x *PollTaskRequest) String() string {
 func (*PollTaskRequest) ProtoMessage() {}
 
 func (x *PollTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[2]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -278,7 +360,7 @@ func (x *PollTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollTaskRequest.ProtoReflect.Descriptor instead.
 func (*PollTaskRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PollTaskRequest) GetNamespace() string {
@@ -337,6 +419,13 @@ func (x *PollTaskRequest) GetLostPolls() []uint64 {
 	return nil
 }
 
+func (x *PollTaskRequest) GetProcess() *AgentProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
 // Tasks that are now leased to the agent's session.
 type PollTaskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -351,7 +440,7 @@ type PollTaskResponse struct {
 
 func (x *PollTaskResponse) Reset() {
 	*x = PollTaskResponse{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[3]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +452,7 @@ func (x *PollTaskResponse) String() string {
 func (*PollTaskResponse) ProtoMessage() {}
 
 func (x *PollTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[3]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +465,7 @@ func (x *PollTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollTaskResponse.ProtoReflect.Descriptor instead.
 func (*PollTaskResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PollTaskResponse) GetTasks() []*Task {
@@ -428,7 +517,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[4]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -440,7 +529,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[4]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -453,7 +542,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HeartbeatRequest) GetNamespace() string {
@@ -508,7 +597,7 @@ type HeartbeatReport struct {
 
 func (x *HeartbeatReport) Reset() {
 	*x = HeartbeatReport{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[5]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +609,7 @@ func (x *HeartbeatReport) String() string {
 func (*HeartbeatReport) ProtoMessage() {}
 
 func (x *HeartbeatReport) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[5]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +622,7 @@ func (x *HeartbeatReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatReport.ProtoReflect.Descriptor instead.
 func (*HeartbeatReport) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HeartbeatReport) GetTaskToken() string {
@@ -568,7 +657,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[6]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +669,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[6]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +682,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HeartbeatResponse) GetAnswers() []*HeartbeatAnswer {
@@ -622,7 +711,7 @@ type HeartbeatAnswer struct {
 
 func (x *HeartbeatAnswer) Reset() {
 	*x = HeartbeatAnswer{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[7]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -634,7 +723,7 @@ func (x *HeartbeatAnswer) String() string {
 func (*HeartbeatAnswer) ProtoMessage() {}
 
 func (x *HeartbeatAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[7]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -647,7 +736,7 @@ func (x *HeartbeatAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatAnswer.ProtoReflect.Descriptor instead.
 func (*HeartbeatAnswer) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HeartbeatAnswer) GetAnswer() isHeartbeatAnswer_Answer {
@@ -746,7 +835,7 @@ type CompleteRequest struct {
 
 func (x *CompleteRequest) Reset() {
 	*x = CompleteRequest{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[8]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +847,7 @@ func (x *CompleteRequest) String() string {
 func (*CompleteRequest) ProtoMessage() {}
 
 func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[8]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +860,7 @@ func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
 func (*CompleteRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CompleteRequest) GetNamespace() string {
@@ -816,7 +905,7 @@ type TaskResult struct {
 
 func (x *TaskResult) Reset() {
 	*x = TaskResult{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[9]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +917,7 @@ func (x *TaskResult) String() string {
 func (*TaskResult) ProtoMessage() {}
 
 func (x *TaskResult) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[9]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +930,7 @@ func (x *TaskResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskResult.ProtoReflect.Descriptor instead.
 func (*TaskResult) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TaskResult) GetTaskToken() string {
@@ -877,7 +966,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[10]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +978,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[10]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +991,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Next) GetPollSeq() uint64 {
@@ -949,7 +1038,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[11]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1050,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[11]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1063,7 @@ func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
 func (*CompleteResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CompleteResponse) GetAnswers() []*CompleteAnswer {
@@ -1021,7 +1110,7 @@ type CompleteAnswer struct {
 
 func (x *CompleteAnswer) Reset() {
 	*x = CompleteAnswer{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[12]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1122,7 @@ func (x *CompleteAnswer) String() string {
 func (*CompleteAnswer) ProtoMessage() {}
 
 func (x *CompleteAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[12]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1135,7 @@ func (x *CompleteAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteAnswer.ProtoReflect.Descriptor instead.
 func (*CompleteAnswer) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CompleteAnswer) GetStatus() *status.Status {
@@ -1063,6 +1152,314 @@ func (x *CompleteAnswer) GetRepeated() bool {
 	return false
 }
 
+// Stores lines of tasks.
+type AppendLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the tasks. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The agent that logs. Required.
+	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
+	// The lines, by task: 1 to 1,000 tasks, each once. Each is checked by itself: the lines of some
+	// tasks may be stored and those of others refused.
+	Logs          []*TaskLog `protobuf:"bytes,3,rep,name=logs,proto3" json:"logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsRequest) Reset() {
+	*x = AppendLogsRequest{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsRequest) ProtoMessage() {}
+
+func (x *AppendLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsRequest.ProtoReflect.Descriptor instead.
+func (*AppendLogsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AppendLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *AppendLogsRequest) GetAgent() *Agent {
+	if x != nil {
+		return x.Agent
+	}
+	return nil
+}
+
+func (x *AppendLogsRequest) GetLogs() []*TaskLog {
+	if x != nil {
+		return x.Logs
+	}
+	return nil
+}
+
+// Lines that the handler of one task has logged.
+type TaskLog struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+	// TASK_NOT_FOUND if it belongs to another namespace; both are this item's answer.
+	TaskToken string `protobuf:"bytes,1,opt,name=task_token,json=taskToken,proto3" json:"task_token,omitempty"`
+	// Number of the first of these lines; the others follow it. The agent numbers the lines of a task
+	// from 1. Lines up to the last number that is stored are not stored again. Required, 1 to
+	// 1,000,000,000.
+	FirstLine uint32 `protobuf:"varint,2,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"`
+	// The lines, in their order, 1 to 1,000.
+	Lines         []*LogText `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskLog) Reset() {
+	*x = TaskLog{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskLog) ProtoMessage() {}
+
+func (x *TaskLog) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskLog.ProtoReflect.Descriptor instead.
+func (*TaskLog) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TaskLog) GetTaskToken() string {
+	if x != nil {
+		return x.TaskToken
+	}
+	return ""
+}
+
+func (x *TaskLog) GetFirstLine() uint32 {
+	if x != nil {
+		return x.FirstLine
+	}
+	return 0
+}
+
+func (x *TaskLog) GetLines() []*LogText {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+// One line of a handler.
+type LogText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was logged, by the clock of the agent. Required.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Severity. UNSPECIFIED, and any level that the server does not know, is INFO.
+	Level LogLevel `protobuf:"varint,2,opt,name=level,proto3,enum=drover.v1.LogLevel" json:"level,omitempty"`
+	// The text. At most 64 KiB, no NUL; what is beyond 8 KiB, with the fields, is cut.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// Named values, at most 16. Keys 1 to 64 bytes, values at most 256 bytes, no NUL.
+	Fields        map[string]string `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogText) Reset() {
+	*x = LogText{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogText) ProtoMessage() {}
+
+func (x *LogText) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogText.ProtoReflect.Descriptor instead.
+func (*LogText) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LogText) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *LogText) GetLevel() LogLevel {
+	if x != nil {
+		return x.Level
+	}
+	return LogLevel_LOG_LEVEL_UNSPECIFIED
+}
+
+func (x *LogText) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *LogText) GetFields() map[string]string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+// Answers an AppendLogs.
+type AppendLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One answer for each task, in the same order.
+	Answers       []*AppendLogsAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsResponse) Reset() {
+	*x = AppendLogsResponse{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsResponse) ProtoMessage() {}
+
+func (x *AppendLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsResponse.ProtoReflect.Descriptor instead.
+func (*AppendLogsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AppendLogsResponse) GetAnswers() []*AppendLogsAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+// What became of the lines of one task.
+type AppendLogsAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Code 0: stored, up to the limits. Any other code: none of these lines was stored; do not repeat
+	// them. TASK_OVER: the task ended more than 30 s ago. INVALID_REQUEST also if the lines of the
+	// task are not stored because its step, its namespace or the server says so.
+	Status *status.Status `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	// No further line of this task will be stored, because its log is full: send none.
+	Full          bool `protobuf:"varint,2,opt,name=full,proto3" json:"full,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppendLogsAnswer) Reset() {
+	*x = AppendLogsAnswer{}
+	mi := &file_drover_v1_agent_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppendLogsAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppendLogsAnswer) ProtoMessage() {}
+
+func (x *AppendLogsAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_agent_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppendLogsAnswer.ProtoReflect.Descriptor instead.
+func (*AppendLogsAnswer) Descriptor() ([]byte, []int) {
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AppendLogsAnswer) GetStatus() *status.Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+func (x *AppendLogsAnswer) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
 // Continue.
 type HeartbeatAnswer_CarryOn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1074,7 +1471,7 @@ type HeartbeatAnswer_CarryOn struct {
 
 func (x *HeartbeatAnswer_CarryOn) Reset() {
 	*x = HeartbeatAnswer_CarryOn{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1483,7 @@ func (x *HeartbeatAnswer_CarryOn) String() string {
 func (*HeartbeatAnswer_CarryOn) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_CarryOn) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[14]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1496,7 @@ func (x *HeartbeatAnswer_CarryOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatAnswer_CarryOn.ProtoReflect.Descriptor instead.
 func (*HeartbeatAnswer_CarryOn) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{7, 0}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{8, 0}
 }
 
 func (x *HeartbeatAnswer_CarryOn) GetLeaseFor() *durationpb.Duration {
@@ -1120,7 +1517,7 @@ type HeartbeatAnswer_Cancel struct {
 
 func (x *HeartbeatAnswer_Cancel) Reset() {
 	*x = HeartbeatAnswer_Cancel{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1529,7 @@ func (x *HeartbeatAnswer_Cancel) String() string {
 func (*HeartbeatAnswer_Cancel) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[15]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1542,7 @@ func (x *HeartbeatAnswer_Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatAnswer_Cancel.ProtoReflect.Descriptor instead.
 func (*HeartbeatAnswer_Cancel) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{7, 1}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{8, 1}
 }
 
 func (x *HeartbeatAnswer_Cancel) GetWithin() *durationpb.Duration {
@@ -1164,7 +1561,7 @@ type HeartbeatAnswer_LeaseLost struct {
 
 func (x *HeartbeatAnswer_LeaseLost) Reset() {
 	*x = HeartbeatAnswer_LeaseLost{}
-	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1573,7 @@ func (x *HeartbeatAnswer_LeaseLost) String() string {
 func (*HeartbeatAnswer_LeaseLost) ProtoMessage() {}
 
 func (x *HeartbeatAnswer_LeaseLost) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_agent_service_proto_msgTypes[16]
+	mi := &file_drover_v1_agent_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,14 +1586,14 @@ func (x *HeartbeatAnswer_LeaseLost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatAnswer_LeaseLost.ProtoReflect.Descriptor instead.
 func (*HeartbeatAnswer_LeaseLost) Descriptor() ([]byte, []int) {
-	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{7, 2}
+	return file_drover_v1_agent_service_proto_rawDescGZIP(), []int{8, 2}
 }
 
 var File_drover_v1_agent_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ddrover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\xcd\x02\n" +
+	"\x1ddrover/v1/agent_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x14drover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xcd\x02\n" +
 	"\x05Agent\x12.\n" +
 	"\x02id\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x02id\x12!\n" +
 	"\asession\x18\x02 \x01(\fB\a\xbaH\x04z\x02h\x10R\asession\x12:\n" +
@@ -1204,11 +1601,18 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\x06labels\x18\x04 \x03(\v2\x1c.drover.v1.Agent.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd2\x01\n" +
+	"\fAgentProcess\x124\n" +
+	"\x04host\x18\x01 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x04host\x12\x19\n" +
+	"\x03pid\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x03pid\x12L\n" +
+	"\vrunning_for\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x10\xbaH\r\xaa\x01\n" +
+	"\"\x06\b\x80\xbc\xe0\xdf\v2\x00R\n" +
+	"runningFor\x12#\n" +
+	"\bcapacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\bcapacity\"e\n" +
 	"\vQueueWeight\x122\n" +
 	"\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12\"\n" +
 	"\x06weight\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x06weight\"\xb0\x03\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x06weight\"\xe3\x03\n" +
 	"\x0fPollTaskRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12.\n" +
 	"\x05agent\x18\x02 \x01(\v2\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01R\x05agent\x12\"\n" +
@@ -1219,7 +1623,8 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bmaxTasks\x12;\n" +
 	"\x04wait\x18\a \x01(\v2\x19.google.protobuf.DurationB\f\xbaH\t\xaa\x01\x06\"\x02\b<2\x00R\x04wait\x12.\n" +
 	"\n" +
-	"lost_polls\x18\b \x03(\x04B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x042\x02 \x00R\tlostPolls\"l\n" +
+	"lost_polls\x18\b \x03(\x04B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x042\x02 \x00R\tlostPolls\x121\n" +
+	"\aprocess\x18\t \x01(\v2\x17.drover.v1.AgentProcessR\aprocess\"l\n" +
 	"\x10PollTaskResponse\x12%\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x0f.drover.v1.TaskR\x05tasks\x121\n" +
 	"\x06waited\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"\x93\x02\n" +
@@ -1274,11 +1679,41 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\x06waited\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"X\n" +
 	"\x0eCompleteAnswer\x12*\n" +
 	"\x06status\x18\x01 \x01(\v2\x12.google.rpc.StatusR\x06status\x12\x1a\n" +
-	"\brepeated\x18\x02 \x01(\bR\brepeated2\xe0\x01\n" +
+	"\brepeated\x18\x02 \x01(\bR\brepeated\"\xb6\x01\n" +
+	"\x11AppendLogsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12.\n" +
+	"\x05agent\x18\x02 \x01(\v2\x10.drover.v1.AgentB\x06\xbaH\x03\xc8\x01\x01R\x05agent\x123\n" +
+	"\x04logs\x18\x03 \x03(\v2\x12.drover.v1.TaskLogB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x04logs\"\x99\x01\n" +
+	"\aTaskLog\x12)\n" +
+	"\n" +
+	"task_token\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\ttaskToken\x12,\n" +
+	"\n" +
+	"first_line\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\x80\x94\xeb\xdc\x03(\x01R\tfirstLine\x125\n" +
+	"\x05lines\x18\x03 \x03(\v2\x12.drover.v1.LogTextB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x05lines\"\xc1\x02\n" +
+	"\aLogText\x126\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x06\xbaH\x03\xc8\x01\x01R\x04time\x12)\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x13.drover.v1.LogLevelR\x05level\x12/\n" +
+	"\amessage\x18\x03 \x01(\tB\x15\xbaH\x12r\x10(\x80\x80\x042\n" +
+	"^[^\\x00]*$R\amessage\x12g\n" +
+	"\x06fields\x18\x04 \x03(\v2\x1e.drover.v1.LogText.FieldsEntryB/\xbaH,\x9a\x01)\x10\x10\"\x12r\x10\x10\x01(@2\n" +
+	"^[^\\x00]*$*\x11r\x0f(\x80\x022\n" +
+	"^[^\\x00]*$R\x06fields\x1a9\n" +
+	"\vFieldsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"K\n" +
+	"\x12AppendLogsResponse\x125\n" +
+	"\aanswers\x18\x01 \x03(\v2\x1b.drover.v1.AppendLogsAnswerR\aanswers\"R\n" +
+	"\x10AppendLogsAnswer\x12*\n" +
+	"\x06status\x18\x01 \x01(\v2\x12.google.rpc.StatusR\x06status\x12\x12\n" +
+	"\x04full\x18\x02 \x01(\bR\x04full2\xab\x02\n" +
 	"\fAgentService\x12C\n" +
 	"\bPollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12F\n" +
 	"\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12C\n" +
-	"\bComplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponseB~\n" +
+	"\bComplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponse\x12I\n" +
+	"\n" +
+	"AppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseB~\n" +
 	"\rcom.drover.v1B\x11AgentServiceProtoP\x01Z\x15example.com/agent/gen\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 
@@ -1294,70 +1729,91 @@ func file_drover_v1_agent_service_proto_rawDescGZIP() []byte {
 	return file_drover_v1_agent_service_proto_rawDescData
 }
 
-var file_drover_v1_agent_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_drover_v1_agent_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_drover_v1_agent_service_proto_goTypes = []any{
 	(*Agent)(nil),                     // 0: drover.v1.Agent
-	(*QueueWeight)(nil),               // 1: drover.v1.QueueWeight
-	(*PollTaskRequest)(nil),           // 2: drover.v1.PollTaskRequest
-	(*PollTaskResponse)(nil),          // 3: drover.v1.PollTaskResponse
-	(*HeartbeatRequest)(nil),          // 4: drover.v1.HeartbeatRequest
-	(*HeartbeatReport)(nil),           // 5: drover.v1.HeartbeatReport
-	(*HeartbeatResponse)(nil),         // 6: drover.v1.HeartbeatResponse
-	(*HeartbeatAnswer)(nil),           // 7: drover.v1.HeartbeatAnswer
-	(*CompleteRequest)(nil),           // 8: drover.v1.CompleteRequest
-	(*TaskResult)(nil),                // 9: drover.v1.TaskResult
-	(*Next)(nil),                      // 10: drover.v1.Next
-	(*CompleteResponse)(nil),          // 11: drover.v1.CompleteResponse
-	(*CompleteAnswer)(nil),            // 12: drover.v1.CompleteAnswer
-	nil,                               // 13: drover.v1.Agent.LabelsEntry
-	(*HeartbeatAnswer_CarryOn)(nil),   // 14: drover.v1.HeartbeatAnswer.CarryOn
-	(*HeartbeatAnswer_Cancel)(nil),    // 15: drover.v1.HeartbeatAnswer.Cancel
-	(*HeartbeatAnswer_LeaseLost)(nil), // 16: drover.v1.HeartbeatAnswer.LeaseLost
-	(*durationpb.Duration)(nil),       // 17: google.protobuf.Duration
-	(*Task)(nil),                      // 18: drover.v1.Task
-	(*Progress)(nil),                  // 19: drover.v1.Progress
-	(*Payload)(nil),                   // 20: drover.v1.Payload
-	(*status.Status)(nil),             // 21: google.rpc.Status
-	(*Outcome)(nil),                   // 22: drover.v1.Outcome
+	(*AgentProcess)(nil),              // 1: drover.v1.AgentProcess
+	(*QueueWeight)(nil),               // 2: drover.v1.QueueWeight
+	(*PollTaskRequest)(nil),           // 3: drover.v1.PollTaskRequest
+	(*PollTaskResponse)(nil),          // 4: drover.v1.PollTaskResponse
+	(*HeartbeatRequest)(nil),          // 5: drover.v1.HeartbeatRequest
+	(*HeartbeatReport)(nil),           // 6: drover.v1.HeartbeatReport
+	(*HeartbeatResponse)(nil),         // 7: drover.v1.HeartbeatResponse
+	(*HeartbeatAnswer)(nil),           // 8: drover.v1.HeartbeatAnswer
+	(*CompleteRequest)(nil),           // 9: drover.v1.CompleteRequest
+	(*TaskResult)(nil),                // 10: drover.v1.TaskResult
+	(*Next)(nil),                      // 11: drover.v1.Next
+	(*CompleteResponse)(nil),          // 12: drover.v1.CompleteResponse
+	(*CompleteAnswer)(nil),            // 13: drover.v1.CompleteAnswer
+	(*AppendLogsRequest)(nil),         // 14: drover.v1.AppendLogsRequest
+	(*TaskLog)(nil),                   // 15: drover.v1.TaskLog
+	(*LogText)(nil),                   // 16: drover.v1.LogText
+	(*AppendLogsResponse)(nil),        // 17: drover.v1.AppendLogsResponse
+	(*AppendLogsAnswer)(nil),          // 18: drover.v1.AppendLogsAnswer
+	nil,                               // 19: drover.v1.Agent.LabelsEntry
+	(*HeartbeatAnswer_CarryOn)(nil),   // 20: drover.v1.HeartbeatAnswer.CarryOn
+	(*HeartbeatAnswer_Cancel)(nil),    // 21: drover.v1.HeartbeatAnswer.Cancel
+	(*HeartbeatAnswer_LeaseLost)(nil), // 22: drover.v1.HeartbeatAnswer.LeaseLost
+	nil,                               // 23: drover.v1.LogText.FieldsEntry
+	(*durationpb.Duration)(nil),       // 24: google.protobuf.Duration
+	(*Task)(nil),                      // 25: drover.v1.Task
+	(*Progress)(nil),                  // 26: drover.v1.Progress
+	(*Payload)(nil),                   // 27: drover.v1.Payload
+	(*status.Status)(nil),             // 28: google.rpc.Status
+	(*Outcome)(nil),                   // 29: drover.v1.Outcome
+	(*timestamppb.Timestamp)(nil),     // 30: google.protobuf.Timestamp
+	(LogLevel)(0),                     // 31: drover.v1.LogLevel
 }
 var file_drover_v1_agent_service_proto_depIdxs = []int32{
-	13, // 0: drover.v1.Agent.labels:type_name -> drover.v1.Agent.LabelsEntry
-	0,  // 1: drover.v1.PollTaskRequest.agent:type_name -> drover.v1.Agent
-	1,  // 2: drover.v1.PollTaskRequest.queues:type_name -> drover.v1.QueueWeight
-	17, // 3: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
-	18, // 4: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
-	17, // 5: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
-	0,  // 6: drover.v1.HeartbeatRequest.agent:type_name -> drover.v1.Agent
-	5,  // 7: drover.v1.HeartbeatRequest.reports:type_name -> drover.v1.HeartbeatReport
-	19, // 8: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
-	20, // 9: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
-	7,  // 10: drover.v1.HeartbeatResponse.answers:type_name -> drover.v1.HeartbeatAnswer
-	14, // 11: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
-	15, // 12: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
-	16, // 13: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
-	21, // 14: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
-	0,  // 15: drover.v1.CompleteRequest.agent:type_name -> drover.v1.Agent
-	9,  // 16: drover.v1.CompleteRequest.results:type_name -> drover.v1.TaskResult
-	10, // 17: drover.v1.CompleteRequest.next:type_name -> drover.v1.Next
-	22, // 18: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
-	1,  // 19: drover.v1.Next.queues:type_name -> drover.v1.QueueWeight
-	12, // 20: drover.v1.CompleteResponse.answers:type_name -> drover.v1.CompleteAnswer
-	18, // 21: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
-	17, // 22: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
-	21, // 23: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
-	17, // 24: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
-	17, // 25: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
-	2,  // 26: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
-	4,  // 27: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
-	8,  // 28: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
-	3,  // 29: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
-	6,  // 30: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
-	11, // 31: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
-	29, // [29:32] is the sub-list for method output_type
-	26, // [26:29] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	19, // 0: drover.v1.Agent.labels:type_name -> drover.v1.Agent.LabelsEntry
+	24, // 1: drover.v1.AgentProcess.running_for:type_name -> google.protobuf.Duration
+	0,  // 2: drover.v1.PollTaskRequest.agent:type_name -> drover.v1.Agent
+	2,  // 3: drover.v1.PollTaskRequest.queues:type_name -> drover.v1.QueueWeight
+	24, // 4: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
+	1,  // 5: drover.v1.PollTaskRequest.process:type_name -> drover.v1.AgentProcess
+	25, // 6: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
+	24, // 7: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
+	0,  // 8: drover.v1.HeartbeatRequest.agent:type_name -> drover.v1.Agent
+	6,  // 9: drover.v1.HeartbeatRequest.reports:type_name -> drover.v1.HeartbeatReport
+	26, // 10: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
+	27, // 11: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
+	8,  // 12: drover.v1.HeartbeatResponse.answers:type_name -> drover.v1.HeartbeatAnswer
+	20, // 13: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
+	21, // 14: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
+	22, // 15: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
+	28, // 16: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
+	0,  // 17: drover.v1.CompleteRequest.agent:type_name -> drover.v1.Agent
+	10, // 18: drover.v1.CompleteRequest.results:type_name -> drover.v1.TaskResult
+	11, // 19: drover.v1.CompleteRequest.next:type_name -> drover.v1.Next
+	29, // 20: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
+	2,  // 21: drover.v1.Next.queues:type_name -> drover.v1.QueueWeight
+	13, // 22: drover.v1.CompleteResponse.answers:type_name -> drover.v1.CompleteAnswer
+	25, // 23: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
+	24, // 24: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
+	28, // 25: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
+	0,  // 26: drover.v1.AppendLogsRequest.agent:type_name -> drover.v1.Agent
+	15, // 27: drover.v1.AppendLogsRequest.logs:type_name -> drover.v1.TaskLog
+	16, // 28: drover.v1.TaskLog.lines:type_name -> drover.v1.LogText
+	30, // 29: drover.v1.LogText.time:type_name -> google.protobuf.Timestamp
+	31, // 30: drover.v1.LogText.level:type_name -> drover.v1.LogLevel
+	23, // 31: drover.v1.LogText.fields:type_name -> drover.v1.LogText.FieldsEntry
+	18, // 32: drover.v1.AppendLogsResponse.answers:type_name -> drover.v1.AppendLogsAnswer
+	28, // 33: drover.v1.AppendLogsAnswer.status:type_name -> google.rpc.Status
+	24, // 34: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
+	24, // 35: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
+	3,  // 36: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
+	5,  // 37: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
+	9,  // 38: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
+	14, // 39: drover.v1.AgentService.AppendLogs:input_type -> drover.v1.AppendLogsRequest
+	4,  // 40: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
+	7,  // 41: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
+	12, // 42: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
+	17, // 43: drover.v1.AgentService.AppendLogs:output_type -> drover.v1.AppendLogsResponse
+	40, // [40:44] is the sub-list for method output_type
+	36, // [36:40] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_service_proto_init() }
@@ -1367,7 +1823,7 @@ func file_drover_v1_agent_service_proto_init() {
 	}
 	file_drover_v1_payload_proto_init()
 	file_drover_v1_task_proto_init()
-	file_drover_v1_agent_service_proto_msgTypes[7].OneofWrappers = []any{
+	file_drover_v1_agent_service_proto_msgTypes[8].OneofWrappers = []any{
 		(*HeartbeatAnswer_CarryOn_)(nil),
 		(*HeartbeatAnswer_Cancel_)(nil),
 		(*HeartbeatAnswer_LeaseLost_)(nil),
@@ -1379,7 +1835,7 @@ func file_drover_v1_agent_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_agent_service_proto_rawDesc), len(file_drover_v1_agent_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,4 +1,5 @@
-// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
+// To write an agent, in any language, this file and the files that it
 // imports are all that is needed.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
@@ -54,6 +55,9 @@
 // an attempt. A lease that ends without a report does not count, so an agent that knows nothing
 // need not report.
 //
+// Logs. AppendLogs is optional and best effort: an agent that never calls it is a complete agent. A
+// task is the same with and without its lines, so a failed AppendLogs must never fail or delay one.
+//
 // Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
 // report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
 // Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
@@ -82,9 +86,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AgentService_PollTask_FullMethodName  = "/drover.v1.AgentService/PollTask"
-	AgentService_Heartbeat_FullMethodName = "/drover.v1.AgentService/Heartbeat"
-	AgentService_Complete_FullMethodName  = "/drover.v1.AgentService/Complete"
+	AgentService_PollTask_FullMethodName   = "/drover.v1.AgentService/PollTask"
+	AgentService_Heartbeat_FullMethodName  = "/drover.v1.AgentService/Heartbeat"
+	AgentService_Complete_FullMethodName   = "/drover.v1.AgentService/Complete"
+	AgentService_AppendLogs_FullMethodName = "/drover.v1.AgentService/AppendLogs"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -108,6 +113,12 @@ type AgentServiceClient interface {
 	// An error of the call says nothing about the results: keep them and repeat the call, see
 	// "Finished work" above.
 	Complete(ctx context.Context, in *CompleteRequest, opts ...grpc.CallOption) (*CompleteResponse, error)
+	// Stores lines that handlers have logged, for people to read with the attempt. Optional and best
+	// effort: after an error drop the lines, or repeat the call unchanged a few times. Send only lines
+	// of tasks with `store_logs`. Idempotent: a line is stored once, by its number. Lines of a task
+	// are accepted until 30 s after its end. Of an attempt at most 64 KiB are stored, and 8 KiB of a
+	// line: the server cuts what is beyond, and the log itself says so.
+	AppendLogs(ctx context.Context, in *AppendLogsRequest, opts ...grpc.CallOption) (*AppendLogsResponse, error)
 }
 
 type agentServiceClient struct {
@@ -148,6 +159,16 @@ func (c *agentServiceClient) Complete(ctx context.Context, in *CompleteRequest, 
 	return out, nil
 }
 
+func (c *agentServiceClient) AppendLogs(ctx context.Context, in *AppendLogsRequest, opts ...grpc.CallOption) (*AppendLogsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AppendLogsResponse)
+	err := c.cc.Invoke(ctx, AgentService_AppendLogs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -169,6 +190,12 @@ type AgentServiceServer interface {
 	// An error of the call says nothing about the results: keep them and repeat the call, see
 	// "Finished work" above.
 	Complete(context.Context, *CompleteRequest) (*CompleteResponse, error)
+	// Stores lines that handlers have logged, for people to read with the attempt. Optional and best
+	// effort: after an error drop the lines, or repeat the call unchanged a few times. Send only lines
+	// of tasks with `store_logs`. Idempotent: a line is stored once, by its number. Lines of a task
+	// are accepted until 30 s after its end. Of an attempt at most 64 KiB are stored, and 8 KiB of a
+	// line: the server cuts what is beyond, and the log itself says so.
+	AppendLogs(context.Context, *AppendLogsRequest) (*AppendLogsResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -187,6 +214,9 @@ func (UnimplementedAgentServiceServer) Heartbeat(context.Context, *HeartbeatRequ
 }
 func (UnimplementedAgentServiceServer) Complete(context.Context, *CompleteRequest) (*CompleteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Complete not implemented")
+}
+func (UnimplementedAgentServiceServer) AppendLogs(context.Context, *AppendLogsRequest) (*AppendLogsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AppendLogs not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -263,6 +293,24 @@ func _AgentService_Complete_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_AppendLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AppendLogsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).AppendLogs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_AppendLogs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).AppendLogs(ctx, req.(*AppendLogsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -281,6 +329,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Complete",
 			Handler:    _AgentService_Complete_Handler,
+		},
+		{
+			MethodName: "AppendLogs",
+			Handler:    _AgentService_AppendLogs_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

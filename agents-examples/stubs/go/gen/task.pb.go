@@ -85,6 +85,67 @@ func (TaskKind) EnumDescriptor() ([]byte, []int) {
 	return file_drover_v1_task_proto_rawDescGZIP(), []int{0}
 }
 
+// Severity of a line that a handler has logged.
+type LogLevel int32
+
+const (
+	// Not set: INFO.
+	LogLevel_LOG_LEVEL_UNSPECIFIED LogLevel = 0
+	// For the author of the handler.
+	LogLevel_LOG_LEVEL_DEBUG LogLevel = 1
+	// What the handler does.
+	LogLevel_LOG_LEVEL_INFO LogLevel = 2
+	// May need action.
+	LogLevel_LOG_LEVEL_WARN LogLevel = 3
+	// Something went wrong.
+	LogLevel_LOG_LEVEL_ERROR LogLevel = 4
+)
+
+// Enum value maps for LogLevel.
+var (
+	LogLevel_name = map[int32]string{
+		0: "LOG_LEVEL_UNSPECIFIED",
+		1: "LOG_LEVEL_DEBUG",
+		2: "LOG_LEVEL_INFO",
+		3: "LOG_LEVEL_WARN",
+		4: "LOG_LEVEL_ERROR",
+	}
+	LogLevel_value = map[string]int32{
+		"LOG_LEVEL_UNSPECIFIED": 0,
+		"LOG_LEVEL_DEBUG":       1,
+		"LOG_LEVEL_INFO":        2,
+		"LOG_LEVEL_WARN":        3,
+		"LOG_LEVEL_ERROR":       4,
+	}
+)
+
+func (x LogLevel) Enum() *LogLevel {
+	p := new(LogLevel)
+	*p = x
+	return p
+}
+
+func (x LogLevel) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LogLevel) Descriptor() protoreflect.EnumDescriptor {
+	return file_drover_v1_task_proto_enumTypes[1].Descriptor()
+}
+
+func (LogLevel) Type() protoreflect.EnumType {
+	return &file_drover_v1_task_proto_enumTypes[1]
+}
+
+func (x LogLevel) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LogLevel.Descriptor instead.
+func (LogLevel) EnumDescriptor() ([]byte, []int) {
+	return file_drover_v1_task_proto_rawDescGZIP(), []int{1}
+}
+
 // What a failure means for retries.
 type FailureClass int32
 
@@ -127,11 +188,11 @@ func (x FailureClass) String() string {
 }
 
 func (FailureClass) Descriptor() protoreflect.EnumDescriptor {
-	return file_drover_v1_task_proto_enumTypes[1].Descriptor()
+	return file_drover_v1_task_proto_enumTypes[2].Descriptor()
 }
 
 func (FailureClass) Type() protoreflect.EnumType {
-	return &file_drover_v1_task_proto_enumTypes[1]
+	return &file_drover_v1_task_proto_enumTypes[2]
 }
 
 func (x FailureClass) Number() protoreflect.EnumNumber {
@@ -140,7 +201,7 @@ func (x FailureClass) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FailureClass.Descriptor instead.
 func (FailureClass) EnumDescriptor() ([]byte, []int) {
-	return file_drover_v1_task_proto_rawDescGZIP(), []int{1}
+	return file_drover_v1_task_proto_rawDescGZIP(), []int{2}
 }
 
 // One try to perform, verify or compensate a step, leased to one agent session.
@@ -213,7 +274,10 @@ type Task struct {
 	// the agent's own spans. Empty: the run is not traced.
 	Traceparent string `protobuf:"bytes,22,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// The state of that trace, in the format of W3C Trace Context. Empty: there is none.
-	Tracestate    string `protobuf:"bytes,23,opt,name=tracestate,proto3" json:"tracestate,omitempty"`
+	Tracestate string `protobuf:"bytes,23,opt,name=tracestate,proto3" json:"tracestate,omitempty"`
+	// Whether lines that the handler logs may be sent with AppendLogs. False: never send them, because
+	// the step has `logs: off`, or the namespace or the server stores none.
+	StoreLogs     bool `protobuf:"varint,24,opt,name=store_logs,json=storeLogs,proto3" json:"store_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -407,6 +471,13 @@ func (x *Task) GetTracestate() string {
 		return x.Tracestate
 	}
 	return ""
+}
+
+func (x *Task) GetStoreLogs() bool {
+	if x != nil {
+		return x.StoreLogs
+	}
+	return false
 }
 
 // How an attempt ended, as its agent reports it. Required, exactly one; none is INVALID_REQUEST.
@@ -1069,7 +1140,7 @@ var File_drover_v1_task_proto protoreflect.FileDescriptor
 
 const file_drover_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xad\a\n" +
+	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcc\a\n" +
 	"\x04Task\x12\x1d\n" +
 	"\n" +
 	"task_token\x18\x01 \x01(\tR\ttaskToken\x12%\n" +
@@ -1099,7 +1170,9 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\vtraceparent\x18\x16 \x01(\tR\vtraceparent\x12\x1e\n" +
 	"\n" +
 	"tracestate\x18\x17 \x01(\tR\n" +
-	"tracestate\x1a9\n" +
+	"tracestate\x12\x1d\n" +
+	"\n" +
+	"store_logs\x18\x18 \x01(\bR\tstoreLogs\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
@@ -1152,7 +1225,13 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11TASK_KIND_PERFORM\x10\x01\x12\x14\n" +
 	"\x10TASK_KIND_VERIFY\x10\x02\x12\x18\n" +
-	"\x14TASK_KIND_COMPENSATE\x10\x03*\x82\x01\n" +
+	"\x14TASK_KIND_COMPENSATE\x10\x03*w\n" +
+	"\bLogLevel\x12\x19\n" +
+	"\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n" +
+	"\x0eLOG_LEVEL_INFO\x10\x02\x12\x12\n" +
+	"\x0eLOG_LEVEL_WARN\x10\x03\x12\x13\n" +
+	"\x0fLOG_LEVEL_ERROR\x10\x04*\x82\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17FAILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n" +
@@ -1173,45 +1252,46 @@ func file_drover_v1_task_proto_rawDescGZIP() []byte {
 	return file_drover_v1_task_proto_rawDescData
 }
 
-var file_drover_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_drover_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_drover_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_drover_v1_task_proto_goTypes = []any{
 	(TaskKind)(0),               // 0: drover.v1.TaskKind
-	(FailureClass)(0),           // 1: drover.v1.FailureClass
-	(*Task)(nil),                // 2: drover.v1.Task
-	(*Outcome)(nil),             // 3: drover.v1.Outcome
-	(*Progress)(nil),            // 4: drover.v1.Progress
-	nil,                         // 5: drover.v1.Task.LabelsEntry
-	(*Outcome_Success)(nil),     // 6: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),      // 7: drover.v1.Outcome.Failed
-	(*Outcome_Unknown)(nil),     // 8: drover.v1.Outcome.Unknown
-	(*Outcome_Again)(nil),       // 9: drover.v1.Outcome.Again
-	(*Outcome_Deferred)(nil),    // 10: drover.v1.Outcome.Deferred
-	(*Outcome_Released)(nil),    // 11: drover.v1.Outcome.Released
-	(*Outcome_Cancelled)(nil),   // 12: drover.v1.Outcome.Cancelled
-	(*Payload)(nil),             // 13: drover.v1.Payload
-	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
+	(LogLevel)(0),               // 1: drover.v1.LogLevel
+	(FailureClass)(0),           // 2: drover.v1.FailureClass
+	(*Task)(nil),                // 3: drover.v1.Task
+	(*Outcome)(nil),             // 4: drover.v1.Outcome
+	(*Progress)(nil),            // 5: drover.v1.Progress
+	nil,                         // 6: drover.v1.Task.LabelsEntry
+	(*Outcome_Success)(nil),     // 7: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),      // 8: drover.v1.Outcome.Failed
+	(*Outcome_Unknown)(nil),     // 9: drover.v1.Outcome.Unknown
+	(*Outcome_Again)(nil),       // 10: drover.v1.Outcome.Again
+	(*Outcome_Deferred)(nil),    // 11: drover.v1.Outcome.Deferred
+	(*Outcome_Released)(nil),    // 12: drover.v1.Outcome.Released
+	(*Outcome_Cancelled)(nil),   // 13: drover.v1.Outcome.Cancelled
+	(*Payload)(nil),             // 14: drover.v1.Payload
+	(*durationpb.Duration)(nil), // 15: google.protobuf.Duration
 }
 var file_drover_v1_task_proto_depIdxs = []int32{
 	0,  // 0: drover.v1.Task.kind:type_name -> drover.v1.TaskKind
-	13, // 1: drover.v1.Task.input:type_name -> drover.v1.Payload
-	13, // 2: drover.v1.Task.last_details:type_name -> drover.v1.Payload
-	13, // 3: drover.v1.Task.output:type_name -> drover.v1.Payload
-	14, // 4: drover.v1.Task.lease_for:type_name -> google.protobuf.Duration
-	14, // 5: drover.v1.Task.attempt_for:type_name -> google.protobuf.Duration
-	14, // 6: drover.v1.Task.heartbeat_interval:type_name -> google.protobuf.Duration
-	5,  // 7: drover.v1.Task.labels:type_name -> drover.v1.Task.LabelsEntry
-	6,  // 8: drover.v1.Outcome.success:type_name -> drover.v1.Outcome.Success
-	7,  // 9: drover.v1.Outcome.failed:type_name -> drover.v1.Outcome.Failed
-	8,  // 10: drover.v1.Outcome.unknown:type_name -> drover.v1.Outcome.Unknown
-	9,  // 11: drover.v1.Outcome.again:type_name -> drover.v1.Outcome.Again
-	10, // 12: drover.v1.Outcome.deferred:type_name -> drover.v1.Outcome.Deferred
-	11, // 13: drover.v1.Outcome.released:type_name -> drover.v1.Outcome.Released
-	12, // 14: drover.v1.Outcome.cancelled:type_name -> drover.v1.Outcome.Cancelled
-	13, // 15: drover.v1.Outcome.Success.output:type_name -> drover.v1.Payload
-	1,  // 16: drover.v1.Outcome.Failed.failure_class:type_name -> drover.v1.FailureClass
-	14, // 17: drover.v1.Outcome.Failed.retry_after:type_name -> google.protobuf.Duration
-	14, // 18: drover.v1.Outcome.Again.after:type_name -> google.protobuf.Duration
+	14, // 1: drover.v1.Task.input:type_name -> drover.v1.Payload
+	14, // 2: drover.v1.Task.last_details:type_name -> drover.v1.Payload
+	14, // 3: drover.v1.Task.output:type_name -> drover.v1.Payload
+	15, // 4: drover.v1.Task.lease_for:type_name -> google.protobuf.Duration
+	15, // 5: drover.v1.Task.attempt_for:type_name -> google.protobuf.Duration
+	15, // 6: drover.v1.Task.heartbeat_interval:type_name -> google.protobuf.Duration
+	6,  // 7: drover.v1.Task.labels:type_name -> drover.v1.Task.LabelsEntry
+	7,  // 8: drover.v1.Outcome.success:type_name -> drover.v1.Outcome.Success
+	8,  // 9: drover.v1.Outcome.failed:type_name -> drover.v1.Outcome.Failed
+	9,  // 10: drover.v1.Outcome.unknown:type_name -> drover.v1.Outcome.Unknown
+	10, // 11: drover.v1.Outcome.again:type_name -> drover.v1.Outcome.Again
+	11, // 12: drover.v1.Outcome.deferred:type_name -> drover.v1.Outcome.Deferred
+	12, // 13: drover.v1.Outcome.released:type_name -> drover.v1.Outcome.Released
+	13, // 14: drover.v1.Outcome.cancelled:type_name -> drover.v1.Outcome.Cancelled
+	14, // 15: drover.v1.Outcome.Success.output:type_name -> drover.v1.Payload
+	2,  // 16: drover.v1.Outcome.Failed.failure_class:type_name -> drover.v1.FailureClass
+	15, // 17: drover.v1.Outcome.Failed.retry_after:type_name -> google.protobuf.Duration
+	15, // 18: drover.v1.Outcome.Again.after:type_name -> google.protobuf.Duration
 	19, // [19:19] is the sub-list for method output_type
 	19, // [19:19] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
@@ -1245,7 +1325,7 @@ func file_drover_v1_task_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_task_proto_rawDesc), len(file_drover_v1_task_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,

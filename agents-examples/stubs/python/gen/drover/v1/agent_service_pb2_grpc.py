@@ -50,6 +50,11 @@ class AgentServiceStub:
                 request_serializer=drover_dot_v1_dot_agent__service__pb2.CompleteRequest.SerializeToString,
                 response_deserializer=drover_dot_v1_dot_agent__service__pb2.CompleteResponse.FromString,
                 _registered_method=True)
+        self.AppendLogs = channel.unary_unary(
+                '/drover.v1.AgentService/AppendLogs',
+                request_serializer=drover_dot_v1_dot_agent__service__pb2.AppendLogsRequest.SerializeToString,
+                response_deserializer=drover_dot_v1_dot_agent__service__pb2.AppendLogsResponse.FromString,
+                _registered_method=True)
 
 
 class AgentServiceServicer:
@@ -86,6 +91,17 @@ class AgentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AppendLogs(self, request, context):
+        """Stores lines that handlers have logged, for people to read with the attempt. Optional and best
+        effort: after an error drop the lines, or repeat the call unchanged a few times. Send only lines
+        of tasks with `store_logs`. Idempotent: a line is stored once, by its number. Lines of a task
+        are accepted until 30 s after its end. Of an attempt at most 64 KiB are stored, and 8 KiB of a
+        line: the server cuts what is beyond, and the log itself says so.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AgentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -103,6 +119,11 @@ def add_AgentServiceServicer_to_server(servicer, server):
                     servicer.Complete,
                     request_deserializer=drover_dot_v1_dot_agent__service__pb2.CompleteRequest.FromString,
                     response_serializer=drover_dot_v1_dot_agent__service__pb2.CompleteResponse.SerializeToString,
+            ),
+            'AppendLogs': grpc.unary_unary_rpc_method_handler(
+                    servicer.AppendLogs,
+                    request_deserializer=drover_dot_v1_dot_agent__service__pb2.AppendLogsRequest.FromString,
+                    response_serializer=drover_dot_v1_dot_agent__service__pb2.AppendLogsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +208,33 @@ class AgentService:
             '/drover.v1.AgentService/Complete',
             drover_dot_v1_dot_agent__service__pb2.CompleteRequest.SerializeToString,
             drover_dot_v1_dot_agent__service__pb2.CompleteResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AppendLogs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/drover.v1.AgentService/AppendLogs',
+            drover_dot_v1_dot_agent__service__pb2.AppendLogsRequest.SerializeToString,
+            drover_dot_v1_dot_agent__service__pb2.AppendLogsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,7 +27,7 @@ from drover.v1 import payload_pb2 as drover_dot_v1_dot_payload__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x64rover/v1/task.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x17\x64rover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb3\x05\n\x04Task\x12\x12\n\ntask_token\x18\x01 \x01(\t\x12\x16\n\x0e\x63\x61llback_token\x18\x02 \x01(\t\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07step_id\x18\x04 \x01(\t\x12\x11\n\x04item\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61ttempt\x18\x06 \x01(\r\x12\x10\n\x08workflow\x18\x07 \x01(\t\x12\x18\n\x10workflow_version\x18\x08 \x01(\x05\x12!\n\x04kind\x18\t \x01(\x0e\x32\x13.drover.v1.TaskKind\x12\x0c\n\x04task\x18\n \x01(\t\x12\r\n\x05queue\x18\x0b \x01(\t\x12!\n\x05input\x18\x0c \x01(\x0b\x32\x12.drover.v1.Payload\x12(\n\x0clast_details\x18\r \x01(\x0b\x32\x12.drover.v1.Payload\x12\"\n\x06output\x18\x0e \x01(\x0b\x32\x12.drover.v1.Payload\x12\x17\n\x0fidempotency_key\x18\x0f \x01(\t\x12\x12\n\neffect_key\x18\x10 \x01(\t\x12\r\n\x05\x66\x65nce\x18\x11 \x01(\r\x12,\n\tlease_for\x18\x12 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x61ttempt_for\x18\x13 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x06labels\x18\x15 \x03(\x0b\x32\x1b.drover.v1.Task.LabelsEntry\x12\x13\n\x0btraceparent\x18\x16 \x01(\t\x12\x12\n\ntracestate\x18\x17 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_item\"\xc7\n\n\x07Outcome\x12-\n\x07success\x18\x01 \x01(\x0b\x32\x1a.drover.v1.Outcome.SuccessH\x00\x12+\n\x06\x66\x61iled\x18\x02 \x01(\x0b\x32\x19.drover.v1.Outcome.FailedH\x00\x12-\n\x07unknown\x18\x03 \x01(\x0b\x32\x1a.drover.v1.Outcome.UnknownH\x00\x12)\n\x05\x61gain\x18\x04 \x01(\x0b\x32\x18.drover.v1.Outcome.AgainH\x00\x12/\n\x08\x64\x65\x66\x65rred\x18\x05 \x01(\x0b\x32\x1b.drover.v1.Outcome.DeferredH\x00\x12/\n\x08released\x18\x06 \x01(\x0b\x32\x1b.drover.v1.Outcome.ReleasedH\x00\x12\x31\n\tcancelled\x18\x07 \x01(\x0b\x32\x1c.drover.v1.Outcome.CancelledH\x00\x1a\xff\x01\n\x07Success\x12\"\n\x06output\x18\x01 \x01(\x0b\x32\x12.drover.v1.Payload\x12,\n\x0eoutput_problem\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$:\xa1\x01\xbaH\x9d\x01\x1a\x9a\x01\n\x19success.output_or_problem\x12Man output and what is wrong with it do not go together; leave one of them out\x1a.this.output_problem == \'\' || !has(this.output)\x1a\xed\x02\n\x06\x46\x61iled\x12\xaa\x01\n\x04\x63ode\x18\x01 \x01(\tB\x9b\x01\xbaH\x97\x01r\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\xba\x01y\n\x14\x66\x61iled.code.reserved\x12\x44\x63odes that start with drover. are made by the engine; choose another\x1a\x1b!this.startsWith(\'drover.\')\x12%\n\x07message\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$\x12:\n\rfailure_class\x18\x03 \x01(\x0e\x32\x17.drover.v1.FailureClassB\n\xbaH\x07\x82\x01\x04\x18\x01\x18\x02\x12@\n\x0bretry_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationB\x10\xbaH\r\xaa\x01\n\"\x06\x08\x80\x86\xb0\x96\x01\x32\x00\x12\x11\n\tno_effect\x18\x05 \x01(\x08\x1a\xeb\x01\n\x07Unknown\x12\xb8\x01\n\x04\x63ode\x18\x01 \x01(\tB\xa9\x01\xbaH\xa5\x01r\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\xba\x01\x86\x01\n\x15unknown.code.reserved\x12Pcodes that start with drover. are the engine\'s; leave it empty or choose another\x1a\x1b!this.startsWith(\'drover.\')\x12%\n\x07message\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$\x1aJ\n\x05\x41gain\x12\x41\n\x05\x61\x66ter\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x17\xbaH\x14\xaa\x01\x0e\"\x06\x08\x80\x86\xb0\x96\x01\x32\x04\x10\xc0\x84=\xc8\x01\x01\x1a\n\n\x08\x44\x65\x66\x65rred\x1a\n\n\x08Released\x1a\x1e\n\tCancelled\x12\x11\n\tno_effect\x18\x01 \x01(\x08\x42\r\n\x04kind\x12\x05\xbaH\x02\x08\x01\"\x85\x01\n\x08Progress\x12-\n\x08\x66raction\x18\x01 \x01(\x01\x42\x19\xbaH\x16\x12\x14\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00@\x01H\x00\x12\x11\n\x07\x63ounter\x18\x02 \x01(\x04H\x00\x12(\n\x06\x63ursor\x18\x03 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80\x08\x32\n^[^\\x00]*$H\x00\x42\r\n\x04kind\x12\x05\xbaH\x02\x08\x01*l\n\x08TaskKind\x12\x19\n\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11TASK_KIND_PERFORM\x10\x01\x12\x14\n\x10TASK_KIND_VERIFY\x10\x02\x12\x18\n\x14TASK_KIND_COMPENSATE\x10\x03*\x82\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n\x17\x46\x41ILURE_CLASS_PERMANENT\x10\x02\x12\x19\n\x15\x46\x41ILURE_CLASS_UNKNOWN\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x64rover/v1/task.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x17\x64rover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc7\x05\n\x04Task\x12\x12\n\ntask_token\x18\x01 \x01(\t\x12\x16\n\x0e\x63\x61llback_token\x18\x02 \x01(\t\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07step_id\x18\x04 \x01(\t\x12\x11\n\x04item\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61ttempt\x18\x06 \x01(\r\x12\x10\n\x08workflow\x18\x07 \x01(\t\x12\x18\n\x10workflow_version\x18\x08 \x01(\x05\x12!\n\x04kind\x18\t \x01(\x0e\x32\x13.drover.v1.TaskKind\x12\x0c\n\x04task\x18\n \x01(\t\x12\r\n\x05queue\x18\x0b \x01(\t\x12!\n\x05input\x18\x0c \x01(\x0b\x32\x12.drover.v1.Payload\x12(\n\x0clast_details\x18\r \x01(\x0b\x32\x12.drover.v1.Payload\x12\"\n\x06output\x18\x0e \x01(\x0b\x32\x12.drover.v1.Payload\x12\x17\n\x0fidempotency_key\x18\x0f \x01(\t\x12\x12\n\neffect_key\x18\x10 \x01(\t\x12\r\n\x05\x66\x65nce\x18\x11 \x01(\r\x12,\n\tlease_for\x18\x12 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\x0b\x61ttempt_for\x18\x13 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x06labels\x18\x15 \x03(\x0b\x32\x1b.drover.v1.Task.LabelsEntry\x12\x13\n\x0btraceparent\x18\x16 \x01(\t\x12\x12\n\ntracestate\x18\x17 \x01(\t\x12\x12\n\nstore_logs\x18\x18 \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_item\"\xc7\n\n\x07Outcome\x12-\n\x07success\x18\x01 \x01(\x0b\x32\x1a.drover.v1.Outcome.SuccessH\x00\x12+\n\x06\x66\x61iled\x18\x02 \x01(\x0b\x32\x19.drover.v1.Outcome.FailedH\x00\x12-\n\x07unknown\x18\x03 \x01(\x0b\x32\x1a.drover.v1.Outcome.UnknownH\x00\x12)\n\x05\x61gain\x18\x04 \x01(\x0b\x32\x18.drover.v1.Outcome.AgainH\x00\x12/\n\x08\x64\x65\x66\x65rred\x18\x05 \x01(\x0b\x32\x1b.drover.v1.Outcome.DeferredH\x00\x12/\n\x08released\x18\x06 \x01(\x0b\x32\x1b.drover.v1.Outcome.ReleasedH\x00\x12\x31\n\tcancelled\x18\x07 \x01(\x0b\x32\x1c.drover.v1.Outcome.CancelledH\x00\x1a\xff\x01\n\x07Success\x12\"\n\x06output\x18\x01 \x01(\x0b\x32\x12.drover.v1.Payload\x12,\n\x0eoutput_problem\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$:\xa1\x01\xbaH\x9d\x01\x1a\x9a\x01\n\x19success.output_or_problem\x12Man output and what is wrong with it do not go together; leave one of them out\x1a.this.output_problem == \'\' || !has(this.output)\x1a\xed\x02\n\x06\x46\x61iled\x12\xaa\x01\n\x04\x63ode\x18\x01 \x01(\tB\x9b\x01\xbaH\x97\x01r\x19\x32\x17^[A-Za-z0-9._-]{1,128}$\xba\x01y\n\x14\x66\x61iled.code.reserved\x12\x44\x63odes that start with drover. are made by the engine; choose another\x1a\x1b!this.startsWith(\'drover.\')\x12%\n\x07message\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$\x12:\n\rfailure_class\x18\x03 \x01(\x0e\x32\x17.drover.v1.FailureClassB\n\xbaH\x07\x82\x01\x04\x18\x01\x18\x02\x12@\n\x0bretry_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationB\x10\xbaH\r\xaa\x01\n\"\x06\x08\x80\x86\xb0\x96\x01\x32\x00\x12\x11\n\tno_effect\x18\x05 \x01(\x08\x1a\xeb\x01\n\x07Unknown\x12\xb8\x01\n\x04\x63ode\x18\x01 \x01(\tB\xa9\x01\xbaH\xa5\x01r\x19\x32\x17^[A-Za-z0-9._-]{0,128}$\xba\x01\x86\x01\n\x15unknown.code.reserved\x12Pcodes that start with drover. are the engine\'s; leave it empty or choose another\x1a\x1b!this.startsWith(\'drover.\')\x12%\n\x07message\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n^[^\\x00]*$\x1aJ\n\x05\x41gain\x12\x41\n\x05\x61\x66ter\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationB\x17\xbaH\x14\xaa\x01\x0e\"\x06\x08\x80\x86\xb0\x96\x01\x32\x04\x10\xc0\x84=\xc8\x01\x01\x1a\n\n\x08\x44\x65\x66\x65rred\x1a\n\n\x08Released\x1a\x1e\n\tCancelled\x12\x11\n\tno_effect\x18\x01 \x01(\x08\x42\r\n\x04kind\x12\x05\xbaH\x02\x08\x01\"\x85\x01\n\x08Progress\x12-\n\x08\x66raction\x18\x01 \x01(\x01\x42\x19\xbaH\x16\x12\x14\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00@\x01H\x00\x12\x11\n\x07\x63ounter\x18\x02 \x01(\x04H\x00\x12(\n\x06\x63ursor\x18\x03 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80\x08\x32\n^[^\\x00]*$H\x00\x42\r\n\x04kind\x12\x05\xbaH\x02\x08\x01*l\n\x08TaskKind\x12\x19\n\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n\x11TASK_KIND_PERFORM\x10\x01\x12\x14\n\x10TASK_KIND_VERIFY\x10\x02\x12\x18\n\x14TASK_KIND_COMPENSATE\x10\x03*w\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x12\n\x0eLOG_LEVEL_WARN\x10\x03\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x04*\x82\x01\n\x0c\x46\x61ilureClass\x12\x1d\n\x19\x46\x41ILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46\x41ILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n\x17\x46\x41ILURE_CLASS_PERMANENT\x10\x02\x12\x19\n\x15\x46\x41ILURE_CLASS_UNKNOWN\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -62,30 +62,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROGRESS'].fields_by_name['fraction']._serialized_options = b'\272H\026\022\024\031\000\000\000\000\000\000\360?)\000\000\000\000\000\000\000\000@\001'
   _globals['_PROGRESS'].fields_by_name['cursor']._loaded_options = None
   _globals['_PROGRESS'].fields_by_name['cursor']._serialized_options = b'\272H\023r\021\020\001\030\200\0102\n^[^\\x00]*$'
-  _globals['_TASKKIND']._serialized_start=2305
-  _globals['_TASKKIND']._serialized_end=2413
-  _globals['_FAILURECLASS']._serialized_start=2416
-  _globals['_FAILURECLASS']._serialized_end=2546
+  _globals['_TASKKIND']._serialized_start=2325
+  _globals['_TASKKIND']._serialized_end=2433
+  _globals['_LOGLEVEL']._serialized_start=2435
+  _globals['_LOGLEVEL']._serialized_end=2554
+  _globals['_FAILURECLASS']._serialized_start=2557
+  _globals['_FAILURECLASS']._serialized_end=2687
   _globals['_TASK']._serialized_start=122
-  _globals['_TASK']._serialized_end=813
-  _globals['_TASK_LABELSENTRY']._serialized_start=759
-  _globals['_TASK_LABELSENTRY']._serialized_end=804
-  _globals['_OUTCOME']._serialized_start=816
-  _globals['_OUTCOME']._serialized_end=2167
-  _globals['_OUTCOME_SUCCESS']._serialized_start=1159
-  _globals['_OUTCOME_SUCCESS']._serialized_end=1414
-  _globals['_OUTCOME_FAILED']._serialized_start=1417
-  _globals['_OUTCOME_FAILED']._serialized_end=1782
-  _globals['_OUTCOME_UNKNOWN']._serialized_start=1785
-  _globals['_OUTCOME_UNKNOWN']._serialized_end=2020
-  _globals['_OUTCOME_AGAIN']._serialized_start=2022
-  _globals['_OUTCOME_AGAIN']._serialized_end=2096
-  _globals['_OUTCOME_DEFERRED']._serialized_start=2098
-  _globals['_OUTCOME_DEFERRED']._serialized_end=2108
-  _globals['_OUTCOME_RELEASED']._serialized_start=2110
-  _globals['_OUTCOME_RELEASED']._serialized_end=2120
-  _globals['_OUTCOME_CANCELLED']._serialized_start=2122
-  _globals['_OUTCOME_CANCELLED']._serialized_end=2152
-  _globals['_PROGRESS']._serialized_start=2170
-  _globals['_PROGRESS']._serialized_end=2303
+  _globals['_TASK']._serialized_end=833
+  _globals['_TASK_LABELSENTRY']._serialized_start=779
+  _globals['_TASK_LABELSENTRY']._serialized_end=824
+  _globals['_OUTCOME']._serialized_start=836
+  _globals['_OUTCOME']._serialized_end=2187
+  _globals['_OUTCOME_SUCCESS']._serialized_start=1179
+  _globals['_OUTCOME_SUCCESS']._serialized_end=1434
+  _globals['_OUTCOME_FAILED']._serialized_start=1437
+  _globals['_OUTCOME_FAILED']._serialized_end=1802
+  _globals['_OUTCOME_UNKNOWN']._serialized_start=1805
+  _globals['_OUTCOME_UNKNOWN']._serialized_end=2040
+  _globals['_OUTCOME_AGAIN']._serialized_start=2042
+  _globals['_OUTCOME_AGAIN']._serialized_end=2116
+  _globals['_OUTCOME_DEFERRED']._serialized_start=2118
+  _globals['_OUTCOME_DEFERRED']._serialized_end=2128
+  _globals['_OUTCOME_RELEASED']._serialized_start=2130
+  _globals['_OUTCOME_RELEASED']._serialized_end=2140
+  _globals['_OUTCOME_CANCELLED']._serialized_start=2142
+  _globals['_OUTCOME_CANCELLED']._serialized_end=2172
+  _globals['_PROGRESS']._serialized_start=2190
+  _globals['_PROGRESS']._serialized_end=2323
 # @@protoc_insertion_point(module_scope)
