@@ -19,7 +19,7 @@ interface Done {
   readonly run: boolean;
 }
 
-/** The children follow when there is a workflow and a run; the steps stay until the reader leaves. */
+/** The children follow once there is a workflow and a run; the steps stay. */
 export function FirstSteps({ children }: { readonly children: ReactNode }) {
   const namespace = useNamespace();
   const [isShown, setShown] = useState(false);

@@ -15,6 +15,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, LoadingState, ProblemState, Shown } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { isFinal } from "../../words/run-words.ts";
+import { RunAudit } from "../audit/run-audit.tsx";
 import { LeftOut } from "./left-out.tsx";
 import { addressOf, type Picked, pickedIn, pickedOf } from "./run-address.ts";
 import { RunChildren } from "./run-children.tsx";
@@ -149,6 +150,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
         <RunSignals signals={history.value.signals} steps={steps} />
       ) : null}
       <RunChildren run={run} steps={steps} />
+      <RunAudit runId={run.runId} />
       <RunHistory run={run} history={history} onPick={pick} />
       {picked.step === null ? null : <RunStep {...{ run, steps, history, picked }} onPick={show} />}
     </>
