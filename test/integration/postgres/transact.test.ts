@@ -58,6 +58,9 @@ const insert =
   ({ query }: Transaction) =>
     query("create_namespace", { name, region: "default" });
 
+/** What `insert` returns: the new namespace. */
+const STORED = [{ id: expect.any(Number) }];
+
 async function isStored(name: string): Promise<boolean> {
   return (await hand.query("select from drover.namespace where name = $1", [name])).length === 1;
 }
@@ -95,7 +98,7 @@ function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<
 describe("a COMMIT whose answer is lost", () => {
   it("is found to have been committed, and the batch succeeds", async () => {
     loseAnswerOfCommit((really) => really());
-    await expect(transact({}, insert("committed"))).resolves.toEqual([]);
+    await expect(transact({}, insert("committed"))).resolves.toEqual(STORED);
     expect(await isStored("committed")).toBe(true);
     expect(pool.totalCount).toBe(1);
   });
@@ -121,7 +124,7 @@ describe("a COMMIT whose answer is lost", () => {
     duringSleep = async () => {
       if (slept.length === 3) await (await sent.promise)();
     };
-    await expect(transact({}, insert("slow"))).resolves.toEqual([]);
+    await expect(transact({}, insert("slow"))).resolves.toEqual(STORED);
     expect(slept).toHaveLength(3);
     expect(await isStored("slow")).toBe(true);
   });
@@ -162,7 +165,7 @@ describe("a connection that dies in the middle of a batch", () => {
     });
     await expect(batch).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(await isStored("dies-idle")).toBe(false);
-    await expect(transact({}, insert("after-idle"))).resolves.toEqual([]);
+    await expect(transact({}, insert("after-idle"))).resolves.toEqual(STORED);
   });
 
   it("while a statement waits fails the batch and not the process", async () => {
@@ -190,7 +193,7 @@ describe("a connection that dies in the middle of a batch", () => {
        where datname = current_database() and application_name = 'drover-hot'`,
     );
     await expect.poll(() => pool.totalCount).toBe(0);
-    await expect(transact({}, insert("after"))).resolves.toEqual([]);
+    await expect(transact({}, insert("after"))).resolves.toEqual(STORED);
   });
 });
 
@@ -302,10 +305,10 @@ describe("statements that no caller waits for", () => {
         throw new Error(`met ${rows.length} rows`);
       });
     });
-    await expect(batch).rejects.toThrow("met 0 rows");
+    await expect(batch).rejects.toThrow("met 1 rows");
     expect(wire).not.toContain("commit");
     expect(await isStored("checked")).toBe(false);
-    await expect(transact({}, insert("after-check"))).resolves.toEqual([]);
+    await expect(transact({}, insert("after-check"))).resolves.toEqual(STORED);
   });
 
   it("and whose answer is lost beside that of COMMIT may have counted: it is asked about", async () => {
