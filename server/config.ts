@@ -311,14 +311,9 @@ type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
 /** Durations in milliseconds. */
 export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
 
-export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.freeze([
-  ...(["scanEveryMs", "gapMs", "jumpMs"] as const),
-  ...(["slowFactor", "slowSamples", "slowMs"] as const),
-  ...(["learnEveryMs", "sessionRetentionMs", "pollerRetentionMs"] as const),
-  ...(["logRetentionMs", "polledMs", "ownerPollMs"] as const),
-  ...(["ownerLostMs", "ownerMoves", "overdueMs"] as const),
-  ...(["unownedMs", "consistencyEveryMs", "consistencyLateMs"] as const),
-]);
+export const SUPERVISOR_SETTING_NAMES = Object.freeze(
+  Object.keys(SUPERVISOR_SETTINGS) as SupervisorSetting[],
+);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
   (name) => SUPERVISOR_SETTINGS[name].byDefault,

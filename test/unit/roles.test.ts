@@ -41,6 +41,7 @@ test("an agent does its work, and nothing else", () => {
     "PollTask",
     "Heartbeat",
     "Complete",
+    "AppendLogs",
   ]);
 });
 
@@ -56,5 +57,6 @@ test("tokens and namespaces are an admin's", () => {
     "PollTask",
     "Heartbeat",
     "Complete",
+    "AppendLogs",
   ]);
 });

@@ -233,6 +233,7 @@ function describeAttention(opened: Opened<Store>): void {
       namespacePause: null,
       pausedQueues: [],
       pausedWorkflows: [],
+      failingAgents: [],
     });
   });
 

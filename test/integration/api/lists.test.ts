@@ -7,7 +7,7 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RunPage } from "../../../server/store/lists.ts";
+import { ANY_RUN, type RunPage } from "../../../server/store/lists.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { runRecord, startWorld, type World } from "./rpc-world.ts";
 
@@ -45,17 +45,15 @@ describe("lists come in pages", () => {
     expect(second.answer?.nextPageToken).toBe("");
     expect(pages[0]).toEqual({
       filter: {
+        ...ANY_RUN,
         states: ["RUNNING"],
-        substates: [],
-        parent: null,
         workflow: "holiday",
         labels: { a: "1", b: "2" },
-        createdAfter: null,
-        createdBefore: null,
       },
       order: "created-desc",
       limit: 3,
       after: null,
+      readMax: 10_000,
     });
     const others: MessageInitShape<typeof ListRunsRequestSchema>[] = [
       { filter: { ...filter, workflow: "other" }, pageToken },

@@ -13,7 +13,10 @@ function optionsOf(command: Command): readonly (readonly [long: string, about: s
 
 test.each(["--by", "--reason"])("%s means the same wherever it is taken", async (long) => {
   const all = optionsOf(await createProgram("0", () => undefined));
-  const about = all.filter(([name]) => name === long).map(([, text]) => text);
+  const about = all
+    // Of a list, it selects by the person.
+    .filter(([name, text]) => name === long && !text.startsWith("only "))
+    .map(([, text]) => text);
   expect(about.length).toBeGreaterThan(5);
   expect(new Set(about).size).toBe(1);
 });

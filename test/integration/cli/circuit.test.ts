@@ -118,7 +118,9 @@ test("a cordon of no agent, or of an agent and a version, is no cordon", async (
   for (const of of [[], ["a1", "--agent-version", "1"]]) {
     const { code, stderr } = await run("agent", "cordon", ...of, "--by", "ada");
     expect(code).toBe(2);
-    expect(stderr).toContain("name an agent, or give --agent-version and a version");
+    expect(stderr).toContain(
+      "name an agent, with --instance for one instance of it, or give --agent-version and a version",
+    );
   }
 });
 

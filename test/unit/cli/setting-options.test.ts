@@ -10,6 +10,7 @@ import {
 } from "../../../cli/settings.ts";
 import { CIRCUIT_SETTINGS, SUPERVISOR_SETTINGS } from "../../../server/config.ts";
 import { CIRCUIT_DEFAULTS } from "../../../server/core/model/circuit.ts";
+import { durationText } from "../../../server/duration-text.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -22,7 +23,8 @@ function parsed(...args: readonly string[]): SettingOptions {
 }
 
 const nameOf = (flag: string) => `DROVER_${flag.toUpperCase().replaceAll("-", "_")}`;
-const textOf = (unit: string, value: number) => (unit === "ms" ? `${value}ms` : String(value));
+const textOf = (unit: string, value: number) =>
+  unit === "ms" ? durationText(value) : String(value);
 
 test.each(Object.entries(SUPERVISOR_SETTINGS))(
   "%s is an option and a variable",

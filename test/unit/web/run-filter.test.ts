@@ -7,32 +7,22 @@ const read = (search: string) => readFilter(new URLSearchParams(search));
 
 test("a filter is repeated in text", () => {
   const { filter, problems, words } = read(
-    "state=FAILED&workflow=order&labels=team%3Dblue,zone%3Db&since=24h",
+    "state=FAILED&workflow=order&filter=label.team%3Dblue&since=24h",
   );
   expect([...problems]).toEqual([]);
   expect(filter).toMatchObject({
     states: [RunState.FAILED],
     workflow: "order",
-    labels: { team: "blue", zone: "b" },
+    query: "label.team=blue",
   });
-  expect(words).toBe(
-    "state failed, workflow order, label team=blue, label zone=b, started in the last 24 hours",
-  );
+  expect(words).toBe("state failed, workflow order, label.team=blue, started in the last 24 hours");
 });
 
 test("no filter has no text", () => {
   expect(read("order=oldest").words).toBe("");
 });
 
-test("a value of a label may have equal liveness", () => {
-  expect(read("labels=query%3Da%3Db").filter.labels).toEqual({ query: "a=b" });
-});
-
 test.each([
-  ["labels=tenant", "labels", '"tenant" is not a label: write name=value'],
-  ["labels=tenant%3Aglobex", "labels", '"tenant:globex" is not a label: write name=value'],
-  ["labels=%3Dglobex", "labels", '"=globex" is not a label: write name=value'],
-  ["labels=a%3D1+a%3D2", "labels", 'the label "a" is given twice: a run has one value for it'],
   ["state=FALED", "state", 'there is no state "FALED"'],
   ["since=9d", "since", 'there is no time range "9d"'],
   ["order=newest", "order", 'there is no order "newest"'],
