@@ -51,14 +51,12 @@ test("the lines of an attempt come while it runs, and those of an earlier one ar
     .getByLabel(/^pay, /)
     .first()
     .click();
-  const attempts = page
-    .getByRole("region", { name: "Step pay" })
-    .locator(".step-history > section")
-    .first();
+  // The newest comes first.
+  const attempts = page.locator("ol.attempts");
   const lines = attempts.getByRole("list", { name: "Lines of the handler" });
   await lines.getByText("the bank is slow").waitFor(WAIT);
-  await attempts.getByText("Logs").first().click();
-  const first = lines.first();
+  await attempts.getByText("Logs").last().click();
+  const first = lines.last();
   await first.getByText(`the bank refused: ${VISIBLE}`).waitFor(WAIT);
   expect(await first.getByText("card=visa 42").count()).toBe(1);
   expect(await page.evaluate<string>("document.body.innerText")).not.toContain("\u202e");

@@ -52,10 +52,13 @@ beforeEach(async (context) => {
   clicks = 0;
   queue = `tills-${++tests}`;
 });
-/** An incident that is over leaves nothing behind that calls for a person. */
+/**
+ * An incident that is over leaves nothing behind that calls for a person. An agent that failed is
+ * forgotten a minute after its last call.
+ */
 afterEach(async () => {
   await page.goto("/");
-  await page.getByText("Nothing needs attention.").waitFor();
+  await page.getByText("Nothing needs attention.").waitFor({ timeout: 90_000 });
 });
 
 async function operate(method: string, body: object): Promise<void> {
