@@ -94,7 +94,9 @@ describe("an approval with a form", () => {
         kind: "refused",
         about: "form",
         run: "RUNNING",
-        why: expect.stringMatching(/cents must be an integer|must have "cents"|cents \(number\) is required/),
+        why: expect.stringMatching(
+          /cents must be an integer|must have "cents"|cents \(number\) is required/,
+        ),
       });
     expect(await historyOf(plane, run)).toEqual(before);
     const decided = { ...decision, form: json({ cents: 5 }) };

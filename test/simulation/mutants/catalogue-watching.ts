@@ -43,7 +43,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     name: "supervisor refused as a caller is",
     file: "scheduler/advance.ts",
     find: "batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null, audit: null }),",
-    replace: "batcher.submit({ run, event, actor, draw: random.fraction(), caller: null, audit: null }),",
+    replace:
+      "batcher.submit({ run, event, actor, draw: random.fraction(), caller: null, audit: null }),",
     why: "what is due waits for another scan each time that callers have filled the queue",
   },
   {
