@@ -21,11 +21,11 @@ it("a share of the runs took no longer, whatever the order of the buckets", () =
   expect(tookQuantile(counts, 1)).toBe(tookQuantile(new Map([[bucketOf(3_600_000), 1]]), 1));
 });
 
-it("each duration from 1 ms to ten years is found within 10 %, or within 1 ms", () => {
+it("each duration from 1 ms to ten years is found within 10 %, and rounded to the millisecond", () => {
   fc.assert(
     fc.property(fc.double({ min: 1, max: 3.2e11, noNaN: true }), (ms) => {
       const found = tookQuantile(new Map([[bucketOf(ms), 1]]), 0.5) ?? 0;
-      expect(Math.abs(found - ms)).toBeLessThan(Math.max(1, ms / 10));
+      expect(Math.abs(found - ms)).toBeLessThan(ms / 10 + 0.5);
     }),
   );
 });
