@@ -70,7 +70,7 @@ function commandsFor(namespace: string) {
     const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain);
     const [program, ...rest] = args.map((one) => one ?? "");
     if (program !== "drover") throw new Error(`"${line}" is no command of drover`);
-    const env = { DROVER_ADDRESS: server.address };
+    const env = { DROVER_ADDRESS: server.address, DROVER_USER: "ada" };
     const { code, stdout, stderr } = await callDrover(rest, { env });
     if (code !== 0) throw new Error(`${line}: ${stderr}`);
     return `${stdout}${stderr}`;
@@ -171,7 +171,7 @@ test("an open circuit: an operator closes it once the service is back", async ()
   const status = await commands.status(/^circuit of "charge" of queue "tills" is open, one task/m);
   expect(status).toMatch(/: (\d+) of \1 tasks failed within 60 s, with 2 agents /);
   remote.isUp = true;
-  await commands.type(nextOf(status, { NAME: "ada" }));
+  await commands.type(nextOf(status));
   for (const runId of runs) expect(await ends(client, runId)).toBe("COMPLETED");
   expect(commands.typed()).toBe(2);
 });
@@ -192,7 +192,7 @@ test("an ambiguous payment: the bank is asked by its key, and has it", async () 
   const key = /^key +(\S+)$/m.exec(question)?.[1] ?? "";
   expect(bank.get(key)).toBe("r-17");
   expect(question).toMatch(/^succeed +it is done/m);
-  const values = { ANSWER: "succeed", NAME: "ada", TEXT: "the bank has it: r-17" };
+  const values = { ANSWER: "succeed", TEXT: "the bank has it: r-17" };
   await commands.type(nextOf(question, values));
   expect(await ends(client, runId)).toBe("COMPLETED");
   expect(bank.size).toBe(1);
@@ -223,7 +223,7 @@ test("a stalled step: it makes no progress after 47 %, and is tried anew", async
   const status = await commands.status(/^crunch of shop: .*stall/m);
   const question = await commands.type(nextOf(status));
   disk.isFull = false;
-  const values = { ANSWER: "retry", NAME: "ada", TEXT: "the disk was full" };
+  const values = { ANSWER: "retry", TEXT: "the disk was full" };
   await commands.type(nextOf(question, values));
   expect(await ends(client, runId)).toBe("COMPLETED");
   expect(commands.typed()).toBe(3);
@@ -248,7 +248,7 @@ test("drover doctor finds the same things, and names the same commands", async (
   const { namespace } = await openNamespace("checked");
   await operate("PauseNamespace", { namespace, reason: "moving house" });
   await operate("CordonAgent", { namespace, agentId: "till-1", by: "ada", why: "it leaks" });
-  const env = { DROVER_ADDRESS: server.address };
+  const env = { DROVER_ADDRESS: server.address, DROVER_USER: "ada" };
   const { stdout } = await callDrover(["doctor", "--namespace", namespace], { env });
   expect(stdout).toMatch(
     /is paused .*moving house.* drover namespace resume --namespace checked$/m,

@@ -28,7 +28,7 @@ class RunFilter:
     created_after: datetime | None = None
     created_before: datetime | None = None
     query: str = ""
-    """Conditions as text, such as ``state:failed error:sold-out``; RunFilter.query in the contract."""
+    """Conditions as text, such as ``state:failed``; RunFilter.query in the contract."""
 
 
 ALL_RUNS = RunFilter()
