@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 
 from drover.v1 import (
     agent_info_pb2,
+    audit_pb2,
     circuit_pb2,
     intervention_pb2,
     namespace_pb2,
@@ -167,6 +168,16 @@ LIST_ESCALATIONS = Method(
     "/drover.v1.OperatorService/ListEscalations",
     operators.ListEscalationsRequest,
     operators.ListEscalationsResponse,
+)
+LIST_APPROVALS = Method(
+    "/drover.v1.OperatorService/ListApprovals",
+    operators.ListApprovalsRequest,
+    operators.ListApprovalsResponse,
+)
+LIST_AUDIT = Method(
+    "/drover.v1.OperatorService/ListAudit",
+    audit_pb2.ListAuditRequest,
+    audit_pb2.ListAuditResponse,
 )
 GET_ESCALATION = Method(
     "/drover.v1.OperatorService/GetEscalation",
