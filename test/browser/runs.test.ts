@@ -47,7 +47,7 @@ test("every page opens, keeps to the policy, and has no serious finding", async 
       await page.locator(".graph-node").first().waitFor(WAIT);
     await checkScreen(page, name);
   }
-  shop.release("done");
+  await shop.release(held, "done");
 });
 
 test("dialogs and help have no serious finding either", async (context) => {
@@ -74,7 +74,7 @@ describe("a run", () => {
     expect(await state.textContent()).toBe("running");
     // What the agent has reported: 40 %.
     await page.getByText("with an agent, 40 %").waitFor(WAIT);
-    shop.release("sold-out");
+    await shop.release(runId, "sold-out");
     await state.filter({ hasText: "compensated" }).waitFor(WAIT);
     await page.getByLabel("pay, compensated").waitFor(WAIT);
     await page.getByLabel(/^undo 1 with shop-1 .*: done/).waitFor(WAIT);
@@ -91,7 +91,7 @@ describe("a run", () => {
     await picture(page, "connection-lost-light");
     await shop.restart();
     await page.getByText("Connection lost, trying again.").waitFor({ state: "detached", ...WAIT });
-    shop.release("done");
+    await shop.release(runId, "done");
     await page.locator(".page-title .badge", { hasText: "completed" }).waitFor({ timeout: 30_000 });
   }, 60_000);
 
@@ -113,7 +113,7 @@ describe("a run", () => {
     await page.getByText("compensated in reverse order").waitFor(WAIT);
     await page.getByRole("button", { name: "Cancel the run" }).click();
     await state.filter({ hasText: /stopping|compensating|compensated/ }).waitFor(WAIT);
-    shop.release("done");
+    await shop.release(runId, "done");
     await state.filter({ hasText: /^compensated$/ }).waitFor(WAIT);
   });
 

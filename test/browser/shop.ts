@@ -7,13 +7,14 @@ import type { WorkflowSpec } from "../../sdk/typescript/workflow.ts";
 import { silentLog } from "../support/agent-script.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
 import { createTestDatabase } from "../support/postgres.ts";
+import { until } from "../support/until.ts";
 
 export interface Shop {
   readonly address: string;
   readonly connectionString: string;
   readonly client: Client;
-  /** Lets agents that wait for a message at `hold` continue; `sold-out`: as a failure. */
-  release(how: "done" | "sold-out"): void;
+  /** Waits until an agent holds a task of the run at `hold`, and ends it; `sold-out`: as a failure. */
+  release(runId: string, how: "done" | "sold-out"): Promise<void>;
   /** Kills the server and starts another one at its address. */
   restart(): Promise<void>;
   kill(): Promise<void>;
@@ -49,7 +50,7 @@ export async function openShop(): Promise<Shop> {
   let server: ServerProcess = await spawnDroverServer(database.connectionString);
   const { address } = server;
   const client = createClient({ address });
-  let held: ((how: "done" | "sold-out") => void)[] = [];
+  const endsByRun = new Map<string, (how: "done" | "sold-out") => void>();
   const agent = createAgent({
     address,
     id: "shop-1",
@@ -64,10 +65,10 @@ export async function openShop(): Promise<Shop> {
       babble: async () => {
         throw new PermanentError("babble", "x".repeat(3_000));
       },
-      async hold(_task, { progress, signal }) {
+      async hold({ runId }, { progress, signal }) {
         progress({ fraction: 0.4 });
         const how = await new Promise<"done" | "sold-out">((resolve, reject) => {
-          held.push(resolve);
+          endsByRun.set(runId, resolve);
           signal.addEventListener("abort", () => reject(signal.reason));
         });
         if (how === "sold-out") throw new PermanentError("sold-out", "nothing is left of it");
@@ -82,9 +83,12 @@ export async function openShop(): Promise<Shop> {
     address,
     connectionString: database.connectionString,
     client,
-    release(how) {
-      for (const go of held) go(how);
-      held = [];
+    async release(runId, how) {
+      const end = await until(
+        `an agent holds a task of ${runId}`,
+        () => endsByRun.get(runId) ?? null,
+      );
+      end(how);
     },
     async restart() {
       server = await spawnDroverServer(database.connectionString, address);
