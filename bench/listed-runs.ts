@@ -130,5 +130,17 @@ export function filtersOf(
     "state and time": { states: ["FAILED"], ...anHour },
     "label and time": { labels: { customer: "c-4711" }, ...anHour },
     "label and state": { labels: { region: "eu" }, states: ["RUNNING"] },
+    // Keys of copies are random UUIDs: each further digit finds a sixteenth.
+    "key^:a": { query: "key^:a" },
+    "key^:abcd": { query: "key^:abcd" },
+    "key^:a state:failed": { query: "key^:a state:failed" },
+    "step:act": { query: "step:act" },
+    "step:act error:NO_ROOM": { query: "step:act error:NO_ROOM" },
+    "error (none)": { query: "error:UNKNOWN" },
+    "waits:timer": { query: "waits:timer" },
+    "waits:approval (none)": { query: "waits:approval" },
+    "ended<now-21d": { query: "ended<now-504h" },
+    "ended>now-1h": { query: "ended>now-1h" },
+    "ended>now-1h state:failed": { query: "ended>now-1h state:failed" },
   };
 }
