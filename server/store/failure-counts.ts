@@ -1,6 +1,7 @@
 // Failures of steps, counted as operators look for them: by workflow, step and error code. A store
 // writes the counts with the pass that they come from, so they are as durable as the pass.
 import type { Effect } from "../core/model/effect.ts";
+import { withoutItem } from "../core/plan/item-name.ts";
 import type { PassRecord } from "./pass-record.ts";
 import type { RunHead } from "./run-head.ts";
 
@@ -57,9 +58,4 @@ function failedOf(effect: Effect): Failed | null {
   const { code, message } = outcome;
   const step = withoutItem(effect.id);
   return { step, isUndo: kind === "compensate", code, message, attempts: 1, steps: 0 };
-}
-
-/** `load[101]` as `load`. Ids of steps have no brackets. */
-export function withoutItem(id: string): string {
-  return id.replace(/\[\d+\]$/, "");
 }

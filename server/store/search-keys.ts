@@ -2,7 +2,7 @@
 // What failed in a run has three keys: its step, its error code, and both together, because another
 // step of the same run may have failed with another code.
 import type { Effect } from "../core/model/effect.ts";
-import { withoutItem } from "./failure-counts.ts";
+import { withoutItem } from "../core/plan/item-name.ts";
 import type { PassRecord } from "./pass-record.ts";
 import type { RunHead } from "./run-head.ts";
 

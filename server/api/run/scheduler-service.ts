@@ -9,6 +9,7 @@ import type {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
+import { isItemName } from "../../core/plan/item-name.ts";
 import { planOf } from "../../core/plan/plan.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
@@ -193,10 +194,6 @@ async function getRun(
     ...totalsOf(wanted, detail, attempts),
     traceId: (trace ? readTrace(trace) : null)?.traceId ?? "",
   };
-}
-
-function isItemName(stepId: string): boolean {
-  return stepId.includes("[");
 }
 
 /** `attempts` has those in progress, too, which the detail does not count. */

@@ -25,6 +25,7 @@ import type {
 import type { TaskKind } from "../model/attempt.ts";
 import type { Payload } from "../model/payload.ts";
 import { itemOf, numberOf } from "../model/step-key.ts";
+import { itemName } from "./item-name.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -412,7 +413,7 @@ export function planStepAt(plan: Plan, stepKey: number): PlanStep | undefined {
   const item = itemOf(stepKey);
   if (!step || item === 0) return step;
   if (step.work.kind !== "map") return undefined;
-  return { ...step.work.item, no: stepKey, id: `${step.id}[${item - 1}]` };
+  return { ...step.work.item, no: stepKey, id: itemName(step.id, item - 1) };
 }
 
 /** The task of a step, of the `planned` strategy. The task of a map itself is its gate. */

@@ -120,13 +120,23 @@ function substateParts(search: Search, time: Time, open: readonly number[]): rea
     const others = asked.slice(0, at).map((other) => sql`not ${hasSubstate(search, other)}`);
     const conditions = [inStates(search, open), hasSubstate(search, substate), ...others];
     const state = sql.join(conditions, sql` and `);
-    const rows = substateTable(search, time, substate);
-    if (!isPlain) return openPart(search, time, state, rows);
-    const page = sql`cross join lateral (select from ${tableOf(search, "run_page")} as o
-      where o.run_id = ${sql.ref(rows.id)} and ${state} limit 1) as p`;
-    const probes = conditionsOf(search, time, sql.ref(rows.id));
-    return inOrder(search, rows.id, [rows.table, page, ...probes], rows.where);
+    if (!isPlain) return openPart(search, time, state, substateTable(search, time, substate));
+    return runsOfSubstate(search, time, substate, state);
   });
+}
+
+/** The runs whose first page `o` meets `state`. What a run waits for is in that page. */
+function runsOfSubstate(search: Search, time: Time, substate: SubstateFilter, state: Sql): Ids {
+  const pages = sql`${tableOf(search, "run_page")} as o`;
+  if (substate !== "working" && substate !== "agent") {
+    const probes = conditionsOf(search, time, sql`o.run_id`);
+    const where = [state, ...within(search, time, "o.run_id")];
+    return inOrder(search, "o.run_id", [pages, ...probes], where);
+  }
+  const { id, table, where } = substateTable(search, time, substate);
+  const page = sql`cross join lateral (select from ${pages}
+    where o.run_id = ${sql.ref(id)} and ${state} limit 1) as p`;
+  return inOrder(search, id, [table, page, ...conditionsOf(search, time, sql.ref(id))], where);
 }
 
 /** A condition on the first page `o` of a run. */
@@ -174,19 +184,23 @@ function partOf(search: Search, time: Time, wanted: Wanted): Part {
   const { filter } = search;
   if (filter.key !== null) return keyPart(search, time, wanted, filter.key);
   if (asksEnd(filter)) return readPart(search, time, wanted, []);
-  return { ids: walk(search, time, tablesOf(search, time, wanted), wanted.states) };
+  return { ids: walk(search, time, wanted) };
 }
 
-/** What the filter asks for, the rarest first, besides what the page of a run says. */
+/** What the filter asks for, the rarest first, besides what the first page of a run says. */
 function tablesOf(search: Search, time: Time, { mark }: Wanted): readonly Table[] {
   const { filter } = search;
   const marks = [failureKey(filter.failure), mark, ...labelKeys(filter.labels)].flatMap(
     (name) => name ?? [],
   );
-  const asksRun = filter.workflow !== null && mark === undefined;
+  const asksRun =
+    (filter.workflow !== null && mark === undefined) ||
+    filter.key !== null ||
+    filter.parent !== null ||
+    time.run.length > 0;
   return [
     ...marks.map((name, at) => markTable(search, name, at)),
-    ...(marks.length === 0 || asksRun || asksRunOf(search, time) ? [runTable(search, time)] : []),
+    ...(asksRun ? [runTable(search, time)] : []),
   ];
 }
 
@@ -231,8 +245,7 @@ function hasKey(filter: KeyFilter): Sql {
 function readPart(search: Search, time: Time, wanted: Wanted, when: readonly Sql[]): Part {
   // The condition on the key is looked up for each run: by its index they would not be in order.
   const ordered = { ...search, filter: { ...search.filter, key: null } };
-  const [first, ...others] = tablesOf(ordered, time, wanted);
-  if (!first) throw new Error("a search reads one table at least");
+  const [first = runTable(ordered, time), ...others] = tablesOf(ordered, time, wanted);
   const { readMax } = search;
   const id = sql.ref(first.id);
   const asks = [...first.where, ...within(search, time, first.id)];
@@ -359,14 +372,7 @@ function ofOpen(
 
 /** All that the filter asks for besides the state. */
 function conditionsOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
-  const { filter } = search;
-  const marks = [failureKey(filter.failure) ?? [], labelKeys(filter.labels)].flat();
-  const asksRun = filter.workflow !== null || filter.key !== null || asksRunOf(search, time);
-  const tables = [
-    ...marks.map((name, at) => markTable(search, name, at)),
-    ...(asksRun ? [runTable(search, time)] : []),
-  ];
-  return probesOf(search, tables, undefined, runId);
+  return probesOf(search, tablesOf(search, time, {}), undefined, runId);
 }
 
 /** A table that has rows of runs, by their ids. */
@@ -374,10 +380,6 @@ interface Table {
   readonly table: Sql;
   readonly id: string;
   readonly where: readonly Sql[];
-}
-
-function asksRunOf({ filter }: Search, time: Time): boolean {
-  return filter.parent !== null || time.run.length > 0;
 }
 
 function runTable(search: Search, time: Time): Table {
@@ -404,13 +406,9 @@ function tableOf({ schema }: Search, name: string): Sql {
  * a short time. If both tables had these bounds, it would read the second by the time for each row
  * of the first, and not by the id.
  */
-function walk(
-  search: Search,
-  time: Time,
-  [first, ...others]: readonly Table[],
-  states?: readonly number[],
-): Ids {
-  if (!first) throw new Error("a part walks one table at least");
+function walk(search: Search, time: Time, wanted: Wanted): Ids {
+  const [first = runTable(search, time), ...others] = tablesOf(search, time, wanted);
+  const { states } = wanted;
   const joined = others.map(
     ({ table, id }) => sql`join ${table} on ${sql.ref(id)} = ${sql.ref(first.id)}`,
   );
