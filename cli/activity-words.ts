@@ -43,7 +43,7 @@ export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", 
 
 /**
  * A row for each step and error code: how often, when last as `when` writes times, and one run to
- * look at.
+ * open.
  */
 export function failingRows(
   { failingSteps }: Activity,

@@ -14,7 +14,7 @@
 //
 // Two conditions are in no index in that order. Of the runs whose keys begin with a text, up to
 // FEW_MAX are read by run_by_key and sorted; if there are more, and for the time of the end, the
-// search reads runs in order and looks at each: `readMax` of them at most, so a page may be short.
+// search reads runs in order and tests each: `readMax` of them at most, so a page may be short.
 import { type RawBuilder, sql } from "kysely";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { type EndKind, isEndKind } from "../../core/model/model.ts";
@@ -241,7 +241,7 @@ function hasKey(filter: KeyFilter): Sql {
   return sql`r.key collate "C" >= ${prefix} and r.key collate "C" < ${prefix + GREATEST}`;
 }
 
-/** Reads the runs of the first table in order, `readMax` at most, and looks at each of them. */
+/** Reads the runs of the first table in order, `readMax` at most, and tests each of them. */
 function readPart(search: Search, time: Time, wanted: Wanted, when: readonly Sql[]): Part {
   // The condition on the key is looked up for each run: by its index they would not be in order.
   const ordered = { ...search, filter: { ...search.filter, key: null } };

@@ -1,5 +1,5 @@
 // Open approvals of a served control plane on a real database: for whom they wait, page by page,
-// and what a refused decision is told.
+// and what a refused decision says.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {

@@ -1,4 +1,4 @@
-// Two instances of one agent: they are told apart, the one that fails is found, and it alone can be
+// Two instances of one agent: they are distinguished, the one that fails is found, and it alone can be
 // cordoned.
 import { hostname } from "node:os";
 import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
@@ -71,8 +71,8 @@ test("the instance that fails is found, with how the other does", async () => {
   // Both take turns; more is started until the one that fails has had ten.
   const runs: string[] = [];
   const start = async () => {
-    const begun = Array.from({ length: 20 }, () => client.schedule({ workflow: workflowOf(id) }));
-    for (const { runId } of await Promise.all(begun)) runs.push(runId);
+    const started = Array.from({ length: 20 }, () => client.schedule({ workflow: workflowOf(id) }));
+    for (const { runId } of await Promise.all(started)) runs.push(runId);
     return overview();
   };
   await expect
@@ -114,8 +114,8 @@ test("an instance is cordoned alone, and gets tasks again when the cordon is rem
   expect(cordoned.answer?.cordon).toMatchObject({ of, sessionAgentId: id, cordonedBy: "ada" });
   const performTwenty = async () => {
     by.length = 0;
-    const begun = Array.from({ length: 20 }, () => client.schedule({ workflow: workflowOf(id) }));
-    for (const { runId } of await Promise.all(begun)) await client.waitRun(runId);
+    const started = Array.from({ length: 20 }, () => client.schedule({ workflow: workflowOf(id) }));
+    for (const { runId } of await Promise.all(started)) await client.waitRun(runId);
     return new Set(by);
   };
   expect(await performTwenty()).toEqual(new Set(["1"]));

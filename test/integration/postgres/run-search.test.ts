@@ -14,7 +14,7 @@ const LIMIT = 20;
  * to see whether anything that is asked for is rare.
  */
 const READ_MAX = 5_000;
-/** Of runs that are looked at one by one; each is looked up in two tables at most. */
+/** Of runs that are tested one by one; each is looked up in two tables at most. */
 const PAGE_READ_MAX = 800;
 const NEWEST_MS = 1_800_000_000_000;
 const MINUTE_MS = 60_000;
