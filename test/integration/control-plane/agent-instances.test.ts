@@ -1,4 +1,4 @@
-// Two instances of one agent: they are distinguished, the one that fails is found, and it alone can be
+// Two instances of one agent are distinguished: the one that fails is found, and it alone can be
 // cordoned.
 import { hostname } from "node:os";
 import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
