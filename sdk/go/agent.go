@@ -40,6 +40,7 @@ type Agent struct {
 	heartbeats *heartbeats
 	reports    *reports
 	polling    *polling
+	logs       *taskLogs
 
 	handlerLost chan struct{} // closed when a handler is lost
 	onceLost    sync.Once
@@ -66,7 +67,7 @@ const (
 )
 
 const (
-	// callFor is for one Heartbeat or Complete.
+	// callFor is for one Heartbeat, Complete or AppendLogs.
 	callFor = 10 * time.Second
 	// pollMargin: a poll is answered a second before its deadline at the latest.
 	pollMargin = 10 * time.Second
@@ -76,6 +77,8 @@ const (
 	flushFor = 5 * time.Second
 	// lastHeartbeatFor is for the heartbeat that only names lost polls.
 	lastHeartbeatFor = 2 * time.Second
+	// lastLinesFor is for the lines of handlers that wait when the agent stops.
+	lastLinesFor = 2 * time.Second
 	// detailsFor is how long a report waits for the details that are sent before it.
 	detailsFor = 2 * time.Second
 )
@@ -106,6 +109,7 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 		polls:       &polls{},
 		heartbeats:  newHeartbeats(settings.log),
 		reports:     newReports(settings.log),
+		logs:        &taskLogs{log: settings.log},
 		handlerLost: make(chan struct{}),
 		idle:        make(chan struct{}),
 		held:        map[*held]struct{}{},
@@ -131,6 +135,7 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	a.reports.carry = a.polling.carry
 	a.reports.send = a.complete
 	a.reports.answered = a.answered
+	a.logs.send = a.appendLogs
 	return a, nil
 }
 
@@ -194,6 +199,7 @@ func (a *Agent) drain(endPolling func(), polled <-chan struct{}) {
 	a.reportLost()
 	a.lastReports()
 	a.nameLostPolls()
+	a.logs.stop(lastLinesFor)
 	a.reports.stop()
 	a.mu.Lock()
 	for task := range a.held {
@@ -286,6 +292,7 @@ func (a *Agent) accept(tasks []*droverpb.Task, sent time.Time, waited time.Durat
 		task := hold(a.base, message, granted, a.settings.stopGrace)
 		task.onNote = a.heartbeats.wake
 		task.onStuck = func() { a.lose(task) }
+		task.lines = a.logs.begin(message)
 		a.held[task] = struct{}{}
 		handler := a.settings.handlers[message.GetTask()]
 		inTime := task.left() > 0 && a.state == agentRunning
@@ -321,7 +328,9 @@ func isKnown(kind droverpb.TaskKind) bool {
 }
 
 func (a *Agent) perform(task *held, handler Handler) {
-	outcome := attempt(task.ctx, handler, readTask(task.task, task, a.settings.codec, a.settings.log))
+	given := readTask(task.task, task, a.settings.codec, a.settings.log)
+	given.lines = task.lines
+	outcome := attempt(task.ctx, handler, given)
 	if !task.end() {
 		a.settings.log.Warn("a handler that was lost has ended", taskFields(task.task)...)
 		return
@@ -336,6 +345,7 @@ func (a *Agent) report(task *held, outcome *droverpb.Outcome) {
 		a.heartbeats.sendDetails(ctx, task)
 		cancel()
 	}
+	task.lines.end()
 	a.reports.add(report{held: task, outcome: outcome})
 	a.handlers.Done()
 	a.polling.wake()
@@ -400,6 +410,14 @@ func (a *Agent) complete(results []*droverpb.TaskResult, next *droverpb.Next) (
 	defer cancel()
 	return a.rpc.Complete(ctx, &droverpb.CompleteRequest{
 		Namespace: a.settings.namespace, Agent: a.me, Results: results, Next: next,
+	})
+}
+
+func (a *Agent) appendLogs(logs []*droverpb.TaskLog) (*droverpb.AppendLogsResponse, error) {
+	ctx, cancel := context.WithTimeout(a.base, callFor)
+	defer cancel()
+	return a.rpc.AppendLogs(ctx, &droverpb.AppendLogsRequest{
+		Namespace: a.settings.namespace, Agent: a.me, Logs: logs,
 	})
 }
 

@@ -66,6 +66,8 @@ type Task struct {
 	codec   Codec
 	notes   notebook
 	log     *slog.Logger
+	// lines: where lines of the log go too; nil: nowhere.
+	lines *taskLog
 }
 
 // notebook stores the progress and details of a handler until a heartbeat carries them.
@@ -131,7 +133,8 @@ func (t *Task) Details(value any) error {
 	return nil
 }
 
-// Log returns a logger with the run, the step and the attempt on each line.
+// Log returns a logger with the run, the step and the attempt on each line. The server stores the
+// lines with the attempt, of every level, up to 64 KiB; not if the step has `logs: off`.
 func (t *Task) Log() *slog.Logger { return t.log }
 
 // Mark is a measure of progress.
@@ -165,6 +168,7 @@ func Cursor(text string) Mark {
 // attempt runs the handler to its end, however long that takes.
 func attempt(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
 	return withinTask(ctx, task, func(ctx context.Context) *droverpb.Outcome {
+		task.log = task.lines.tee(task.log)
 		return tried(ctx, handler, task)
 	})
 }

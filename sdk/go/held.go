@@ -37,6 +37,8 @@ type held struct {
 	// onStuck: its handler has not ended within the stop grace.
 	onStuck   func()
 	stopGrace time.Duration
+	// lines of its handler for the server; nil: they stay in the process.
+	lines *taskLog
 
 	mu         sync.Mutex
 	cancel     context.CancelCauseFunc

@@ -273,3 +273,38 @@ func TestAKeyStartsOneRunAndARefusalNamesTheReason(t *testing.T) {
 	equal(t, "error", err, nil)
 	equal(t, "paused", overview.GetNamespacePause() == nil, true)
 }
+
+func TestLinesOfAHandlerAreStoredWithTheirAttemptUnlessTheStepHasLogsOff(t *testing.T) {
+	client := realClient(t)
+	realAgent(t, drover.Handle("charge", func(_ context.Context, task *drover.Task) (any, error) {
+		if task.Attempt < 2 {
+			task.Log().Warn("the card was declined", "card", 42)
+			return nil, drover.Transient("declined", "The card was declined.")
+		}
+		task.Log().Debug("charged")
+		return nil, nil
+	}))
+	quiet := stepOf(t, "quiet", "charge")
+	quiet.Logs = workflow.LogsOff
+	pay := stepOf(t, "pay", "charge")
+	pay.Needs = []string{"quiet"}
+	run := started(t, client, nil, quiet, pay)
+	ended(t, client, run, droverpb.RunState_RUN_STATE_COMPLETED)
+	// They come at most a second after the end of their task.
+	request := &droverpb.ListLogsRequest{Run: run.Ref()}
+	var lines []string
+	for deadline := time.Now().Add(10 * time.Second); len(lines) < 2 && time.Now().Before(deadline); {
+		answer, err := client.Scheduler().ListLogs(t.Context(), request)
+		equal(t, "error", err, nil)
+		lines = nil
+		for _, line := range answer.GetLines() {
+			lines = append(lines, fmt.Sprint(line.GetStepId(), " ", line.GetAttemptNumber(), " ",
+				line.GetLevel(), " ", line.GetMessage(), " ", line.GetFields()))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	equal(t, "lines", lines, []string{
+		"pay 1 LOG_LEVEL_WARN the card was declined map[card:42]",
+		"pay 2 LOG_LEVEL_DEBUG charged map[]",
+	})
+}

@@ -31,6 +31,7 @@ type script struct {
 	poll      *inbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
 	heartbeat *inbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
 	complete  *inbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
+	logs      *inbox[*droverpb.AppendLogsRequest, *droverpb.AppendLogsResponse]
 	other     map[string]func(request proto.Message) (proto.Message, error)
 }
 
@@ -55,6 +56,7 @@ func newScript(t *testing.T) *script {
 		poll:      newInbox[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse](t),
 		heartbeat: newInbox[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse](t),
 		complete:  newInbox[*droverpb.CompleteRequest, *droverpb.CompleteResponse](t),
+		logs:      newInbox[*droverpb.AppendLogsRequest, *droverpb.AppendLogsResponse](t),
 		other:     map[string]func(proto.Message) (proto.Message, error){},
 	}
 }
@@ -143,6 +145,8 @@ func (s *script) Invoke(ctx context.Context, method string, request, reply any,
 		return s.heartbeat.invoke(ctx, request, reply)
 	case droverpb.AgentService_Complete_FullMethodName:
 		return s.complete.invoke(ctx, request, reply)
+	case droverpb.AgentService_AppendLogs_FullMethodName:
+		return s.logs.invoke(ctx, request, reply)
 	}
 	answer, known := s.other[method]
 	if !known {
@@ -194,6 +198,7 @@ type (
 	pollCall      = incoming[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
 	heartbeatCall = incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
 	completeCall  = incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
+	logsCall      = incoming[*droverpb.AppendLogsRequest, *droverpb.AppendLogsResponse]
 )
 
 func aTask(token string, change ...func(*droverpb.Task)) *droverpb.Task {

@@ -6,6 +6,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import {
   AgentService,
+  type AppendLogsRequestSchema,
+  type AppendLogsResponseSchema,
   type CompleteRequestSchema,
   type CompleteResponseSchema,
   type HeartbeatRequestSchema,
@@ -22,6 +24,7 @@ export interface Wire extends Pipes {
   readonly poll: Lane<typeof PollTaskRequestSchema, typeof PollTaskResponseSchema>;
   readonly heartbeat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;
   readonly complete: Lane<typeof CompleteRequestSchema, typeof CompleteResponseSchema>;
+  readonly logs: Lane<typeof AppendLogsRequestSchema, typeof AppendLogsResponseSchema>;
   /** Sends the calls of all lanes to this server from now on. */
   route(address: string): void;
 }
@@ -34,10 +37,12 @@ export async function openWire(server: string): Promise<Wire> {
   const poll = lane(AgentService.method.pollTask);
   const heartbeat = lane(AgentService.method.heartbeat);
   const complete = lane(AgentService.method.complete);
+  const logs = lane(AgentService.method.appendLogs);
   const arrive = {
     "/drover.v1.AgentService/PollTask": poll.arrive,
     "/drover.v1.AgentService/Heartbeat": heartbeat.arrive,
     "/drover.v1.AgentService/Complete": complete.arrive,
+    "/drover.v1.AgentService/AppendLogs": logs.arrive,
   };
   const http2 = await openHttp2Side(arrive);
   const http1 = await openHttp1Side(arrive);
@@ -47,8 +52,9 @@ export async function openWire(server: string): Promise<Wire> {
     poll,
     heartbeat,
     complete,
+    logs,
     route(address: string): void {
-      for (const { route } of [poll, heartbeat, complete]) route(address);
+      for (const { route } of [poll, heartbeat, complete, logs]) route(address);
     },
     async close(): Promise<void> {
       await pipes.close();

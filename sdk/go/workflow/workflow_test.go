@@ -77,6 +77,7 @@ var everything = workflow.Workflow{
 				Settle: new(time.Duration), Callback: 2 * time.Hour,
 			},
 			Effects: workflow.Verifiable,
+			Logs:    workflow.LogsOff,
 			Verify: &workflow.Beside{
 				Task: "find-charge", Queue: "lookups", Retry: []workflow.Retry{{Attempts: 9}},
 				Timeouts: &workflow.Timeouts{Attempt: 3 * time.Second},

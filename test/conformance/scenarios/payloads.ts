@@ -3,9 +3,14 @@ import assert from "node:assert/strict";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { LogLevel } from "@drover/proto/drover/v1/task_pb.ts";
+import { openChannel } from "../../../sdk/typescript/channel.ts";
 import { bytes, json } from "../../../sdk/typescript/payload.ts";
+import { until } from "../../support/until.ts";
 import type { Script } from "../acts.ts";
 import { assertAttempts, assertOutput, type Scenario } from "../scenario.ts";
+import type { Stage } from "../stage.ts";
 
 const noCodec = "a codec is an SDK's";
 const sealedType = "application/x-drover-aes-gcm";
@@ -166,4 +171,54 @@ export const payloads: readonly Scenario[] = [
       assert.match(line ?? "", /\b1\b/);
     },
   },
+  {
+    name: "log-stored",
+    guarantee:
+      "A handler's lines are stored once with their attempt; with `logs: off` none is sent.",
+    notForStubs: "the log is an SDK's",
+    async play(stage) {
+      await stage.start();
+      const quiet = stage.step("quiet", { perform: [[{ log: "a secret" }]] }, { logs: "off" });
+      const tries = [[{ log: "one" }, { fail: { code: "busy" } }], [{ log: "two" }]];
+      const work = stage.step("work", { perform: tries }, { needs: ["quiet"] });
+      const appending = stage.wire.logs.next();
+      const runId = await stage.beginSteps([quiet, work]);
+      const lost = await appending;
+      await lost.send();
+      const repeating = stage.wire.logs.next();
+      lost.fail("away");
+      await (await repeating).pass();
+      await stage.end(runId);
+      const lines = await until("both lines are stored", async () => {
+        const stored = await storedLines(stage, runId);
+        return stored.length < 2 ? null : stored;
+      });
+      const level = LogLevel.INFO;
+      assert.deepEqual(lines, [
+        { stepId: "work", attemptNumber: 1, level, message: "one" },
+        { stepId: "work", attemptNumber: 2, level, message: "two" },
+      ]);
+      const sent = stage.wire.logs.calls.flatMap(({ request }) => request.logs);
+      const messages = sent.flatMap((log) => log.lines.map(({ message }) => message));
+      assert.ok(!messages.includes("a secret"), "a line of a step with logs: off was sent");
+    },
+  },
 ];
+
+async function storedLines({ servers }: Stage, runId: string): Promise<readonly object[]> {
+  const channel = openChannel(servers.first);
+  const request = { run: { ref: { case: "runId", value: runId } } } as const;
+  try {
+    const { lines } = await channel.unary(SchedulerService.method.listLogs, request, {
+      timeoutMs: 5_000,
+    });
+    return lines.map(({ stepId, attemptNumber, level, message }) => ({
+      stepId,
+      attemptNumber,
+      level,
+      message,
+    }));
+  } finally {
+    channel.close();
+  }
+}
