@@ -44,6 +44,7 @@ import { listRuns } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
 import { createScheduleCalls as createRunCalls } from "./schedule-calls.ts";
+import { getStepInput } from "./step-input.ts";
 
 /** What calls about one run, workflow or schedule need: the engine's half of the store. */
 interface RunServiceDeps {
@@ -123,6 +124,8 @@ export function createRunService(
       const liveness = await deps.store.reads.runLiveness(found.ref.runId);
       return explainMessage(await runs.plan(detail.run), detail, liveness, found.namespace.name);
     },
+
+    getStepInput: (request) => getStepInput({ scheduler, runs }, request),
 
     listItems: (request) => listItems({ store: deps.store, runs }, request),
 
