@@ -16,6 +16,7 @@ import { useNotice } from "../../shell/notices.tsx";
 import { approvedWords, approverWords, expiryWords, rolesOf } from "../../words/approval-words.ts";
 import { DecisionFields, decide } from "../run/decide-fields.tsx";
 import { statedName } from "../run/run-ref.ts";
+import { ApprovalSubject } from "./approval-subject.tsx";
 
 const PAGE = 200;
 const EVERY_MS = 3_000;
@@ -181,6 +182,7 @@ function DecideDialog(props: {
         The step succeeds once it has enough approvals ({approvedWords(approval)} so far); one
         rejection fails it. Approvers: {approverWords(approval)}.
       </p>
+      <ApprovalSubject of={approval} />
       <DecisionFields approval={approval} name={person.name || statedName()} roles={person.roles} />
     </ConfirmDialog>
   );
