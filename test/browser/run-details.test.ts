@@ -1,10 +1,11 @@
-// What the page of a run shows on request: the evaluated input of a step.
-import { type Agent, createAgent } from "@drover/sdk";
+// What the page of a run shows on request: the evaluated input of a step, and the tree of child
+// runs.
+import { type Agent, createAgent, PermanentError } from "@drover/sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StepSpec } from "../../sdk/typescript/workflow.ts";
 import { silentLog } from "../support/agent-script.ts";
 import { until } from "../support/until.ts";
-import { checkScreen, closeBrowser, sharedPage, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -19,7 +20,12 @@ beforeAll(async () => {
     queues: ["details"],
     slots: 20,
     log: silentLog,
-    handlers: { work: async () => ({ nights: 2 }) },
+    handlers: {
+      work: async () => ({ nights: 2 }),
+      fail: async () => {
+        throw new PermanentError("no-room", "the hotel is full");
+      },
+    },
   });
   agent.start();
 });
@@ -68,4 +74,59 @@ test("the drawer shows the input as the task got it, and the template on request
   await visit(page, `/runs/${runId}?step=later`);
   await drawer.getByText("The step has not started.").waitFor(WAIT);
   await drawer.getByText(`"\${input.city}"`).waitFor(WAIT);
+});
+
+/** More than one page of them; the first fails, and has started a run itself. */
+const CHILDREN = 52;
+
+async function startTree(): Promise<string> {
+  const { client } = shop;
+  await client.registerWorkflow({
+    workflow: "leaf",
+    steps: [{ id: "go", signal: { name: "go" } }],
+  });
+  await client.registerWorkflow({ workflow: "branch", steps: [{ id: "deeper", run: "leaf" }] });
+  await client.registerWorkflow({
+    workflow: "full",
+    steps: [{ id: "book", task: "fail", queue, retry: [{ attempts: 1 }] }],
+  });
+  const steps: readonly StepSpec[] = [
+    ...Array.from({ length: CHILDREN - 2 }, (_, n) => ({ id: `leaf${n}`, run: "leaf" })),
+    { id: "branch", run: "branch" },
+    { id: "full", run: "full", onFailure: "continue" },
+  ];
+  const { runId } = await client.schedule({ workflow: { workflow: "tree", steps } });
+  await until("the child runs have started, and one has failed", async () => {
+    const { runs } = await client.listRuns({ parentRunId: runId, pageSize: 100 });
+    const failed = runs.some(({ state }) => state === "FAILED");
+    return runs.length === CHILDREN && failed ? true : null;
+  });
+  return runId;
+}
+
+test("child runs are a tree that is opened by the keyboard, a page at a time", async (context) => {
+  const runId = await startTree();
+  const page = await sharedPage(context, shop.address);
+  await visit(page, `/runs/${runId}`);
+  const panel = page.getByRole("region", { name: "Child runs" });
+  await panel.getByText("The newest 50 child runs").waitFor(WAIT);
+  await panel.getByRole("button", { name: "Show more" }).click();
+  await panel.getByText("52 child runs, 1 failed or cancelled").waitFor(WAIT);
+  const failed = panel.locator('[data-tone="bad"].child-run');
+  await failed.getByText("no-room: the hotel is full").waitFor(WAIT);
+
+  const branch = panel.locator(".child-run", { hasText: "branch v1, by branch" });
+  const opener = branch.getByRole("button", { name: /^Child runs of / });
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await panel.getByText("1 child run", { exact: true }).waitFor(WAIT);
+  expect(await opener.getAttribute("aria-expanded")).toBe("true");
+  await panel.getByText("leaf v1, by deeper").waitFor(WAIT);
+  await checkScreen(page, "run-children");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, "run-children-narrow");
+  const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+  expect(width).toBeLessThanOrEqual(390);
+  await page.keyboard.press("Enter");
+  await panel.getByText("1 child run", { exact: true }).waitFor({ ...WAIT, state: "detached" });
 });
