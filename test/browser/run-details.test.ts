@@ -1,11 +1,14 @@
-// What the page of a run shows on request: the evaluated input of a step, and the tree of child
-// runs.
+// What the page of a run shows on request: the evaluated input of a step, the tree of child
+// runs, and the trace.
 import { type Agent, createAgent, PermanentError } from "@drover/sdk";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createClient } from "../../sdk/typescript/client.ts";
 import type { StepSpec } from "../../sdk/typescript/workflow.ts";
 import { silentLog } from "../support/agent-script.ts";
+import { callDrover } from "../support/drover-call.ts";
+import { startDroverServer } from "../support/drover-server.ts";
 import { until } from "../support/until.ts";
-import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
+import { checkScreen, closeBrowser, openPage, picture, sharedPage, visit } from "./browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 const WAIT = { timeout: 15_000 };
@@ -129,4 +132,40 @@ test("child runs are a tree that is opened by the keyboard, a page at a time", a
   expect(width).toBeLessThanOrEqual(390);
   await page.keyboard.press("Enter");
   await panel.getByText("1 child run", { exact: true }).waitFor({ ...WAIT, state: "detached" });
+});
+
+test("the head and the drawer link to the trace, if the server knows its address", async (context) => {
+  const traced = await startDroverServer(undefined, {
+    // Nothing listens there: only spans are lost.
+    trace: { url: "http://127.0.0.1:9/v1/traces", protocol: "http", ratio: 1 },
+    traceLink: "http://localhost:16686/trace/{trace_id}",
+  });
+  const client = createClient({ address: traced.address });
+  onTestFinished(async () => {
+    client.close();
+    await traced.stop();
+  });
+  const steps = [{ id: "paid", signal: { name: "payment" } }];
+  const { runId } = await client.schedule({ workflow: { workflow: "traced", steps } });
+  const page = await openPage(context, traced.address);
+  await page.goto(`/runs/${runId}?step=paid`);
+  const links = page.getByRole("link", { name: "Open trace" });
+  await page.getByRole("dialog").getByRole("link", { name: "Open trace" }).waitFor(WAIT);
+  expect(await links.count()).toBe(2);
+  for (const link of await links.all()) {
+    const href = `http://localhost:16686/trace/${runId.replaceAll("-", "")}`;
+    expect(await link.getAttribute("href")).toBe(href);
+    expect(await link.getAttribute("target")).toBe("_blank");
+    expect(await link.getAttribute("rel")).toBe("noreferrer");
+  }
+  await picture(page, "run-trace-link");
+  const env = { DROVER_ADDRESS: traced.address };
+  const { stdout } = await callDrover(["run", "show", runId], { env });
+  expect(stdout).toMatch(/^trace +http:\/\/localhost:16686\/trace\/[0-9a-f]{32}$/m);
+
+  const untraced = await sharedPage(context, shop.address);
+  const plain = await started([{ id: "book", task: "work", queue }], {}, "COMPLETED");
+  await visit(untraced, `/runs/${plain}?step=book`);
+  await untraced.getByRole("dialog").getByText("nights").waitFor(WAIT);
+  expect(await untraced.getByRole("link", { name: "Open trace" }).count()).toBe(0);
 });

@@ -49,7 +49,7 @@ export function RunItem(props: {
               <p>
                 <Badge {...stepStatus(found)} />
               </p>
-              <StepFacts of={found} traceId={history.traceId} />
+              <StepFacts of={found} trace={history} />
               <StepInput run={run} step={step} item={item} />
               <StepHistory
                 run={run}

@@ -66,7 +66,7 @@ function WholeStep(props: {
   const mine = ({ stepId }: { readonly stepId: string }) => stepId === step.id;
   return (
     <>
-      <StepFacts of={step} traceId={of.traceId} />
+      <StepFacts of={step} trace={of} />
       {step.kind === StepKind.MAP ? <RunItems {...{ run, step, onPick }} /> : null}
       <StepInput run={run} step={step} item={null} />
       <StepHistory
