@@ -1,5 +1,5 @@
 // What the page of a run shows on request: the evaluated input of a step, the tree of child
-// runs, and the trace.
+// runs, and the trace; and what a compensated run looks like.
 import { type Agent, createAgent, PermanentError } from "@drover/sdk";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../sdk/typescript/client.ts";
@@ -168,4 +168,25 @@ test("the head and the drawer link to the trace, if the server knows its address
   await visit(untraced, `/runs/${plain}?step=book`);
   await untraced.getByRole("dialog").getByText("nights").waitFor(WAIT);
   expect(await untraced.getByRole("link", { name: "Open trace" }).count()).toBe(0);
+});
+
+test("of a compensated run, what never started did not wait, and each try has its name", async (context) => {
+  const { runId } = await shop.client.schedule({ workflow: "order" });
+  await shop.release(runId, "sold-out");
+  await until("the run is compensated", async () =>
+    (await shop.client.getRun(runId)).run.state === "COMPENSATED" ? true : null,
+  );
+  const page = await sharedPage(context, shop.address);
+  await visit(page, `/runs/${runId}`);
+  const timeline = page.getByRole("region", { name: "Timeline" });
+  await timeline.getByText("verification or compensation").waitFor(WAIT);
+  const never = timeline.locator(".timeline-row", { hasText: "ship" });
+  expect(await never.getByRole("img").count()).toBe(0);
+  const history = page.getByRole("region", { name: "History" });
+  await history.getByText("compensation done").waitFor(WAIT);
+  // No person has changed it, so there is nothing to say about who did.
+  expect(await page.getByRole("region", { name: "Who did what" }).count()).toBe(0);
+  await page.getByLabel("pay, compensated").click();
+  await page.getByRole("dialog").getByText("Compensation 1").waitFor(WAIT);
+  await checkScreen(page, "run-compensated");
 });

@@ -97,7 +97,7 @@ function PersonFilter({ name, roles }: Person) {
     go(`/approvals?${search}`);
   };
   return (
-    <form className="audit-filters" onSubmit={submit}>
+    <form className="list-filters" onSubmit={submit}>
       <Field name="For">
         <input name="for" maxLength={256} defaultValue={name} placeholder="anyone" />
       </Field>
