@@ -50,7 +50,7 @@ export function RunItem(props: {
                 <Badge {...stepStatus(found)} />
               </p>
               <StepFacts of={found} trace={history} />
-              <StepInput run={run} step={step} item={item} />
+              <StepInput run={run} step={step} item={item} of={found} />
               <StepHistory
                 run={run}
                 attempts={attempts}

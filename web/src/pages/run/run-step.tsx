@@ -68,7 +68,7 @@ function WholeStep(props: {
     <>
       <StepFacts of={step} trace={of} />
       {step.kind === StepKind.MAP ? <RunItems {...{ run, step, onPick }} /> : null}
-      <StepInput run={run} step={step} item={null} />
+      <StepInput run={run} step={step} item={null} of={step} />
       <StepHistory
         run={run}
         attempts={of.attempts.filter(mine)}

@@ -1,5 +1,5 @@
 // The input of a step or of an item: evaluated, as its tasks get it, and as the definition has it.
-import { type Run, type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
+import { type Run, type Step, StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetStepInputResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
@@ -18,9 +18,12 @@ interface StepInputProps {
   readonly step: Step;
   /** Index of an item; null: the step itself. */
   readonly item: number | null;
+  /** The step or the item as it is now. */
+  readonly of: Pick<Step, "state" | "strategy">;
 }
 
-export function StepInput({ run, step, item }: StepInputProps) {
+export function StepInput(props: StepInputProps) {
+  const { run, step, item } = props;
   const isMap = step.kind === StepKind.MAP;
   if (isMap && item === null)
     return (
@@ -29,13 +32,15 @@ export function StepInput({ run, step, item }: StepInputProps) {
       </Part>
     );
   if (!isMap && !WITH_TASK.some((kind) => kind === step.kind)) return null;
-  return <Evaluated run={run} step={step} item={item} />;
+  return <Evaluated {...props} />;
 }
 
-/** A started step has its input until another strategy takes over. */
-function Evaluated({ run, step, item }: StepInputProps) {
+/** A started step has its input until a fallback begins, or a person gives it another input. */
+function Evaluated({ run, step, item, of }: StepInputProps) {
+  const started = of.state !== StepState.BLOCKED;
+  const asks = of.state === StepState.ESCALATED;
   const asked = useCall(
-    `input ${run.runId} ${step.id} ${item} ${step.strategy} ${step.state}`,
+    `input ${run.runId} ${step.id} ${item} ${of.strategy} ${started} ${asks}`,
     (signal) =>
       scheduler.getStepInput(
         { ...refOf(run), stepId: step.id, ...(item === null ? {} : { item }) },
