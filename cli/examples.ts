@@ -82,6 +82,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   ],
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],
   "run items": ["drover run items key:release-4 deploy --state failed"],
+  "run input": ["drover run input key:order-17 pay", "drover run input key:release-4 'deploy[3]'"],
   "run logs": [
     "drover run logs key:order-17 pay --follow",
     "drover run logs key:order-17 --since 5m",

@@ -37,6 +37,8 @@ export interface ServeOptions {
   readonly limits?: Partial<ApiLimitConfig>;
   /** undefined: traces are off. */
   readonly trace: TraceConfig | undefined;
+  /** The template of links to traces; undefined: there are none. */
+  readonly traceLink: string | undefined;
   readonly log: LogConfig;
   /** Commands to try once the server is up, one a line. */
   readonly next: readonly string[];

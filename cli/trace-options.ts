@@ -1,8 +1,9 @@
 /**
  * The receiver of traces: `--trace http://127.0.0.1:4318`, DROVER_TRACE, or the variables of
  * OpenTelemetry (OTEL_EXPORTER_OTLP_ENDPOINT and the like), in this order. Without one, traces are
- * off.
+ * off. And the links to these traces: `--trace-link` or DROVER_TRACE_LINK.
  */
+import { traceLinkProblem } from "@drover/server/api/run/trace-link.ts";
 import { type TraceConfig, traceReceiver } from "@drover/server/config.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
@@ -10,6 +11,10 @@ import { CliFailure, exitCodes } from "./failure.ts";
 export interface TraceOptions {
   readonly trace?: string;
   readonly traceShare?: number;
+}
+
+export interface TraceLinkOptions {
+  readonly traceLink?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +32,26 @@ export function addTraceOptions(command: Command): Command {
         .env("DROVER_TRACE_SHARE")
         .argParser(parseShare),
     );
+}
+
+export function addTraceLinkOption(command: Command): Command {
+  return command.addOption(
+    new Option(
+      "--trace-link <url>",
+      "link from a run to its trace, such as http://HOST:16686/trace/{trace_id}",
+    ).env("DROVER_TRACE_LINK"),
+  );
+}
+
+/** undefined: there are no links. Throws CliFailure for a template that leads to no trace. */
+export function traceLinkOf({ traceLink = "" }: TraceLinkOptions): string | undefined {
+  if (traceLink === "") return undefined;
+  const problem = traceLinkProblem(traceLink);
+  if (problem === null) return traceLink;
+  throw new CliFailure(`the trace link "${traceLink}" ${problem}`, {
+    code: exitCodes.usage,
+    next: "write it as http://HOST:16686/trace/{trace_id}",
+  });
 }
 
 /** undefined: traces are off. Throws CliFailure for an invalid receiver. */

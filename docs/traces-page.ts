@@ -67,6 +67,8 @@ After reading this page you can send the traces of runs to Jaeger, Tempo or any 
 
 \`drover dev\` and \`drover supervisor\` take the same option. Without \`--trace\` (or \`DROVER_TRACE\`), the environment variables of OpenTelemetry apply: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_PROTOCOL\`, \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\`. Without any of these, the server traces nothing and does not load OpenTelemetry's tracing.
 
+With \`--trace-link http://localhost:16686/trace/{trace_id}\` (or \`DROVER_TRACE_LINK\`), the dashboard links each sampled run to its trace, and \`drover run show\` prints the address. \`drover server\` and \`drover dev\` replace \`{trace_id}\` by the id of the trace; the viewer may be Jaeger, Grafana, or any other with an address for each trace.
+
 ## Example traces
 
 In this run an agent was lost, and the hotel was full at first. The server was killed in the middle:

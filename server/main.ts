@@ -83,6 +83,8 @@ export interface ServerOptions extends ProcessOptions {
   /** none: other processes watch. Default embedded: it shares the partitions with all others. */
   readonly supervisor?: "embedded" | "none";
   readonly limits?: Partial<RpcConfig>;
+  /** The template of links to traces (api/run/trace-link.ts); left out: there are none. */
+  readonly traceLink?: string | undefined;
 }
 
 interface SupervisorOptions extends ProcessOptions {
@@ -144,6 +146,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         tlsInFront: options.tlsInFront ?? false,
         hostNames: options.hostNames ?? [],
       },
+      traceLink: options.traceLink,
       overdueMs: options.health?.overdueMs ?? settings.overdueMs,
       clock: systemClock,
       random: systemRandom,

@@ -45,10 +45,10 @@ export function addApprovalVerbs(approval: Command, ended: Ended): void {
     });
   approval
     .command("show")
-    .description("show an open approval: who may decide, its form, and the input of its run")
+    .description("show an open approval: who may decide, its form, and the data to decide on")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
-    .option("--full", "print a long input in full")
+    .option("--full", "print long inputs and outputs in full")
     .action(async (run: string, step: string, options: { full?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
       const connection = connect();
@@ -124,7 +124,8 @@ async function print(
 ): Promise<void> {
   const { runId } = approval;
   const ref = { ref: { case: "runId", value: runId } } as const;
-  const { run } = await scheduler.getRun({ namespace, run: ref });
+  const { run, steps } = await scheduler.getRun({ namespace, run: ref });
+  const needs = steps.find(({ id }) => id === approval.stepId)?.needs ?? [];
   const texts = cutTexts(options);
   printPairs(output, [
     ["run", clean(runId)],
@@ -138,6 +139,11 @@ async function print(
     ["deadline", deadlineWords(approval)],
     ["form", wholePayload(approval.form)],
     ["run input", texts.payload(wholePayload(run?.input))],
+    ...steps
+      .filter(({ id }) => needs.includes(id))
+      .map(({ id, output: made }): readonly [string, string] => {
+        return [`output of ${clean(id)}`, texts.payload(wholePayload(made))];
+      }),
   ]);
   if (texts.cut)
     output.next(`drover approval show ${clean(runId)} ${clean(approval.stepId)} --full`);

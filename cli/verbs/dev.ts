@@ -6,12 +6,20 @@ import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import { addSettings, type SettingOptions, settingsOf } from "../settings.ts";
-import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
+import {
+  addTraceLinkOption,
+  addTraceOptions,
+  type TraceLinkOptions,
+  type TraceOptions,
+  traceLinkOf,
+  traceOf,
+} from "../trace-options.ts";
 
-type DevOptions = DatabaseOptions & SettingOptions & TraceOptions & LogOptions;
+type DevOptions = DatabaseOptions & SettingOptions & TraceOptions & TraceLinkOptions & LogOptions;
 
 export function addDev(program: Command, ended: Ended): void {
-  addLogOption(addTraceOptions(addSettings(addDatabaseOptions(program.command("dev")))))
+  const command = addSettings(addDatabaseOptions(program.command("dev")));
+  addLogOption(addTraceLinkOption(addTraceOptions(command)))
     .description("start a server with an embedded PostgreSQL, for development")
     .action(async (options: DevOptions, command: Command) => {
       const next = [
@@ -23,8 +31,8 @@ export function addDev(program: Command, ended: Ended): void {
       // During development, a webhook is often received on the same machine.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
-      const trace = traceOf(options);
+      const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);
-      ended(await serve({ database, ...open, ...how, trace, log, next }, contextOf(command)));
+      ended(await serve({ database, ...open, ...how, ...traces, log, next }, contextOf(command)));
     });
 }

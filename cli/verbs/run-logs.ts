@@ -98,7 +98,7 @@ async function* logLines(
   }
 }
 
-function stepOf(text: string): Pick<ListLogsRequest, "stepId"> & { readonly item?: number } {
+export function stepOf(text: string): Pick<ListLogsRequest, "stepId"> & { readonly item?: number } {
   const [, stepId, item] = /^(.+)\[(\d{1,5})\]$/.exec(text) ?? [];
   return stepId === undefined ? { stepId: text } : { stepId, item: Number(item) };
 }

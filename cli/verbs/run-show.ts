@@ -84,7 +84,7 @@ export function addRunShow(run: Command, ended: Ended): void {
 
 function print(answer: GetRunResponse, texts: Texts, output: Output): void {
   const { run, steps, attempts, interventions, signals, decisions, settings } = answer;
-  if (run) printRun(run, texts, output);
+  if (run) printRun(run, answer.traceUrl || answer.traceId, texts, output);
   printSection("steps", steps.length, output);
   printSteps(steps, texts, output);
   printSection("warnings", answer.warnings.length, output);
@@ -139,7 +139,8 @@ function printSection(title: string, count: number, output: Output): void {
   if (count > 0) output.line(`\n${output.paint("bold", title)}`);
 }
 
-function printRun(run: Run, texts: Texts, output: Output): void {
+/** `trace`: its address, or its id. */
+function printRun(run: Run, trace: string, texts: Texts, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
   printPairs(output, [
     ["run", clean(run.runId)],
@@ -155,6 +156,7 @@ function printRun(run: Run, texts: Texts, output: Output): void {
     ["deadline", timeWords(run.deadlineTime)],
     ["ended", run.endedTime ? `${timeWords(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
+    ["trace", clean(trace)],
     ["input", texts.payload(wholePayload(run.input))],
   ]);
 }

@@ -5,6 +5,7 @@ import { addRunGraph } from "./graph.ts";
 import { addRunBulk } from "./run-bulk.ts";
 import { addRunCancel } from "./run-cancel.ts";
 import { addDecide } from "./run-decide.ts";
+import { addRunInput } from "./run-input.ts";
 import { addRunItems } from "./run-items.ts";
 import { addRunList } from "./run-list.ts";
 import { addRunLogs } from "./run-logs.ts";
@@ -23,6 +24,7 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunList(run, ended);
   addRunShow(run, ended);
   addRunItems(run, ended);
+  addRunInput(run, ended);
   addRunLogs(run, ended);
   addRunWhy(run, ended);
   addRunGraph(run, ended);

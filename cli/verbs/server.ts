@@ -14,9 +14,21 @@ import {
   type SettingOptions,
   settingsOf,
 } from "../settings.ts";
-import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
+import {
+  addTraceLinkOption,
+  addTraceOptions,
+  type TraceLinkOptions,
+  type TraceOptions,
+  traceLinkOf,
+  traceOf,
+} from "../trace-options.ts";
 
-interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, LogOptions {
+interface ServerOptions
+  extends DatabaseOptions,
+    SettingOptions,
+    TraceOptions,
+    TraceLinkOptions,
+    LogOptions {
   readonly insecureNoAuth?: boolean;
   readonly requireTokens: boolean;
   readonly tlsInFront: boolean;
@@ -27,7 +39,7 @@ interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, L
 
 export function addServer(program: Command, ended: Ended): void {
   const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
-  addLogOption(addTraceOptions(addCircuitSettings(command)))
+  addLogOption(addTraceLinkOption(addTraceOptions(addCircuitSettings(command))))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
     .addOption(
@@ -69,10 +81,10 @@ export function addServer(program: Command, ended: Ended): void {
       const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
       const open = { ...access, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
-      const trace = traceOf(options);
+      const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);
       const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
-      const tuned = { ...watches, limits: edgeOf(options), trace, log };
+      const tuned = { ...watches, limits: edgeOf(options), ...traces, log };
       ended(await serve({ database, ...open, ...tuned, next }, context));
     });
 }

@@ -83,6 +83,8 @@ export interface RpcServerDeps {
   /** The payload limit that a namespace has set; null, or left out: the limit of `config`. */
   readonly payloadBytesMax?: (namespace: string) => number | null;
   readonly config: RpcConfig;
+  /** The template of links to traces (run/trace-link.ts); undefined: there are none. */
+  readonly traceLink?: string | undefined;
   /** A partition is late if it is overdue by more than this. */
   readonly overdueMs: number;
   readonly clock: Clock;

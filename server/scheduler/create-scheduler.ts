@@ -15,6 +15,7 @@ import { rerun, rerunRefusal } from "./rerun.ts";
 import type { RunWatchers } from "./run-watchers.ts";
 import type { createSchedule } from "./schedule.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { stepInput } from "./step-input.ts";
 
 interface SchedulerParts {
   readonly shared: AdvanceOptions;
@@ -38,6 +39,7 @@ export function createScheduler(
     rerun: (request) =>
       rerun({ store, plans, submit: schedule.submit, admitRun: rateLimit.admit }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
+    stepInput: (run, stepKey) => stepInput({ store, plans }, run, stepKey),
     async command(run, event, audit) {
       const answer = await advance.ask(run, event, null, audit);
       if (answer.kind === "fenced")

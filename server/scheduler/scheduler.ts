@@ -4,6 +4,7 @@
 
 import type { Definition } from "../core/definition/definition.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
+import type { Evaluated } from "../core/model/evaluator.ts";
 import type { Answer, RunEvent } from "../core/model/event.ts";
 import type { QueueLimits } from "../core/model/limits.ts";
 import type { Payload } from "../core/model/payload.ts";
@@ -22,7 +23,7 @@ import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
 import type { PinRef } from "../store/pins.ts";
 import type { Pause, QueueRef, WorkflowRef } from "../store/queues.ts";
-import type { RunDefinition } from "../store/reads.ts";
+import type { RunDefinition, RunRecord } from "../store/reads.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { TriggeredBy } from "../store/triggers.ts";
@@ -150,6 +151,14 @@ export interface Scheduler extends ScheduleControl {
    * no newest version, or the input breaks the schema. null: none of these.
    */
   rerunRefusal(asked: Again, runs: readonly RunDefinition[]): Promise<DroverError | null>;
+  /**
+   * The input of a step or an item by its current strategy, with its expressions evaluated. null:
+   * the step has not started, or it has no task and no child run.
+   */
+  stepInput(
+    run: Pick<RunRecord, "runId" | "namespaceId" | "definitionId">,
+    stepKey: number,
+  ): Promise<Evaluated<Payload | null> | null>;
   /**
    * Records an action on many runs, once its count is what was expected. Runs created at `until` or
    * later are not part of it, also when the call is repeated.

@@ -23,7 +23,7 @@ beforeAll(async () => {
   };
   const approval = { approvers: ["treasury", "ada"], form, onExpiry: "reject" } as const;
   const funds = { workflow: "release-funds", steps: [{ id: "approve", approval }] };
-  await client.schedule({ workflow: funds, key: "order-17" });
+  await client.schedule({ workflow: funds, key: "order-17", input: { invoice: "F-2026-117" } });
   const spec = { need: 2, within: 3_600_000 } as const;
   const any = { workflow: "publish", steps: [{ id: "review", approval: spec }] };
   await client.schedule({ workflow: any, key: "page-4" });
@@ -73,6 +73,7 @@ test("on a narrow screen nothing is wider than it", async (context) => {
   await picture(page, "approvals-narrow");
   await page.getByRole("button", { name: /Decide on approve/ }).click();
   await page.getByLabel("reason").waitFor(WAIT);
+  await page.getByRole("dialog").getByText("F-2026-117").waitFor(WAIT);
   await picture(page, "approval-decide-narrow");
   expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
     390,

@@ -117,7 +117,7 @@ test("the timeline shows what each step waits for, and a step without an attempt
   expect(await level(".timeline .timeline-bar")).toBeGreaterThan(
     await level(".timeline-legend .timeline-mark"),
   );
-  const children = page.getByRole("table", { name: "Child runs" });
+  const children = page.getByRole("region", { name: "Child runs" });
   await children.getByText("child v1").waitFor(WAIT);
   await checkScreen(page, "run-waits");
   await page.setViewportSize({ width: 390, height: 844 });

@@ -77,7 +77,7 @@ describe("a run", () => {
     await shop.release(runId, "sold-out");
     await state.filter({ hasText: "compensated" }).waitFor(WAIT);
     await page.getByLabel("pay, compensated").waitFor(WAIT);
-    await page.getByLabel(/^undo 1 with shop-1 .*: done/).waitFor(WAIT);
+    await page.getByLabel(/^compensation 1 with shop-1 .*: done/).waitFor(WAIT);
     await picture(page, "run-undone-light");
   });
 

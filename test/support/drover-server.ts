@@ -17,7 +17,7 @@ export interface TestServer {
 /** A server in this process. Without a connection string it gets a database of its own. */
 export async function startDroverServer(
   connectionString?: string,
-  more: Pick<ServerOptions, "circuits" | "settings" | "trace" | "requireTokens"> = {},
+  more: Pick<ServerOptions, "circuits" | "settings" | "trace" | "traceLink" | "requireTokens"> = {},
 ): Promise<TestServer> {
   const database = connectionString ? null : await createTestDatabase();
   const url = connectionString ?? database?.connectionString ?? "";

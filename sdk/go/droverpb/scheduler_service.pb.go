@@ -1715,7 +1715,10 @@ type GetRunResponse struct {
 	// Number of interventions of the run; `interventions` has the newest. Absent unless requested.
 	InterventionsTotal *uint32 `protobuf:"varint,12,opt,name=interventions_total,json=interventionsTotal,proto3,oneof" json:"interventions_total,omitempty"`
 	// Id of the run's trace, 32 hexadecimal digits. Empty: the run is not traced.
-	TraceId       string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	TraceId string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// Where a person can see the trace, by the server's setting `--trace-link`. Empty: the server has
+	// no such setting, or the run is not sampled.
+	TraceUrl      string `protobuf:"bytes,14,opt,name=trace_url,json=traceUrl,proto3" json:"trace_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1841,6 +1844,184 @@ func (x *GetRunResponse) GetTraceId() string {
 	return ""
 }
 
+func (x *GetRunResponse) GetTraceUrl() string {
+	if x != nil {
+		return x.TraceUrl
+	}
+	return ""
+}
+
+// Asks for the input of a step.
+type GetStepInputRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the run. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The run. Required.
+	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Id of the step. Required, 1 to 128 characters of [A-Za-z0-9._-].
+	StepId string `protobuf:"bytes,3,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Index of an item of that step, from 0, where the step is a map. Absent: the step itself.
+	Item          *uint32 `protobuf:"varint,4,opt,name=item,proto3,oneof" json:"item,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStepInputRequest) Reset() {
+	*x = GetStepInputRequest{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStepInputRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStepInputRequest) ProtoMessage() {}
+
+func (x *GetStepInputRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStepInputRequest.ProtoReflect.Descriptor instead.
+func (*GetStepInputRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetStepInputRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetStepInputRequest) GetRun() *RunRef {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *GetStepInputRequest) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *GetStepInputRequest) GetItem() uint32 {
+	if x != nil && x.Item != nil {
+		return *x.Item
+	}
+	return 0
+}
+
+// The input of a step. A task that compensates the step gets the same, unless a fallback has begun
+// since the effect was made.
+type GetStepInputResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the step has started and has tasks or a child run. A map itself has no input; its items
+	// do.
+	HasInput bool `protobuf:"varint,1,opt,name=has_input,json=hasInput,proto3" json:"has_input,omitempty"`
+	// The input. Neither: it is empty.
+	//
+	// Types that are valid to be assigned to Result:
+	//
+	//	*GetStepInputResponse_Payload
+	//	*GetStepInputResponse_Problem
+	Result        isGetStepInputResponse_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStepInputResponse) Reset() {
+	*x = GetStepInputResponse{}
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStepInputResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStepInputResponse) ProtoMessage() {}
+
+func (x *GetStepInputResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStepInputResponse.ProtoReflect.Descriptor instead.
+func (*GetStepInputResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetStepInputResponse) GetHasInput() bool {
+	if x != nil {
+		return x.HasInput
+	}
+	return false
+}
+
+func (x *GetStepInputResponse) GetResult() isGetStepInputResponse_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *GetStepInputResponse) GetPayload() *Payload {
+	if x != nil {
+		if x, ok := x.Result.(*GetStepInputResponse_Payload); ok {
+			return x.Payload
+		}
+	}
+	return nil
+}
+
+func (x *GetStepInputResponse) GetProblem() string {
+	if x != nil {
+		if x, ok := x.Result.(*GetStepInputResponse_Problem); ok {
+			return x.Problem
+		}
+	}
+	return ""
+}
+
+type isGetStepInputResponse_Result interface {
+	isGetStepInputResponse_Result()
+}
+
+type GetStepInputResponse_Payload struct {
+	// The input with its expressions evaluated.
+	Payload *Payload `protobuf:"bytes,2,opt,name=payload,proto3,oneof"`
+}
+
+type GetStepInputResponse_Problem struct {
+	// Why it could not be evaluated, as a sentence.
+	Problem string `protobuf:"bytes,3,opt,name=problem,proto3,oneof"`
+}
+
+func (*GetStepInputResponse_Payload) isGetStepInputResponse_Result() {}
+
+func (*GetStepInputResponse_Problem) isGetStepInputResponse_Result() {}
+
 // Lists the items of a map.
 type ListItemsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1867,7 +2048,7 @@ type ListItemsRequest struct {
 
 func (x *ListItemsRequest) Reset() {
 	*x = ListItemsRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[18]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2060,7 @@ func (x *ListItemsRequest) String() string {
 func (*ListItemsRequest) ProtoMessage() {}
 
 func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[18]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2073,7 @@ func (x *ListItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListItemsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{18}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListItemsRequest) GetNamespace() string {
@@ -1959,7 +2140,7 @@ type ListItemsResponse struct {
 
 func (x *ListItemsResponse) Reset() {
 	*x = ListItemsResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[19]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2152,7 @@ func (x *ListItemsResponse) String() string {
 func (*ListItemsResponse) ProtoMessage() {}
 
 func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[19]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2165,7 @@ func (x *ListItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListItemsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{19}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListItemsResponse) GetItems() []*Step {
@@ -2035,7 +2216,7 @@ type ListLogsRequest struct {
 
 func (x *ListLogsRequest) Reset() {
 	*x = ListLogsRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2228,7 @@ func (x *ListLogsRequest) String() string {
 func (*ListLogsRequest) ProtoMessage() {}
 
 func (x *ListLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[20]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2241,7 @@ func (x *ListLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLogsRequest.ProtoReflect.Descriptor instead.
 func (*ListLogsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{20}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListLogsRequest) GetNamespace() string {
@@ -2127,7 +2308,7 @@ type AttemptRef struct {
 
 func (x *AttemptRef) Reset() {
 	*x = AttemptRef{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2320,7 @@ func (x *AttemptRef) String() string {
 func (*AttemptRef) ProtoMessage() {}
 
 func (x *AttemptRef) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[21]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2333,7 @@ func (x *AttemptRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRef.ProtoReflect.Descriptor instead.
 func (*AttemptRef) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{21}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AttemptRef) GetKind() TaskKind {
@@ -2194,7 +2375,7 @@ type ListLogsResponse struct {
 
 func (x *ListLogsResponse) Reset() {
 	*x = ListLogsResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2387,7 @@ func (x *ListLogsResponse) String() string {
 func (*ListLogsResponse) ProtoMessage() {}
 
 func (x *ListLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[22]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2400,7 @@ func (x *ListLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLogsResponse.ProtoReflect.Descriptor instead.
 func (*ListLogsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{22}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListLogsResponse) GetLines() []*LogLine {
@@ -2275,7 +2456,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2468,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[23]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2481,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{23}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LogLine) GetStepId() string {
@@ -2400,7 +2581,7 @@ type RunFilter struct {
 
 func (x *RunFilter) Reset() {
 	*x = RunFilter{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2593,7 @@ func (x *RunFilter) String() string {
 func (*RunFilter) ProtoMessage() {}
 
 func (x *RunFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[24]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2606,7 @@ func (x *RunFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunFilter.ProtoReflect.Descriptor instead.
 func (*RunFilter) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{24}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RunFilter) GetStates() []RunState {
@@ -2504,7 +2685,7 @@ type ListRunsRequest struct {
 
 func (x *ListRunsRequest) Reset() {
 	*x = ListRunsRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2516,7 +2697,7 @@ func (x *ListRunsRequest) String() string {
 func (*ListRunsRequest) ProtoMessage() {}
 
 func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[25]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2529,7 +2710,7 @@ func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{25}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListRunsRequest) GetNamespace() string {
@@ -2584,7 +2765,7 @@ type ListRunsResponse struct {
 
 func (x *ListRunsResponse) Reset() {
 	*x = ListRunsResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2596,7 +2777,7 @@ func (x *ListRunsResponse) String() string {
 func (*ListRunsResponse) ProtoMessage() {}
 
 func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[26]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2609,7 +2790,7 @@ func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{26}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListRunsResponse) GetRuns() []*Run {
@@ -2654,7 +2835,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2847,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[27]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2860,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{27}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchRunRequest) GetNamespace() string {
@@ -2725,7 +2906,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2737,7 +2918,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[28]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2750,7 +2931,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{28}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchRunResponse) GetRun() *Run {
@@ -2790,7 +2971,7 @@ type WaitRunRequest struct {
 
 func (x *WaitRunRequest) Reset() {
 	*x = WaitRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +2983,7 @@ func (x *WaitRunRequest) String() string {
 func (*WaitRunRequest) ProtoMessage() {}
 
 func (x *WaitRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[29]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +2996,7 @@ func (x *WaitRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitRunRequest.ProtoReflect.Descriptor instead.
 func (*WaitRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{29}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WaitRunRequest) GetNamespace() string {
@@ -2852,7 +3033,7 @@ type WaitRunResponse struct {
 
 func (x *WaitRunResponse) Reset() {
 	*x = WaitRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2864,7 +3045,7 @@ func (x *WaitRunResponse) String() string {
 func (*WaitRunResponse) ProtoMessage() {}
 
 func (x *WaitRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[30]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2877,7 +3058,7 @@ func (x *WaitRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitRunResponse.ProtoReflect.Descriptor instead.
 func (*WaitRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{30}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WaitRunResponse) GetRun() *Run {
@@ -2911,7 +3092,7 @@ type CancelRunRequest struct {
 
 func (x *CancelRunRequest) Reset() {
 	*x = CancelRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +3104,7 @@ func (x *CancelRunRequest) String() string {
 func (*CancelRunRequest) ProtoMessage() {}
 
 func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[31]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +3117,7 @@ func (x *CancelRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunRequest.ProtoReflect.Descriptor instead.
 func (*CancelRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{31}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelRunRequest) GetNamespace() string {
@@ -2979,7 +3160,7 @@ type CancelRunResponse struct {
 
 func (x *CancelRunResponse) Reset() {
 	*x = CancelRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2991,7 +3172,7 @@ func (x *CancelRunResponse) String() string {
 func (*CancelRunResponse) ProtoMessage() {}
 
 func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[32]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3004,7 +3185,7 @@ func (x *CancelRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRunResponse.ProtoReflect.Descriptor instead.
 func (*CancelRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{32}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CancelRunResponse) GetRun() *Run {
@@ -3029,7 +3210,7 @@ type PauseRunRequest struct {
 
 func (x *PauseRunRequest) Reset() {
 	*x = PauseRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3222,7 @@ func (x *PauseRunRequest) String() string {
 func (*PauseRunRequest) ProtoMessage() {}
 
 func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[33]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3054,7 +3235,7 @@ func (x *PauseRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunRequest.ProtoReflect.Descriptor instead.
 func (*PauseRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{33}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PauseRunRequest) GetNamespace() string {
@@ -3089,7 +3270,7 @@ type PauseRunResponse struct {
 
 func (x *PauseRunResponse) Reset() {
 	*x = PauseRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3101,7 +3282,7 @@ func (x *PauseRunResponse) String() string {
 func (*PauseRunResponse) ProtoMessage() {}
 
 func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[34]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3114,7 +3295,7 @@ func (x *PauseRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRunResponse.ProtoReflect.Descriptor instead.
 func (*PauseRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{34}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PauseRunResponse) GetRun() *Run {
@@ -3139,7 +3320,7 @@ type ResumeRunRequest struct {
 
 func (x *ResumeRunRequest) Reset() {
 	*x = ResumeRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3332,7 @@ func (x *ResumeRunRequest) String() string {
 func (*ResumeRunRequest) ProtoMessage() {}
 
 func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[35]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3345,7 @@ func (x *ResumeRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{35}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ResumeRunRequest) GetNamespace() string {
@@ -3199,7 +3380,7 @@ type ResumeRunResponse struct {
 
 func (x *ResumeRunResponse) Reset() {
 	*x = ResumeRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3211,7 +3392,7 @@ func (x *ResumeRunResponse) String() string {
 func (*ResumeRunResponse) ProtoMessage() {}
 
 func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[36]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3224,7 +3405,7 @@ func (x *ResumeRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRunResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{36}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ResumeRunResponse) GetRun() *Run {
@@ -3253,7 +3434,7 @@ type RetryRunRequest struct {
 
 func (x *RetryRunRequest) Reset() {
 	*x = RetryRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +3446,7 @@ func (x *RetryRunRequest) String() string {
 func (*RetryRunRequest) ProtoMessage() {}
 
 func (x *RetryRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[37]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +3459,7 @@ func (x *RetryRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryRunRequest.ProtoReflect.Descriptor instead.
 func (*RetryRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{37}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RetryRunRequest) GetNamespace() string {
@@ -3322,7 +3503,7 @@ type RetryRunResponse struct {
 
 func (x *RetryRunResponse) Reset() {
 	*x = RetryRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3334,7 +3515,7 @@ func (x *RetryRunResponse) String() string {
 func (*RetryRunResponse) ProtoMessage() {}
 
 func (x *RetryRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[38]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3347,7 +3528,7 @@ func (x *RetryRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryRunResponse.ProtoReflect.Descriptor instead.
 func (*RetryRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{38}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RetryRunResponse) GetRunId() string {
@@ -3387,7 +3568,7 @@ type RerunFromRequest struct {
 
 func (x *RerunFromRequest) Reset() {
 	*x = RerunFromRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3399,7 +3580,7 @@ func (x *RerunFromRequest) String() string {
 func (*RerunFromRequest) ProtoMessage() {}
 
 func (x *RerunFromRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[39]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3412,7 +3593,7 @@ func (x *RerunFromRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunFromRequest.ProtoReflect.Descriptor instead.
 func (*RerunFromRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{39}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RerunFromRequest) GetNamespace() string {
@@ -3470,7 +3651,7 @@ type RerunFromResponse struct {
 
 func (x *RerunFromResponse) Reset() {
 	*x = RerunFromResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3482,7 +3663,7 @@ func (x *RerunFromResponse) String() string {
 func (*RerunFromResponse) ProtoMessage() {}
 
 func (x *RerunFromResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[40]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3495,7 +3676,7 @@ func (x *RerunFromResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunFromResponse.ProtoReflect.Descriptor instead.
 func (*RerunFromResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{40}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RerunFromResponse) GetRunId() string {
@@ -3554,7 +3735,7 @@ type BulkActionRequest struct {
 
 func (x *BulkActionRequest) Reset() {
 	*x = BulkActionRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3566,7 +3747,7 @@ func (x *BulkActionRequest) String() string {
 func (*BulkActionRequest) ProtoMessage() {}
 
 func (x *BulkActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[41]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3579,7 +3760,7 @@ func (x *BulkActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkActionRequest.ProtoReflect.Descriptor instead.
 func (*BulkActionRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{41}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *BulkActionRequest) GetNamespace() string {
@@ -3696,7 +3877,7 @@ type BulkActionResponse struct {
 
 func (x *BulkActionResponse) Reset() {
 	*x = BulkActionResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3708,7 +3889,7 @@ func (x *BulkActionResponse) String() string {
 func (*BulkActionResponse) ProtoMessage() {}
 
 func (x *BulkActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[42]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +3902,7 @@ func (x *BulkActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkActionResponse.ProtoReflect.Descriptor instead.
 func (*BulkActionResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{42}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BulkActionResponse) GetCount() int32 {
@@ -3760,7 +3941,7 @@ type BulkResult struct {
 
 func (x *BulkResult) Reset() {
 	*x = BulkResult{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3772,7 +3953,7 @@ func (x *BulkResult) String() string {
 func (*BulkResult) ProtoMessage() {}
 
 func (x *BulkResult) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[43]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3785,7 +3966,7 @@ func (x *BulkResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BulkResult.ProtoReflect.Descriptor instead.
 func (*BulkResult) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{43}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BulkResult) GetRunId() string {
@@ -3829,7 +4010,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +4022,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[44]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +4035,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{44}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SignalRequest) GetNamespace() string {
@@ -3903,7 +4084,7 @@ type SignalResponse struct {
 
 func (x *SignalResponse) Reset() {
 	*x = SignalResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4096,7 @@ func (x *SignalResponse) String() string {
 func (*SignalResponse) ProtoMessage() {}
 
 func (x *SignalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[45]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4109,7 @@ func (x *SignalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
 func (*SignalResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{45}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SignalResponse) GetRepeated() bool {
@@ -3965,7 +4146,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +4158,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[46]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3990,7 +4171,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{46}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DecideRequest) GetNamespace() string {
@@ -4062,7 +4243,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4074,7 +4255,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[47]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4087,7 +4268,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{47}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DecideResponse) GetRun() *Run {
@@ -4123,7 +4304,7 @@ type CompleteDeferredRequest struct {
 
 func (x *CompleteDeferredRequest) Reset() {
 	*x = CompleteDeferredRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4135,7 +4316,7 @@ func (x *CompleteDeferredRequest) String() string {
 func (*CompleteDeferredRequest) ProtoMessage() {}
 
 func (x *CompleteDeferredRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[48]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4148,7 +4329,7 @@ func (x *CompleteDeferredRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteDeferredRequest.ProtoReflect.Descriptor instead.
 func (*CompleteDeferredRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{48}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CompleteDeferredRequest) GetCallbackToken() string {
@@ -4212,7 +4393,7 @@ type CompleteDeferredResponse struct {
 
 func (x *CompleteDeferredResponse) Reset() {
 	*x = CompleteDeferredResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4405,7 @@ func (x *CompleteDeferredResponse) String() string {
 func (*CompleteDeferredResponse) ProtoMessage() {}
 
 func (x *CompleteDeferredResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[49]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4418,7 @@ func (x *CompleteDeferredResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteDeferredResponse.ProtoReflect.Descriptor instead.
 func (*CompleteDeferredResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{49}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *CompleteDeferredResponse) GetRepeated() bool {
@@ -4260,7 +4441,7 @@ type ExplainRunRequest struct {
 
 func (x *ExplainRunRequest) Reset() {
 	*x = ExplainRunRequest{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4272,7 +4453,7 @@ func (x *ExplainRunRequest) String() string {
 func (*ExplainRunRequest) ProtoMessage() {}
 
 func (x *ExplainRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[50]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4285,7 +4466,7 @@ func (x *ExplainRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRunRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRunRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{50}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExplainRunRequest) GetNamespace() string {
@@ -4322,7 +4503,7 @@ type ExplainRunResponse struct {
 
 func (x *ExplainRunResponse) Reset() {
 	*x = ExplainRunResponse{}
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4334,7 +4515,7 @@ func (x *ExplainRunResponse) String() string {
 func (*ExplainRunResponse) ProtoMessage() {}
 
 func (x *ExplainRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_scheduler_service_proto_msgTypes[51]
+	mi := &file_drover_v1_scheduler_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4347,7 +4528,7 @@ func (x *ExplainRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRunResponse.ProtoReflect.Descriptor instead.
 func (*ExplainRunResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{51}
+	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExplainRunResponse) GetRun() *Run {
@@ -4492,7 +4673,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x0finclude_signals\x18\x06 \x01(\bR\x0eincludeSignals\x12+\n" +
 	"\x11include_decisions\x18\a \x01(\bR\x10includeDecisions\x12)\n" +
 	"\x10include_settings\x18\b \x01(\bR\x0fincludeSettings\x12-\n" +
-	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\xbc\x05\n" +
+	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\xd9\x05\n" +
 	"\x0eGetRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12%\n" +
 	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\x12.\n" +
@@ -4509,9 +4690,21 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	" \x03(\v2\x15.drover.v1.RunWarningR\bwarnings\x12*\n" +
 	"\x0eattempts_total\x18\v \x01(\rH\x00R\rattemptsTotal\x88\x01\x01\x124\n" +
 	"\x13interventions_total\x18\f \x01(\rH\x01R\x12interventionsTotal\x88\x01\x01\x12\x19\n" +
-	"\btrace_id\x18\r \x01(\tR\atraceIdB\x11\n" +
+	"\btrace_id\x18\r \x01(\tR\atraceId\x12\x1b\n" +
+	"\ttrace_url\x18\x0e \x01(\tR\btraceUrlB\x11\n" +
 	"\x0f_attempts_totalB\x16\n" +
-	"\x14_interventions_total\"\xf5\x02\n" +
+	"\x14_interventions_total\"\xe5\x01\n" +
+	"\x13GetStepInputRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
+	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x06stepId\x12!\n" +
+	"\x04item\x18\x04 \x01(\rB\b\xbaH\x05*\x03\x10\x90NH\x00R\x04item\x88\x01\x01B\a\n" +
+	"\x05_item\"\x89\x01\n" +
+	"\x14GetStepInputResponse\x12\x1b\n" +
+	"\thas_input\x18\x01 \x01(\bR\bhasInput\x12.\n" +
+	"\apayload\x18\x02 \x01(\v2\x12.drover.v1.PayloadH\x00R\apayload\x12\x1a\n" +
+	"\aproblem\x18\x03 \x01(\tH\x00R\aproblemB\b\n" +
+	"\x06result\"\xf5\x02\n" +
 	"\x10ListItemsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
@@ -4739,7 +4932,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\fDecisionKind\x12\x1d\n" +
 	"\x19DECISION_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DECISION_KIND_APPROVE\x10\x01\x12\x18\n" +
-	"\x14DECISION_KIND_REJECT\x10\x022\x80\x13\n" +
+	"\x14DECISION_KIND_REJECT\x10\x022\xd1\x13\n" +
 	"\x10SchedulerService\x12[\n" +
 	"\x10RegisterWorkflow\x12\".drover.v1.RegisterWorkflowRequest\x1a#.drover.v1.RegisterWorkflowResponse\x12^\n" +
 	"\x11SetDefaultVersion\x12#.drover.v1.SetDefaultVersionRequest\x1a$.drover.v1.SetDefaultVersionResponse\x12L\n" +
@@ -4747,7 +4940,8 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\rListWorkflows\x12\x1f.drover.v1.ListWorkflowsRequest\x1a .drover.v1.ListWorkflowsResponse\x12C\n" +
 	"\bSchedule\x12\x1a.drover.v1.ScheduleRequest\x1a\x1b.drover.v1.ScheduleResponse\x12R\n" +
 	"\rScheduleBatch\x12\x1f.drover.v1.ScheduleBatchRequest\x1a .drover.v1.ScheduleBatchResponse\x12=\n" +
-	"\x06GetRun\x12\x18.drover.v1.GetRunRequest\x1a\x19.drover.v1.GetRunResponse\x12F\n" +
+	"\x06GetRun\x12\x18.drover.v1.GetRunRequest\x1a\x19.drover.v1.GetRunResponse\x12O\n" +
+	"\fGetStepInput\x12\x1e.drover.v1.GetStepInputRequest\x1a\x1f.drover.v1.GetStepInputResponse\x12F\n" +
 	"\tListItems\x12\x1b.drover.v1.ListItemsRequest\x1a\x1c.drover.v1.ListItemsResponse\x12C\n" +
 	"\bListLogs\x12\x1a.drover.v1.ListLogsRequest\x1a\x1b.drover.v1.ListLogsResponse\x12C\n" +
 	"\bListRuns\x12\x1a.drover.v1.ListRunsRequest\x1a\x1b.drover.v1.ListRunsResponse\x12E\n" +
@@ -4790,7 +4984,7 @@ func file_drover_v1_scheduler_service_proto_rawDescGZIP() []byte {
 }
 
 var file_drover_v1_scheduler_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_drover_v1_scheduler_service_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_drover_v1_scheduler_service_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(RunOrder)(0),                     // 0: drover.v1.RunOrder
 	(Undo)(0),                         // 1: drover.v1.Undo
@@ -4815,249 +5009,255 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(*RunRef)(nil),                    // 20: drover.v1.RunRef
 	(*GetRunRequest)(nil),             // 21: drover.v1.GetRunRequest
 	(*GetRunResponse)(nil),            // 22: drover.v1.GetRunResponse
-	(*ListItemsRequest)(nil),          // 23: drover.v1.ListItemsRequest
-	(*ListItemsResponse)(nil),         // 24: drover.v1.ListItemsResponse
-	(*ListLogsRequest)(nil),           // 25: drover.v1.ListLogsRequest
-	(*AttemptRef)(nil),                // 26: drover.v1.AttemptRef
-	(*ListLogsResponse)(nil),          // 27: drover.v1.ListLogsResponse
-	(*LogLine)(nil),                   // 28: drover.v1.LogLine
-	(*RunFilter)(nil),                 // 29: drover.v1.RunFilter
-	(*ListRunsRequest)(nil),           // 30: drover.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),          // 31: drover.v1.ListRunsResponse
-	(*WatchRunRequest)(nil),           // 32: drover.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),          // 33: drover.v1.WatchRunResponse
-	(*WaitRunRequest)(nil),            // 34: drover.v1.WaitRunRequest
-	(*WaitRunResponse)(nil),           // 35: drover.v1.WaitRunResponse
-	(*CancelRunRequest)(nil),          // 36: drover.v1.CancelRunRequest
-	(*CancelRunResponse)(nil),         // 37: drover.v1.CancelRunResponse
-	(*PauseRunRequest)(nil),           // 38: drover.v1.PauseRunRequest
-	(*PauseRunResponse)(nil),          // 39: drover.v1.PauseRunResponse
-	(*ResumeRunRequest)(nil),          // 40: drover.v1.ResumeRunRequest
-	(*ResumeRunResponse)(nil),         // 41: drover.v1.ResumeRunResponse
-	(*RetryRunRequest)(nil),           // 42: drover.v1.RetryRunRequest
-	(*RetryRunResponse)(nil),          // 43: drover.v1.RetryRunResponse
-	(*RerunFromRequest)(nil),          // 44: drover.v1.RerunFromRequest
-	(*RerunFromResponse)(nil),         // 45: drover.v1.RerunFromResponse
-	(*BulkActionRequest)(nil),         // 46: drover.v1.BulkActionRequest
-	(*BulkActionResponse)(nil),        // 47: drover.v1.BulkActionResponse
-	(*BulkResult)(nil),                // 48: drover.v1.BulkResult
-	(*SignalRequest)(nil),             // 49: drover.v1.SignalRequest
-	(*SignalResponse)(nil),            // 50: drover.v1.SignalResponse
-	(*DecideRequest)(nil),             // 51: drover.v1.DecideRequest
-	(*DecideResponse)(nil),            // 52: drover.v1.DecideResponse
-	(*CompleteDeferredRequest)(nil),   // 53: drover.v1.CompleteDeferredRequest
-	(*CompleteDeferredResponse)(nil),  // 54: drover.v1.CompleteDeferredResponse
-	(*ExplainRunRequest)(nil),         // 55: drover.v1.ExplainRunRequest
-	(*ExplainRunResponse)(nil),        // 56: drover.v1.ExplainRunResponse
-	nil,                               // 57: drover.v1.ScheduleRequest.LabelsEntry
-	nil,                               // 58: drover.v1.LogLine.FieldsEntry
-	nil,                               // 59: drover.v1.RunFilter.LabelsEntry
-	(*WorkflowDefinition)(nil),        // 60: drover.v1.WorkflowDefinition
-	(*Workflow)(nil),                  // 61: drover.v1.Workflow
-	(*WorkflowVersion)(nil),           // 62: drover.v1.WorkflowVersion
-	(*StepDurations)(nil),             // 63: drover.v1.StepDurations
-	(*WorkflowStatistics)(nil),        // 64: drover.v1.WorkflowStatistics
-	(*FailingStep)(nil),               // 65: drover.v1.FailingStep
-	(*WorkflowSummary)(nil),           // 66: drover.v1.WorkflowSummary
-	(*Payload)(nil),                   // 67: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil),     // 68: google.protobuf.Timestamp
-	(*Concurrency)(nil),               // 69: drover.v1.Concurrency
-	(*status.Status)(nil),             // 70: google.rpc.Status
-	(*Run)(nil),                       // 71: drover.v1.Run
-	(*Step)(nil),                      // 72: drover.v1.Step
-	(*Attempt)(nil),                   // 73: drover.v1.Attempt
-	(*Intervention)(nil),              // 74: drover.v1.Intervention
-	(*Escalation)(nil),                // 75: drover.v1.Escalation
-	(*ReceivedSignal)(nil),            // 76: drover.v1.ReceivedSignal
-	(*Decision)(nil),                  // 77: drover.v1.Decision
-	(*EffectiveSetting)(nil),          // 78: drover.v1.EffectiveSetting
-	(*RunWarning)(nil),                // 79: drover.v1.RunWarning
-	(StepState)(0),                    // 80: drover.v1.StepState
-	(TaskKind)(0),                     // 81: drover.v1.TaskKind
-	(LogLevel)(0),                     // 82: drover.v1.LogLevel
-	(RunState)(0),                     // 83: drover.v1.RunState
-	(RunSubstate)(0),                  // 84: drover.v1.RunSubstate
-	(*durationpb.Duration)(nil),       // 85: google.protobuf.Duration
-	(*Outcome_Success)(nil),           // 86: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),            // 87: drover.v1.Outcome.Failed
-	(*Wait)(nil),                      // 88: drover.v1.Wait
-	(*UntakenSignal)(nil),             // 89: drover.v1.UntakenSignal
-	(*CreateScheduleRequest)(nil),     // 90: drover.v1.CreateScheduleRequest
-	(*GetScheduleRequest)(nil),        // 91: drover.v1.GetScheduleRequest
-	(*ListSchedulesRequest)(nil),      // 92: drover.v1.ListSchedulesRequest
-	(*UpdateScheduleRequest)(nil),     // 93: drover.v1.UpdateScheduleRequest
-	(*PauseScheduleRequest)(nil),      // 94: drover.v1.PauseScheduleRequest
-	(*ResumeScheduleRequest)(nil),     // 95: drover.v1.ResumeScheduleRequest
-	(*DeleteScheduleRequest)(nil),     // 96: drover.v1.DeleteScheduleRequest
-	(*BackfillScheduleRequest)(nil),   // 97: drover.v1.BackfillScheduleRequest
-	(*TriggerScheduleRequest)(nil),    // 98: drover.v1.TriggerScheduleRequest
-	(*CreateScheduleResponse)(nil),    // 99: drover.v1.CreateScheduleResponse
-	(*GetScheduleResponse)(nil),       // 100: drover.v1.GetScheduleResponse
-	(*ListSchedulesResponse)(nil),     // 101: drover.v1.ListSchedulesResponse
-	(*UpdateScheduleResponse)(nil),    // 102: drover.v1.UpdateScheduleResponse
-	(*PauseScheduleResponse)(nil),     // 103: drover.v1.PauseScheduleResponse
-	(*ResumeScheduleResponse)(nil),    // 104: drover.v1.ResumeScheduleResponse
-	(*DeleteScheduleResponse)(nil),    // 105: drover.v1.DeleteScheduleResponse
-	(*BackfillScheduleResponse)(nil),  // 106: drover.v1.BackfillScheduleResponse
-	(*TriggerScheduleResponse)(nil),   // 107: drover.v1.TriggerScheduleResponse
+	(*GetStepInputRequest)(nil),       // 23: drover.v1.GetStepInputRequest
+	(*GetStepInputResponse)(nil),      // 24: drover.v1.GetStepInputResponse
+	(*ListItemsRequest)(nil),          // 25: drover.v1.ListItemsRequest
+	(*ListItemsResponse)(nil),         // 26: drover.v1.ListItemsResponse
+	(*ListLogsRequest)(nil),           // 27: drover.v1.ListLogsRequest
+	(*AttemptRef)(nil),                // 28: drover.v1.AttemptRef
+	(*ListLogsResponse)(nil),          // 29: drover.v1.ListLogsResponse
+	(*LogLine)(nil),                   // 30: drover.v1.LogLine
+	(*RunFilter)(nil),                 // 31: drover.v1.RunFilter
+	(*ListRunsRequest)(nil),           // 32: drover.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),          // 33: drover.v1.ListRunsResponse
+	(*WatchRunRequest)(nil),           // 34: drover.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),          // 35: drover.v1.WatchRunResponse
+	(*WaitRunRequest)(nil),            // 36: drover.v1.WaitRunRequest
+	(*WaitRunResponse)(nil),           // 37: drover.v1.WaitRunResponse
+	(*CancelRunRequest)(nil),          // 38: drover.v1.CancelRunRequest
+	(*CancelRunResponse)(nil),         // 39: drover.v1.CancelRunResponse
+	(*PauseRunRequest)(nil),           // 40: drover.v1.PauseRunRequest
+	(*PauseRunResponse)(nil),          // 41: drover.v1.PauseRunResponse
+	(*ResumeRunRequest)(nil),          // 42: drover.v1.ResumeRunRequest
+	(*ResumeRunResponse)(nil),         // 43: drover.v1.ResumeRunResponse
+	(*RetryRunRequest)(nil),           // 44: drover.v1.RetryRunRequest
+	(*RetryRunResponse)(nil),          // 45: drover.v1.RetryRunResponse
+	(*RerunFromRequest)(nil),          // 46: drover.v1.RerunFromRequest
+	(*RerunFromResponse)(nil),         // 47: drover.v1.RerunFromResponse
+	(*BulkActionRequest)(nil),         // 48: drover.v1.BulkActionRequest
+	(*BulkActionResponse)(nil),        // 49: drover.v1.BulkActionResponse
+	(*BulkResult)(nil),                // 50: drover.v1.BulkResult
+	(*SignalRequest)(nil),             // 51: drover.v1.SignalRequest
+	(*SignalResponse)(nil),            // 52: drover.v1.SignalResponse
+	(*DecideRequest)(nil),             // 53: drover.v1.DecideRequest
+	(*DecideResponse)(nil),            // 54: drover.v1.DecideResponse
+	(*CompleteDeferredRequest)(nil),   // 55: drover.v1.CompleteDeferredRequest
+	(*CompleteDeferredResponse)(nil),  // 56: drover.v1.CompleteDeferredResponse
+	(*ExplainRunRequest)(nil),         // 57: drover.v1.ExplainRunRequest
+	(*ExplainRunResponse)(nil),        // 58: drover.v1.ExplainRunResponse
+	nil,                               // 59: drover.v1.ScheduleRequest.LabelsEntry
+	nil,                               // 60: drover.v1.LogLine.FieldsEntry
+	nil,                               // 61: drover.v1.RunFilter.LabelsEntry
+	(*WorkflowDefinition)(nil),        // 62: drover.v1.WorkflowDefinition
+	(*Workflow)(nil),                  // 63: drover.v1.Workflow
+	(*WorkflowVersion)(nil),           // 64: drover.v1.WorkflowVersion
+	(*StepDurations)(nil),             // 65: drover.v1.StepDurations
+	(*WorkflowStatistics)(nil),        // 66: drover.v1.WorkflowStatistics
+	(*FailingStep)(nil),               // 67: drover.v1.FailingStep
+	(*WorkflowSummary)(nil),           // 68: drover.v1.WorkflowSummary
+	(*Payload)(nil),                   // 69: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil),     // 70: google.protobuf.Timestamp
+	(*Concurrency)(nil),               // 71: drover.v1.Concurrency
+	(*status.Status)(nil),             // 72: google.rpc.Status
+	(*Run)(nil),                       // 73: drover.v1.Run
+	(*Step)(nil),                      // 74: drover.v1.Step
+	(*Attempt)(nil),                   // 75: drover.v1.Attempt
+	(*Intervention)(nil),              // 76: drover.v1.Intervention
+	(*Escalation)(nil),                // 77: drover.v1.Escalation
+	(*ReceivedSignal)(nil),            // 78: drover.v1.ReceivedSignal
+	(*Decision)(nil),                  // 79: drover.v1.Decision
+	(*EffectiveSetting)(nil),          // 80: drover.v1.EffectiveSetting
+	(*RunWarning)(nil),                // 81: drover.v1.RunWarning
+	(StepState)(0),                    // 82: drover.v1.StepState
+	(TaskKind)(0),                     // 83: drover.v1.TaskKind
+	(LogLevel)(0),                     // 84: drover.v1.LogLevel
+	(RunState)(0),                     // 85: drover.v1.RunState
+	(RunSubstate)(0),                  // 86: drover.v1.RunSubstate
+	(*durationpb.Duration)(nil),       // 87: google.protobuf.Duration
+	(*Outcome_Success)(nil),           // 88: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),            // 89: drover.v1.Outcome.Failed
+	(*Wait)(nil),                      // 90: drover.v1.Wait
+	(*UntakenSignal)(nil),             // 91: drover.v1.UntakenSignal
+	(*CreateScheduleRequest)(nil),     // 92: drover.v1.CreateScheduleRequest
+	(*GetScheduleRequest)(nil),        // 93: drover.v1.GetScheduleRequest
+	(*ListSchedulesRequest)(nil),      // 94: drover.v1.ListSchedulesRequest
+	(*UpdateScheduleRequest)(nil),     // 95: drover.v1.UpdateScheduleRequest
+	(*PauseScheduleRequest)(nil),      // 96: drover.v1.PauseScheduleRequest
+	(*ResumeScheduleRequest)(nil),     // 97: drover.v1.ResumeScheduleRequest
+	(*DeleteScheduleRequest)(nil),     // 98: drover.v1.DeleteScheduleRequest
+	(*BackfillScheduleRequest)(nil),   // 99: drover.v1.BackfillScheduleRequest
+	(*TriggerScheduleRequest)(nil),    // 100: drover.v1.TriggerScheduleRequest
+	(*CreateScheduleResponse)(nil),    // 101: drover.v1.CreateScheduleResponse
+	(*GetScheduleResponse)(nil),       // 102: drover.v1.GetScheduleResponse
+	(*ListSchedulesResponse)(nil),     // 103: drover.v1.ListSchedulesResponse
+	(*UpdateScheduleResponse)(nil),    // 104: drover.v1.UpdateScheduleResponse
+	(*PauseScheduleResponse)(nil),     // 105: drover.v1.PauseScheduleResponse
+	(*ResumeScheduleResponse)(nil),    // 106: drover.v1.ResumeScheduleResponse
+	(*DeleteScheduleResponse)(nil),    // 107: drover.v1.DeleteScheduleResponse
+	(*BackfillScheduleResponse)(nil),  // 108: drover.v1.BackfillScheduleResponse
+	(*TriggerScheduleResponse)(nil),   // 109: drover.v1.TriggerScheduleResponse
 }
 var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
-	60,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
-	61,  // 1: drover.v1.GetWorkflowResponse.workflow:type_name -> drover.v1.Workflow
-	62,  // 2: drover.v1.GetWorkflowResponse.versions:type_name -> drover.v1.WorkflowVersion
-	63,  // 3: drover.v1.GetWorkflowResponse.durations:type_name -> drover.v1.StepDurations
-	64,  // 4: drover.v1.GetWorkflowResponse.statistics:type_name -> drover.v1.WorkflowStatistics
-	65,  // 5: drover.v1.GetWorkflowResponse.failing_steps:type_name -> drover.v1.FailingStep
-	66,  // 6: drover.v1.ListWorkflowsResponse.workflows:type_name -> drover.v1.WorkflowSummary
+	62,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
+	63,  // 1: drover.v1.GetWorkflowResponse.workflow:type_name -> drover.v1.Workflow
+	64,  // 2: drover.v1.GetWorkflowResponse.versions:type_name -> drover.v1.WorkflowVersion
+	65,  // 3: drover.v1.GetWorkflowResponse.durations:type_name -> drover.v1.StepDurations
+	66,  // 4: drover.v1.GetWorkflowResponse.statistics:type_name -> drover.v1.WorkflowStatistics
+	67,  // 5: drover.v1.GetWorkflowResponse.failing_steps:type_name -> drover.v1.FailingStep
+	68,  // 6: drover.v1.ListWorkflowsResponse.workflows:type_name -> drover.v1.WorkflowSummary
 	13,  // 7: drover.v1.ScheduleRequest.workflow:type_name -> drover.v1.WorkflowRef
-	60,  // 8: drover.v1.ScheduleRequest.definition:type_name -> drover.v1.WorkflowDefinition
-	67,  // 9: drover.v1.ScheduleRequest.input:type_name -> drover.v1.Payload
-	57,  // 10: drover.v1.ScheduleRequest.labels:type_name -> drover.v1.ScheduleRequest.LabelsEntry
-	68,  // 11: drover.v1.ScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
-	69,  // 12: drover.v1.ScheduleRequest.concurrency:type_name -> drover.v1.Concurrency
+	62,  // 8: drover.v1.ScheduleRequest.definition:type_name -> drover.v1.WorkflowDefinition
+	69,  // 9: drover.v1.ScheduleRequest.input:type_name -> drover.v1.Payload
+	59,  // 10: drover.v1.ScheduleRequest.labels:type_name -> drover.v1.ScheduleRequest.LabelsEntry
+	70,  // 11: drover.v1.ScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
+	71,  // 12: drover.v1.ScheduleRequest.concurrency:type_name -> drover.v1.Concurrency
 	15,  // 13: drover.v1.ScheduleRequest.notify:type_name -> drover.v1.Notify
 	14,  // 14: drover.v1.ScheduleBatchRequest.runs:type_name -> drover.v1.ScheduleRequest
 	19,  // 15: drover.v1.ScheduleBatchResponse.results:type_name -> drover.v1.ScheduleResult
-	70,  // 16: drover.v1.ScheduleResult.status:type_name -> google.rpc.Status
+	72,  // 16: drover.v1.ScheduleResult.status:type_name -> google.rpc.Status
 	20,  // 17: drover.v1.GetRunRequest.run:type_name -> drover.v1.RunRef
-	71,  // 18: drover.v1.GetRunResponse.run:type_name -> drover.v1.Run
-	72,  // 19: drover.v1.GetRunResponse.steps:type_name -> drover.v1.Step
-	73,  // 20: drover.v1.GetRunResponse.attempts:type_name -> drover.v1.Attempt
-	74,  // 21: drover.v1.GetRunResponse.interventions:type_name -> drover.v1.Intervention
-	75,  // 22: drover.v1.GetRunResponse.escalations:type_name -> drover.v1.Escalation
-	76,  // 23: drover.v1.GetRunResponse.signals:type_name -> drover.v1.ReceivedSignal
-	77,  // 24: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
-	78,  // 25: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
-	60,  // 26: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
-	79,  // 27: drover.v1.GetRunResponse.warnings:type_name -> drover.v1.RunWarning
-	20,  // 28: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
-	80,  // 29: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
-	72,  // 30: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
-	73,  // 31: drover.v1.ListItemsResponse.attempts:type_name -> drover.v1.Attempt
-	20,  // 32: drover.v1.ListLogsRequest.run:type_name -> drover.v1.RunRef
-	26,  // 33: drover.v1.ListLogsRequest.attempt:type_name -> drover.v1.AttemptRef
-	81,  // 34: drover.v1.AttemptRef.kind:type_name -> drover.v1.TaskKind
-	28,  // 35: drover.v1.ListLogsResponse.lines:type_name -> drover.v1.LogLine
-	26,  // 36: drover.v1.LogLine.attempt:type_name -> drover.v1.AttemptRef
-	68,  // 37: drover.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	82,  // 38: drover.v1.LogLine.level:type_name -> drover.v1.LogLevel
-	58,  // 39: drover.v1.LogLine.fields:type_name -> drover.v1.LogLine.FieldsEntry
-	83,  // 40: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
-	59,  // 41: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
-	68,  // 42: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
-	68,  // 43: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	84,  // 44: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
-	29,  // 45: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 46: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	71,  // 47: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	68,  // 48: drover.v1.ListRunsResponse.searched_to_time:type_name -> google.protobuf.Timestamp
-	20,  // 49: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	71,  // 50: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	72,  // 51: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 52: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	85,  // 53: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	71,  // 54: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 55: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 56: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	71,  // 57: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 58: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	71,  // 59: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 60: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	71,  // 61: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 62: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 63: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 64: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 65: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	67,  // 66: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	29,  // 67: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 68: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 69: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 70: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	67,  // 71: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	67,  // 72: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	48,  // 73: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	70,  // 74: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 75: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	67,  // 76: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 77: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 78: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
-	67,  // 79: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	71,  // 80: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	86,  // 81: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	87,  // 82: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 83: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	71,  // 84: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	88,  // 85: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	88,  // 86: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	68,  // 87: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	89,  // 88: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
-	5,   // 89: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 90: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 91: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 92: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 93: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 94: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 95: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 96: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	25,  // 97: drover.v1.SchedulerService.ListLogs:input_type -> drover.v1.ListLogsRequest
-	30,  // 98: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	32,  // 99: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	34,  // 100: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	55,  // 101: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	36,  // 102: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	38,  // 103: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	40,  // 104: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	42,  // 105: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	44,  // 106: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	46,  // 107: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	49,  // 108: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	51,  // 109: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	53,  // 110: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	90,  // 111: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	91,  // 112: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	92,  // 113: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	93,  // 114: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	94,  // 115: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	95,  // 116: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	96,  // 117: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	97,  // 118: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	98,  // 119: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 120: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 121: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 122: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 123: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 124: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 125: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 126: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 127: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 128: drover.v1.SchedulerService.ListLogs:output_type -> drover.v1.ListLogsResponse
-	31,  // 129: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	33,  // 130: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	35,  // 131: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	56,  // 132: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	37,  // 133: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	39,  // 134: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	41,  // 135: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	43,  // 136: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	45,  // 137: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	47,  // 138: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	50,  // 139: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	52,  // 140: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	54,  // 141: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	99,  // 142: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	100, // 143: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	101, // 144: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	102, // 145: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	103, // 146: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	104, // 147: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	105, // 148: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	106, // 149: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	107, // 150: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	120, // [120:151] is the sub-list for method output_type
-	89,  // [89:120] is the sub-list for method input_type
-	89,  // [89:89] is the sub-list for extension type_name
-	89,  // [89:89] is the sub-list for extension extendee
-	0,   // [0:89] is the sub-list for field type_name
+	73,  // 18: drover.v1.GetRunResponse.run:type_name -> drover.v1.Run
+	74,  // 19: drover.v1.GetRunResponse.steps:type_name -> drover.v1.Step
+	75,  // 20: drover.v1.GetRunResponse.attempts:type_name -> drover.v1.Attempt
+	76,  // 21: drover.v1.GetRunResponse.interventions:type_name -> drover.v1.Intervention
+	77,  // 22: drover.v1.GetRunResponse.escalations:type_name -> drover.v1.Escalation
+	78,  // 23: drover.v1.GetRunResponse.signals:type_name -> drover.v1.ReceivedSignal
+	79,  // 24: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
+	80,  // 25: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
+	62,  // 26: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
+	81,  // 27: drover.v1.GetRunResponse.warnings:type_name -> drover.v1.RunWarning
+	20,  // 28: drover.v1.GetStepInputRequest.run:type_name -> drover.v1.RunRef
+	69,  // 29: drover.v1.GetStepInputResponse.payload:type_name -> drover.v1.Payload
+	20,  // 30: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
+	82,  // 31: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
+	74,  // 32: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
+	75,  // 33: drover.v1.ListItemsResponse.attempts:type_name -> drover.v1.Attempt
+	20,  // 34: drover.v1.ListLogsRequest.run:type_name -> drover.v1.RunRef
+	28,  // 35: drover.v1.ListLogsRequest.attempt:type_name -> drover.v1.AttemptRef
+	83,  // 36: drover.v1.AttemptRef.kind:type_name -> drover.v1.TaskKind
+	30,  // 37: drover.v1.ListLogsResponse.lines:type_name -> drover.v1.LogLine
+	28,  // 38: drover.v1.LogLine.attempt:type_name -> drover.v1.AttemptRef
+	70,  // 39: drover.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	84,  // 40: drover.v1.LogLine.level:type_name -> drover.v1.LogLevel
+	60,  // 41: drover.v1.LogLine.fields:type_name -> drover.v1.LogLine.FieldsEntry
+	85,  // 42: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
+	61,  // 43: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
+	70,  // 44: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
+	70,  // 45: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
+	86,  // 46: drover.v1.RunFilter.substates:type_name -> drover.v1.RunSubstate
+	31,  // 47: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 48: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	73,  // 49: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	70,  // 50: drover.v1.ListRunsResponse.searched_to_time:type_name -> google.protobuf.Timestamp
+	20,  // 51: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	73,  // 52: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	74,  // 53: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 54: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	87,  // 55: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	73,  // 56: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 57: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 58: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	73,  // 59: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 60: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	73,  // 61: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 62: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	73,  // 63: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 64: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 65: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 66: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 67: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	69,  // 68: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	31,  // 69: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 70: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 71: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 72: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	69,  // 73: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	69,  // 74: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	50,  // 75: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	72,  // 76: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 77: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	69,  // 78: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 79: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 80: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
+	69,  // 81: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	73,  // 82: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	88,  // 83: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	89,  // 84: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 85: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	73,  // 86: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	90,  // 87: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	90,  // 88: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	70,  // 89: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	91,  // 90: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
+	5,   // 91: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 92: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 93: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 94: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 95: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 96: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 97: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 98: drover.v1.SchedulerService.GetStepInput:input_type -> drover.v1.GetStepInputRequest
+	25,  // 99: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	27,  // 100: drover.v1.SchedulerService.ListLogs:input_type -> drover.v1.ListLogsRequest
+	32,  // 101: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	34,  // 102: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	36,  // 103: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	57,  // 104: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	38,  // 105: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	40,  // 106: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	42,  // 107: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	44,  // 108: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	46,  // 109: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	48,  // 110: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	51,  // 111: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	53,  // 112: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	55,  // 113: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	92,  // 114: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	93,  // 115: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	94,  // 116: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	95,  // 117: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	96,  // 118: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	97,  // 119: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	98,  // 120: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	99,  // 121: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	100, // 122: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 123: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 124: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 125: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 126: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 127: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 128: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 129: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 130: drover.v1.SchedulerService.GetStepInput:output_type -> drover.v1.GetStepInputResponse
+	26,  // 131: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	29,  // 132: drover.v1.SchedulerService.ListLogs:output_type -> drover.v1.ListLogsResponse
+	33,  // 133: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	35,  // 134: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	37,  // 135: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	58,  // 136: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	39,  // 137: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	41,  // 138: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	43,  // 139: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	45,  // 140: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	47,  // 141: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	49,  // 142: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	52,  // 143: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	54,  // 144: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	56,  // 145: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	101, // 146: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	102, // 147: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	103, // 148: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	104, // 149: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	105, // 150: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	106, // 151: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	107, // 152: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	108, // 153: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	109, // 154: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	123, // [123:155] is the sub-list for method output_type
+	91,  // [91:123] is the sub-list for method input_type
+	91,  // [91:91] is the sub-list for extension type_name
+	91,  // [91:91] is the sub-list for extension extendee
+	0,   // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }
@@ -5086,9 +5286,14 @@ func file_drover_v1_scheduler_service_proto_init() {
 	}
 	file_drover_v1_scheduler_service_proto_msgTypes[17].OneofWrappers = []any{}
 	file_drover_v1_scheduler_service_proto_msgTypes[18].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[19].OneofWrappers = []any{
+		(*GetStepInputResponse_Payload)(nil),
+		(*GetStepInputResponse_Problem)(nil),
+	}
 	file_drover_v1_scheduler_service_proto_msgTypes[20].OneofWrappers = []any{}
-	file_drover_v1_scheduler_service_proto_msgTypes[41].OneofWrappers = []any{}
-	file_drover_v1_scheduler_service_proto_msgTypes[48].OneofWrappers = []any{
+	file_drover_v1_scheduler_service_proto_msgTypes[22].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[43].OneofWrappers = []any{}
+	file_drover_v1_scheduler_service_proto_msgTypes[50].OneofWrappers = []any{
 		(*CompleteDeferredRequest_Success)(nil),
 		(*CompleteDeferredRequest_Failed)(nil),
 	}
@@ -5098,7 +5303,7 @@ func file_drover_v1_scheduler_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_scheduler_service_proto_rawDesc), len(file_drover_v1_scheduler_service_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   55,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -41,6 +41,7 @@ const (
 	SchedulerService_Schedule_FullMethodName          = "/drover.v1.SchedulerService/Schedule"
 	SchedulerService_ScheduleBatch_FullMethodName     = "/drover.v1.SchedulerService/ScheduleBatch"
 	SchedulerService_GetRun_FullMethodName            = "/drover.v1.SchedulerService/GetRun"
+	SchedulerService_GetStepInput_FullMethodName      = "/drover.v1.SchedulerService/GetStepInput"
 	SchedulerService_ListItems_FullMethodName         = "/drover.v1.SchedulerService/ListItems"
 	SchedulerService_ListLogs_FullMethodName          = "/drover.v1.SchedulerService/ListLogs"
 	SchedulerService_ListRuns_FullMethodName          = "/drover.v1.SchedulerService/ListRuns"
@@ -97,6 +98,9 @@ type SchedulerServiceClient interface {
 	ScheduleBatch(ctx context.Context, in *ScheduleBatchRequest, opts ...grpc.CallOption) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
+	// Returns the input that the tasks of a step get: its template with the expressions evaluated, as
+	// when a task is handed out. It is evaluated for each call. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND.
+	GetStepInput(ctx context.Context, in *GetStepInputRequest, opts ...grpc.CallOption) (*GetStepInputResponse, error)
 	// Lists the items of a map, page by page, in the order of its list, each as a step. Items that
 	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
 	// this id), PAGE_TOKEN_INVALID.
@@ -276,6 +280,16 @@ func (c *schedulerServiceClient) GetRun(ctx context.Context, in *GetRunRequest, 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetRunResponse)
 	err := c.cc.Invoke(ctx, SchedulerService_GetRun_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *schedulerServiceClient) GetStepInput(ctx context.Context, in *GetStepInputRequest, opts ...grpc.CallOption) (*GetStepInputResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStepInputResponse)
+	err := c.cc.Invoke(ctx, SchedulerService_GetStepInput_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -561,6 +575,9 @@ type SchedulerServiceServer interface {
 	ScheduleBatch(context.Context, *ScheduleBatchRequest) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
+	// Returns the input that the tasks of a step get: its template with the expressions evaluated, as
+	// when a task is handed out. It is evaluated for each call. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND.
+	GetStepInput(context.Context, *GetStepInputRequest) (*GetStepInputResponse, error)
 	// Lists the items of a map, page by page, in the order of its list, each as a step. Items that
 	// have not started are left out. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND (the run has no map of
 	// this id), PAGE_TOKEN_INVALID.
@@ -696,6 +713,9 @@ func (UnimplementedSchedulerServiceServer) ScheduleBatch(context.Context, *Sched
 }
 func (UnimplementedSchedulerServiceServer) GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRun not implemented")
+}
+func (UnimplementedSchedulerServiceServer) GetStepInput(context.Context, *GetStepInputRequest) (*GetStepInputResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStepInput not implemented")
 }
 func (UnimplementedSchedulerServiceServer) ListItems(context.Context, *ListItemsRequest) (*ListItemsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListItems not implemented")
@@ -912,6 +932,24 @@ func _SchedulerService_GetRun_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SchedulerServiceServer).GetRun(ctx, req.(*GetRunRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SchedulerService_GetStepInput_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStepInputRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulerServiceServer).GetStepInput(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SchedulerService_GetStepInput_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulerServiceServer).GetStepInput(ctx, req.(*GetStepInputRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1375,6 +1413,10 @@ var SchedulerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetRun",
 			Handler:    _SchedulerService_GetRun_Handler,
+		},
+		{
+			MethodName: "GetStepInput",
+			Handler:    _SchedulerService_GetStepInput_Handler,
 		},
 		{
 			MethodName: "ListItems",

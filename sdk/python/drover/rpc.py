@@ -77,6 +77,11 @@ SCHEDULE_BATCH = Method(
     runs.ScheduleBatchResponse,
 )
 GET_RUN = Method("/drover.v1.SchedulerService/GetRun", runs.GetRunRequest, runs.GetRunResponse)
+GET_STEP_INPUT = Method(
+    "/drover.v1.SchedulerService/GetStepInput",
+    runs.GetStepInputRequest,
+    runs.GetStepInputResponse,
+)
 LIST_LOGS = Method(
     "/drover.v1.SchedulerService/ListLogs", runs.ListLogsRequest, runs.ListLogsResponse
 )

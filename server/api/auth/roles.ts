@@ -39,6 +39,7 @@ const SCHEDULER: Readonly<Record<keyof typeof SchedulerService.method, Permissio
   schedule: services,
   scheduleBatch: services,
   getRun: everyRole,
+  getStepInput: everyRole,
   listItems: everyRole,
   listLogs: everyRole,
   listRuns: everyRole,

@@ -82,7 +82,7 @@ function wantedFrom({ stepId, item, attempt }: ListLogsRequest, plan: Plan): Wan
   return { kind: "attempt", attempt: { step: key, kind: kindFrom(kind), fence, n } };
 }
 
-function noStep(what: string, name: string, { steps }: Plan): DroverError {
+export function noStep(what: string, name: string, { steps }: Plan): DroverError {
   const known = steps.slice(0, 8).map(({ id }) => `"${id}"`);
   const more = steps.length > known.length ? `, and ${steps.length - known.length} more` : "";
   return new DroverError("STEP_NOT_FOUND", `${what}: its steps are ${known.join(", ")}${more}.`, {

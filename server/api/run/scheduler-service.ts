@@ -45,6 +45,8 @@ import { listRuns } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
 import { createScheduleCalls as createRunCalls } from "./schedule-calls.ts";
+import { getStepInput } from "./step-input.ts";
+import { traceUrl } from "./trace-link.ts";
 
 /** What calls about one run, workflow or schedule need: the engine's half of the store. */
 interface RunServiceDeps {
@@ -56,6 +58,8 @@ interface RunServiceDeps {
   readonly definitionCheck: DefinitionCheck;
   readonly drain: Drain;
   readonly clock: Clock;
+  /** The template of links to traces; undefined: there are none. */
+  readonly traceLink?: string | undefined;
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
@@ -110,7 +114,7 @@ export function createRunService(
 
     async getRun(request) {
       return await getRun(
-        { runs, store: deps.store },
+        { ...deps, runs },
         await runs.find(request.namespace, request.run),
         request,
       );
@@ -124,6 +128,8 @@ export function createRunService(
       const liveness = await deps.store.reads.runLiveness(found.ref.runId);
       return explainMessage(await runs.plan(detail.run), detail, liveness, found.namespace.name);
     },
+
+    getStepInput: (request) => getStepInput({ scheduler, runs }, request),
 
     listItems: (request) => listItems({ store: deps.store, runs }, request),
 
@@ -147,8 +153,12 @@ export function createRunService(
   }) satisfies Omit<Handlers<typeof SchedulerService>, ListCalls>;
 }
 
+interface GetRunDeps extends Pick<RunServiceDeps, "store" | "traceLink"> {
+  readonly runs: RunLookup;
+}
+
 async function getRun(
-  { runs, store }: { readonly runs: RunLookup; readonly store: RunServiceDeps["store"] },
+  { runs, store, traceLink = "" }: GetRunDeps,
   found: FoundRun,
   wanted: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
@@ -165,7 +175,8 @@ async function getRun(
     ...newest(attempts.filter(({ stepId }) => !isItemName(stepId))),
     ...newest(attempts.filter(({ stepId }) => isItemName(stepId))),
   ]);
-  const trace = (await store.reads.tracedRuns([found.ref.runId])).get(found.ref.runId)?.trace;
+  const traced = (await store.reads.tracedRuns([found.ref.runId])).get(found.ref.runId)?.trace;
+  const trace = traced ? readTrace(traced) : null;
   return {
     run: runMessage(detail.run, found.namespace.name, {
       ...WITH_BODIES,
@@ -192,7 +203,9 @@ async function getRun(
     settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
     ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
     ...totalsOf(wanted, detail, attempts),
-    traceId: (trace ? readTrace(trace) : null)?.traceId ?? "",
+    traceId: trace?.traceId ?? "",
+    // Without a sample, no receiver has the trace.
+    traceUrl: trace?.sampled ? traceUrl(traceLink, trace.traceId) : "",
   };
 }
 

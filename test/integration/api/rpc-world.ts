@@ -210,6 +210,7 @@ function schedulerStub(
       requests.map(() => ({ kind: "scheduled", runId: RUN_ID, created: true })),
     openBulk: async ({ counted }) => ({ until: counted.now, repeated: false }),
     rerunRefusal: async () => null,
+    stepInput: async () => null,
     rerun: async () => ({ runId: RUN_ID, created: true }),
     command: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { callDrover } from "../../support/drover-call.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { until } from "../../support/until.ts";
 
 let server: TestServer;
 let client: Client;
@@ -55,6 +56,31 @@ test("show has the form and the input, and the complete command that decides", a
   expect(none.stderr).toContain(
     'the step "pay" of this run does not wait for approval: it waits for approval of "approve"',
   );
+});
+
+test("show has the outputs of the steps that the approval needs", async () => {
+  const approval = { approvers: ["ada"], within: 3_600_000, onExpiry: "reject" } as const;
+  const steps = [
+    { id: "count", run: "counts" },
+    { id: "other", wait: "1ms" },
+    { id: "agree", needs: ["count"], approval },
+  ];
+  await client.registerWorkflow({
+    workflow: "counts",
+    steps: [{ id: "go", signal: { name: "go" } }],
+  });
+  const { runId: asks } = await client.schedule({ workflow: { workflow: "agrees", steps } });
+  const child = await until("the child run has started", async () => {
+    const { steps: now } = await client.getRun(asks);
+    return now.find(({ id }) => id === "count")?.childRunId || null;
+  });
+  await client.signal(child, "go", { payload: { cents: 3 } });
+  const show = () => drover("approval", "show", asks, "agree");
+  await expect.poll(async () => (await show()).code).toBe(0);
+  const { stdout } = await show();
+  expect(stdout).toMatch(/^output of count +\{.*"cents":3.*\}$/m);
+  expect(stdout).not.toContain("output of other");
+  await client.cancelRun(asks, { reason: "shown" });
 });
 
 test("status and doctor say that an approval waits", async () => {

@@ -8,11 +8,22 @@ import { outcomeStatus } from "./outcome-words.ts";
 const kinds: Readonly<Record<number, string>> = {
   [TaskKind.PERFORM]: "perform",
   [TaskKind.VERIFY]: "verify",
-  [TaskKind.COMPENSATE]: "undo",
+  [TaskKind.COMPENSATE]: "compensate",
+};
+
+const names: Readonly<Record<number, string>> = {
+  [TaskKind.PERFORM]: "attempt",
+  [TaskKind.VERIFY]: "verification",
+  [TaskKind.COMPENSATE]: "compensation",
 };
 
 export function taskKindWords(kind: TaskKind): string {
   return kinds[kind] ?? "unknown";
+}
+
+/** What a try of this kind is called, as in "compensation 1". */
+export function tryName(kind: TaskKind): string {
+  return names[kind] ?? "task";
 }
 
 /** The agent that had the task, or the person whose answer ended the step. */

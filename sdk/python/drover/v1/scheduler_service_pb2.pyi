@@ -284,7 +284,7 @@ class GetRunRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., include_attempts: _Optional[bool] = ..., include_interventions: _Optional[bool] = ..., include_escalations: _Optional[bool] = ..., include_signals: _Optional[bool] = ..., include_decisions: _Optional[bool] = ..., include_settings: _Optional[bool] = ..., include_definition: _Optional[bool] = ...) -> None: ...
 
 class GetRunResponse(_message.Message):
-    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition", "warnings", "attempts_total", "interventions_total", "trace_id")
+    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition", "warnings", "attempts_total", "interventions_total", "trace_id", "trace_url")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
@@ -298,6 +298,7 @@ class GetRunResponse(_message.Message):
     ATTEMPTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     INTERVENTIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    TRACE_URL_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     steps: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
     attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
@@ -311,7 +312,30 @@ class GetRunResponse(_message.Message):
     attempts_total: int
     interventions_total: int
     trace_id: str
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_run_pb2.RunWarning, _Mapping]]] = ..., attempts_total: _Optional[int] = ..., interventions_total: _Optional[int] = ..., trace_id: _Optional[str] = ...) -> None: ...
+    trace_url: str
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_run_pb2.RunWarning, _Mapping]]] = ..., attempts_total: _Optional[int] = ..., interventions_total: _Optional[int] = ..., trace_id: _Optional[str] = ..., trace_url: _Optional[str] = ...) -> None: ...
+
+class GetStepInputRequest(_message.Message):
+    __slots__ = ("namespace", "run", "step_id", "item")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: RunRef
+    step_id: str
+    item: int
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ...) -> None: ...
+
+class GetStepInputResponse(_message.Message):
+    __slots__ = ("has_input", "payload", "problem")
+    HAS_INPUT_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    has_input: bool
+    payload: _payload_pb2.Payload
+    problem: str
+    def __init__(self, has_input: _Optional[bool] = ..., payload: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class ListItemsRequest(_message.Message):
     __slots__ = ("namespace", "run", "step_id", "page_size", "page_token", "states", "item")

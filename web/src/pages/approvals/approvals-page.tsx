@@ -16,6 +16,7 @@ import { useNotice } from "../../shell/notices.tsx";
 import { approvedWords, approverWords, expiryWords, rolesOf } from "../../words/approval-words.ts";
 import { DecisionFields, decide } from "../run/decide-fields.tsx";
 import { statedName } from "../run/run-ref.ts";
+import { ApprovalSubject } from "./approval-subject.tsx";
 
 const PAGE = 200;
 const EVERY_MS = 3_000;
@@ -96,7 +97,7 @@ function PersonFilter({ name, roles }: Person) {
     go(`/approvals?${search}`);
   };
   return (
-    <form className="audit-filters" onSubmit={submit}>
+    <form className="list-filters" onSubmit={submit}>
       <Field name="For">
         <input name="for" maxLength={256} defaultValue={name} placeholder="anyone" />
       </Field>
@@ -181,6 +182,7 @@ function DecideDialog(props: {
         The step succeeds once it has enough approvals ({approvedWords(approval)} so far); one
         rejection fails it. Approvers: {approverWords(approval)}.
       </p>
+      <ApprovalSubject of={approval} />
       <DecisionFields approval={approval} name={person.name || statedName()} roles={person.roles} />
     </ConfirmDialog>
   );

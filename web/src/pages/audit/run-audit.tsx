@@ -1,5 +1,5 @@
-// Who did what to one run: a panel for the page of the run. Without the right to read the audit
-// there is no panel.
+// Who did what to one run: a panel for the page of the run. There is none while no person has
+// changed the run, and without the right to read the audit.
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -23,27 +23,25 @@ export function RunAudit({ runId }: { readonly runId: string }) {
     { everyMs: EVERY_MS },
   );
   if (list.kind === "failed" && list.problem.reason === "NOT_ALLOWED") return null;
+  if (list.kind === "loading") return null;
+  if (list.kind === "loaded" && list.value.entries.length === 0) return null;
   return (
     <Panel title="Who did what" beside={<Link href={all}>Audit of this run</Link>}>
       <Shown of={list} what="who did what">
-        {({ entries, nextPageToken }) =>
-          entries.length === 0 ? (
-            <p className="dim">No person has changed this run.</p>
-          ) : (
-            <>
-              <ol className="entries" aria-label="Who did what, newest first">
-                {entries.map((entry) => (
-                  <AuditEntry key={entry.id} of={entry} />
-                ))}
-              </ol>
-              {nextPageToken === "" ? null : (
-                <p className="dim">
-                  The last {SHOWN_MAX} changes. <Link href={all}>Show all of them</Link>
-                </p>
-              )}
-            </>
-          )
-        }
+        {({ entries, nextPageToken }) => (
+          <>
+            <ol className="entries" aria-label="Who did what, newest first">
+              {entries.map((entry) => (
+                <AuditEntry key={entry.id} of={entry} />
+              ))}
+            </ol>
+            {nextPageToken === "" ? null : (
+              <p className="dim">
+                The last {SHOWN_MAX} changes. <Link href={all}>Show all of them</Link>
+              </p>
+            )}
+          </>
+        )}
       </Shown>
     </Panel>
   );

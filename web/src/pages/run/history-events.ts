@@ -2,13 +2,12 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Attempt, AttemptSource } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Status } from "../../parts/badge.tsx";
 import {
   attemptAgentWords,
   attemptStatus,
   failureWords,
-  taskKindWords,
+  tryName,
 } from "../../words/attempt-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
 import { ruleTone, ruleWords } from "../../words/rule-words.ts";
@@ -97,7 +96,7 @@ function attemptEvents(of: Attempt): readonly HistoryEvent[] {
   const { stepId, kind, fence, n, late, source } = of;
   const agent = attemptAgentWords(of);
   const key = `${stepId} ${kind} ${fence} ${n} ${late} ${source}`;
-  const name = kind === TaskKind.PERFORM ? "attempt" : taskKindWords(kind);
+  const name = tryName(kind);
   const byAgent = source === AttemptSource.TASK;
   const began = event(of.startedTime, `began ${key}`, stepId, {
     what: { tone: "moving", word: `${name} started` },

@@ -16,7 +16,7 @@ export function RunData({ history }: { readonly history: Loaded<GetRunResponse> 
   const outputs = lastOutputs(history.value.steps);
   const left = outputs.length - OUTPUTS_SHOWN;
   return (
-    <div className="beside run-data">
+    <div className="panel run-data">
       <Folded title="Input" of={history.value.run?.input} />
       {outputs.slice(0, OUTPUTS_SHOWN).map(({ id, output }) => (
         <Folded key={id} title={`Output of ${id}`} of={output} />
@@ -34,7 +34,7 @@ export function RunData({ history }: { readonly history: Loaded<GetRunResponse> 
 function Folded({ title, of }: { readonly title: string; readonly of: Payload | undefined }) {
   const id = useId();
   return (
-    <section className="panel" aria-labelledby={id}>
+    <section aria-labelledby={id}>
       <details>
         <summary>
           <h2 id={id}>{title}</h2>

@@ -10,15 +10,15 @@ import { Ago, Lasted } from "../../parts/time.tsx";
 import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
 import { substateWords } from "../../words/substate-words.ts";
 import { RunActions } from "./run-actions.tsx";
-import { CopiedText } from "./step-attempts.tsx";
+import { TraceFact, type TraceOf } from "./trace-fact.tsx";
 
 export function RunHead(props: {
   readonly run: Run;
   readonly steps: readonly Step[];
-  /** Empty: the run is not traced. */
-  readonly traceId: string;
+  /** null: not loaded. */
+  readonly trace: TraceOf | null;
 }) {
-  const { run, steps, traceId } = props;
+  const { run, steps, trace } = props;
   const detail = run.summary === "" ? reasonWords(run.reason) || substateWords(run.substates) : "";
   return (
     <>
@@ -62,10 +62,7 @@ export function RunHead(props: {
             ["Retry of", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
             ["Parent run", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
             ["Reason for cancelling", run.cancelReason],
-            [
-              "Trace",
-              traceId === "" ? null : <CopiedText key="trace" text={traceId} what="the trace id" />,
-            ],
+            ["Trace", trace?.traceId ? <TraceFact key="trace" of={trace} /> : null],
           ]}
         />
       </div>

@@ -78,25 +78,30 @@ function columnsOf(
     },
     {
       title: "Step",
-      width: "minmax(7rem, 1fr)",
+      width: "minmax(7rem, 1.5fr)",
       cell: ({ stepId }) =>
         stepId === "" ? (
           <span className="dim">the run</span>
         ) : (
-          <button type="button" className="quiet step-name" onClick={() => onPick(stepId)}>
+          <button
+            type="button"
+            className="quiet step-name"
+            title={stepId}
+            onClick={() => onPick(stepId)}
+          >
             {stepId}
           </button>
         ),
     },
     {
       title: "Event",
-      width: "minmax(17rem, 2fr)",
+      width: "minmax(19rem, 2fr)",
       cell: ({ what }) => <Badge {...what} />,
     },
     {
       title: "Detail",
       width: "minmax(14rem, 4fr)",
-      cell: ({ detail }) => <CutText text={detail} />,
+      cell: ({ detail }) => (detail === "" ? "" : <CutText text={detail} />),
     },
   ];
 }

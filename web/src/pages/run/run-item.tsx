@@ -9,6 +9,7 @@ import { isFinal, stepStatus } from "../../words/run-words.ts";
 import type { Picked } from "./run-address.ts";
 import { refOf } from "./run-ref.ts";
 import { StepFacts, StepHistory } from "./step-history.tsx";
+import { StepInput } from "./step-input.tsx";
 
 const AGAIN_MS = 2_000;
 
@@ -48,7 +49,8 @@ export function RunItem(props: {
               <p>
                 <Badge {...stepStatus(found)} />
               </p>
-              <StepFacts of={found} traceId={history.traceId} />
+              <StepFacts of={found} trace={history} />
+              <StepInput run={run} step={step} item={item} of={found} />
               <StepHistory
                 run={run}
                 attempts={attempts}

@@ -126,7 +126,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
   const shown = { explained, picked: picked.step, onPick: pick };
   return (
     <>
-      <RunHead run={run} steps={steps} traceId={loadedOf(history)?.traceId ?? ""} />
+      <RunHead run={run} steps={steps} trace={loadedOf(history)} />
       {history.kind === "loaded" ? (
         <>
           <RunWarnings warnings={history.value.warnings} onPick={pick} />

@@ -1,18 +1,16 @@
 // The content of the drawer: one step in full, or one item of a map.
 import { type Run, type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { scheduler } from "../../calls/clients.ts";
-import { type Loaded, useCall } from "../../calls/use-call.ts";
+import type { Loaded } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { PayloadView } from "../../parts/payload-view.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { stepStatus } from "../../words/run-words.ts";
 import { NOTHING, type Picked } from "./run-address.ts";
 import { RunDrawer } from "./run-drawer.tsx";
 import { RunItem } from "./run-item.tsx";
 import { RunItems } from "./run-items.tsx";
-import { refOf } from "./run-ref.ts";
-import { Part, StepFacts, StepHistory } from "./step-history.tsx";
+import { StepFacts, StepHistory } from "./step-history.tsx";
+import { StepInput } from "./step-input.tsx";
 
 interface RunStepProps {
   readonly run: Run;
@@ -68,9 +66,9 @@ function WholeStep(props: {
   const mine = ({ stepId }: { readonly stepId: string }) => stepId === step.id;
   return (
     <>
-      <StepFacts of={step} traceId={of.traceId} />
+      <StepFacts of={step} trace={of} />
       {step.kind === StepKind.MAP ? <RunItems {...{ run, step, onPick }} /> : null}
-      <StepInput run={run} step={step} of={of} />
+      <StepInput run={run} step={step} item={null} of={step} />
       <StepHistory
         run={run}
         attempts={of.attempts.filter(mine)}
@@ -78,42 +76,5 @@ function WholeStep(props: {
         output={of.steps.find(({ id }) => id === step.id)?.output}
       />
     </>
-  );
-}
-
-const WITH_INPUT = [StepKind.TASK, StepKind.RUN, StepKind.MAP];
-
-/** The definition is loaded when a step is opened; a run keeps the one that it began with. */
-function StepInput(props: { readonly run: Run; readonly step: Step; readonly of: GetRunResponse }) {
-  const { run, step, of } = props;
-  const hasInput = WITH_INPUT.some((kind) => kind === step.kind);
-  const asked = useCall(hasInput ? `definition ${run.runId}` : null, async (signal) => {
-    const request = { ...refOf(run), includeDefinition: true };
-    return (await scheduler.getRun(request, { signal })).definition;
-  });
-  if (!hasInput) return null;
-  return (
-    <Part title="Input">
-      <Shown of={asked} what="the definition">
-        {(definition) => {
-          const input = definition?.steps.find(({ id }) => id === step.id)?.input;
-          if (input !== undefined)
-            return (
-              <>
-                <p className="dim">As in the definition, before its expressions are evaluated.</p>
-                <PayloadView of={input} what="the input of the step" />
-              </>
-            );
-          if (step.kind === StepKind.MAP)
-            return <p className="dim">Each task gets its item as the input.</p>;
-          return (
-            <>
-              <p className="dim">The input of the run.</p>
-              <PayloadView of={of.run?.input} what="the input of the run" />
-            </>
-          );
-        }}
-      </Shown>
-    </Part>
   );
 }

@@ -4,6 +4,7 @@
 // itself.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { memo, useMemo } from "react";
 import { EmptyState } from "../../parts/states.tsx";
 import { useNowMs } from "../../parts/time.tsx";
@@ -45,7 +46,7 @@ export function RunTimeline(props: TimelineProps) {
           />
         ))}
       </div>
-      <Legend of={rows} />
+      <Legend of={rows} heartbeats={heartbeats.size > 0} />
     </>
   );
 }
@@ -114,7 +115,8 @@ function Axis({ of }: { readonly of: Scale }) {
   );
 }
 
-function Legend({ of }: { readonly of: readonly Row[] }) {
+function Legend({ of, heartbeats }: { readonly of: readonly Row[]; readonly heartbeats: boolean }) {
+  const others = of.some(({ attempts }) => attempts.some(({ kind }) => kind !== TaskKind.PERFORM));
   const waits = of.some((row) => row.waits.some(({ on }) => on !== "retry"));
   const retries = of.some((row) => row.waits.some(({ on }) => on === "retry"));
   const acted = of.some(({ interventions }) => interventions.length > 0);
@@ -124,6 +126,12 @@ function Legend({ of }: { readonly of: readonly Row[] }) {
       <span>
         <b className="timeline-bar" data-tone="ok" /> attempt, coloured by how it ended
       </span>
+      {others ? (
+        <span>
+          <b className="timeline-bar" data-tone="ok" data-kind="other" /> verification or
+          compensation
+        </span>
+      ) : null}
       {waits ? (
         <span>
           <i className="timeline-wait" /> waiting
@@ -144,9 +152,11 @@ function Legend({ of }: { readonly of: readonly Row[] }) {
           </span>
         </>
       ) : null}
-      <span>
-        <i className="timeline-heartbeat" /> last heartbeat
-      </span>
+      {heartbeats ? (
+        <span>
+          <i className="timeline-heartbeat" /> last heartbeat
+        </span>
+      ) : null}
       {withItems ? (
         <span>
           <b className="timeline-density" data-tone="ok" /> items of a map in progress, with a mark

@@ -1,7 +1,6 @@
 // The attempts of one step or item, newest first: outcome, agent and its session, error in full,
 // output.
 import { type Attempt, AttemptSource, type Run } from "@drover/proto/drover/v1/run_pb.ts";
-import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
@@ -10,12 +9,7 @@ import { Foreign } from "../../parts/foreign.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
-import {
-  attemptStatus,
-  failureWords,
-  performerWords,
-  taskKindWords,
-} from "../../words/attempt-words.ts";
+import { attemptStatus, failureWords, performerWords, tryName } from "../../words/attempt-words.ts";
 import { numberWords } from "../../words/counts.ts";
 import { progressWords } from "../../words/progress-words.ts";
 import { AttemptLogs } from "./attempt-logs.tsx";
@@ -107,5 +101,6 @@ export function CopiedText({ text, what }: { readonly text: string; readonly wha
 function nameOf({ kind, attempt, source }: Attempt): string {
   if (source === AttemptSource.ANSWER) return "Answer";
   const number = attempt === 0 ? "" : ` ${attempt}`;
-  return kind === TaskKind.PERFORM ? `Attempt${number}` : `${taskKindWords(kind)}${number}`;
+  const name = tryName(kind);
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${number}`;
 }

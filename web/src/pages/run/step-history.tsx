@@ -9,11 +9,11 @@ import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
 import { itemWords } from "../../words/item-words.ts";
-import { CopiedText, StepAttempts } from "./step-attempts.tsx";
+import { StepAttempts } from "./step-attempts.tsx";
+import { TraceFact, type TraceOf } from "./trace-fact.tsx";
 
-/** `traceId`: empty if the run is not traced. */
-export function StepFacts(props: { readonly of: Step; readonly traceId: string }) {
-  const { of: step, traceId } = props;
+export function StepFacts(props: { readonly of: Step; readonly trace: TraceOf }) {
+  const { of: step, trace } = props;
   return (
     <>
       {step.error === undefined ? null : (
@@ -33,7 +33,7 @@ export function StepFacts(props: { readonly of: Step; readonly traceId: string }
           ["Fallback", step.strategy === 0 ? "" : String(step.strategy)],
           ["Child run", step.childRunId ? <RunLink id={step.childRunId} /> : null],
           ["Result reused from", step.reusedFrom ? <RunLink id={step.reusedFrom} /> : null],
-          ["Trace", traceId === "" ? null : <CopiedText text={traceId} what="the trace id" />],
+          ["Trace", trace.traceId === "" ? null : <TraceFact of={trace} />],
         ]}
       />
     </>

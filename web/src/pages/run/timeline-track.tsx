@@ -3,7 +3,7 @@
 // bar for each attempt. An attempt of some milliseconds is visible, too.
 import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { attemptAgentWords } from "../../words/attempt-words.ts";
+import { attemptAgentWords, tryName } from "../../words/attempt-words.ts";
 import { visibleText } from "../../words/foreign-words.ts";
 import { outcomeStatus } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
@@ -76,7 +76,7 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
   const why = failure === "" ? "" : `: ${visibleText(failure)}`;
   const late = of.late ? ", too late" : "";
-  const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${withAgent}: ${word} after ${took}${late}${why}`;
+  const text = `${tryName(of.kind)} ${of.attempt}${withAgent}: ${word} after ${took}${late}${why}`;
   return (
     <b
       className="timeline-bar"
@@ -113,9 +113,3 @@ function Mark({ of, scale }: { readonly of: Intervention; readonly scale: Scale 
     </>
   );
 }
-
-const kindWords: Readonly<Partial<Record<TaskKind, string>>> = {
-  [TaskKind.PERFORM]: "attempt",
-  [TaskKind.VERIFY]: "verify",
-  [TaskKind.COMPENSATE]: "undo",
-};

@@ -147,7 +147,11 @@ function readyTimes({ run, steps }: Run, events: Events): (step: Step) => number
   const byId = new Map(steps.map((step) => [step.id, step]));
   const known = new Map<string, number | null>();
   const beginMs = ms(run?.createdTime);
+  // A step that was cancelled after a failure before it was never ready.
+  const isCutOff = ({ state, needs }: Step) =>
+    state === StepState.CANCELLED && needs.some((id) => byId.get(id)?.state === StepState.FAILED);
   const readyAt = (step: Step): number | null => {
+    if (isCutOff(step)) return null;
     const before = known.get(step.id);
     if (before !== undefined) return before;
     // Steps need no step that needs them, so this value is never read.
