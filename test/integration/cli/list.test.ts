@@ -3,7 +3,9 @@ import { stripVTControlCharacters } from "node:util";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Command } from "commander";
 import { describe, expect, it, vi } from "vitest";
+import { createProgram } from "../../../cli/program.ts";
 import { startDrover } from "../../support/drover-process.ts";
 import { CTRL_C, droverOnTerminal } from "../../support/terminal.ts";
 import { scriptedServer } from "./fixture.ts";
@@ -120,6 +122,67 @@ describe("a list of all namespaces", () => {
     );
     expect(stdout).not.toMatch(/^default .*open/m);
   });
+});
+
+describe("every verb named list", () => {
+  const isList = (command: Command) => command.name() === "list";
+  const found = async () => {
+    const { commands } = await createProgram("0", () => {});
+    // The contexts are in a file of the user.
+    const nouns = commands.filter((one) => one.name() !== "context");
+    return nouns.flatMap(({ commands: verbs }) => verbs.filter(isList));
+  };
+
+  it("can be watched, and asks all namespaces unless its objects belong to none", async () => {
+    const lists = await found();
+    expect(lists.length).toBeGreaterThan(12);
+    const without = (flag: string) =>
+      lists
+        .filter(({ options }) => !options.some(({ long }) => long === flag))
+        .map(({ parent }) => parent?.name());
+    expect(without("--watch")).toEqual([]);
+    expect(without("--all-namespaces").sort()).toEqual(["namespace", "partition", "supervisor"]);
+  });
+
+  it("has ages on a terminal: agents, approvals and changes too", async () => {
+    const time = timestampFromMs(createdMs);
+    server.play({
+      listAgents: () => ({ agents: [{ id: "a1", startedTime: time, silentSinceTime: time }] }),
+      listApprovals: () => ({ approvals: [{ runId: "r1", stepId: "pay", sinceTime: time }] }),
+      listAudit: () => ({ entries: [{ time, action: "queue.pause", by: "ada" }] }),
+    });
+    const lines = async (noun: string) => (await linesOnTerminal(noun, "list")).join("\n");
+    expect(await lines("agent")).toMatch(/^a1 +\d+d +0 +silent +\d+d$/m);
+    expect(await lines("approval")).toMatch(/^r1 +pay .* \d+d /m);
+    expect(await lines("audit")).toMatch(/^\d+d +queue\.pause .* ada$/m);
+  });
+});
+
+it("names the two arguments that decide an approval, and the namespace of the next command", async () => {
+  server.play({
+    listNamespaces: () => ({ namespaces: [{ name: "payments" }] }),
+    listApprovals: () => ({ approvals: [{ runId: "r1", stepId: "pay" }] }),
+  });
+  const names = await server.drover(["approval", "list", "-o", "name"]);
+  expect(names.stdout).toBe("r1 pay\n");
+  const { stderr } = await server.drover(["approval", "list", "-A"]);
+  expect(stderr).toContain("drover approval show r1 pay --namespace payments");
+});
+
+it("lists the changes of each namespace with -A, and with --cluster those of none", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    listNamespaces: () => ({ namespaces: [{ name: "default" }, { name: "payments" }] }),
+    listAudit({ namespace, allNamespaces }) {
+      asked.push(allNamespaces ? "none" : namespace);
+      return { entries: [] };
+    },
+  });
+  await server.drover(["audit", "list", "-A"]);
+  await server.drover(["audit", "list", "--cluster"]);
+  expect(asked).toEqual(["default", "payments", "none"]);
+  const both = await server.drover(["audit", "list", "-A", "--cluster"]);
+  expect(both.code).toBe(2);
 });
 
 describe("a watched list", () => {
