@@ -28,7 +28,6 @@ import { tableLines } from "./table.ts";
 import { between, clean, clip, timeOfDay } from "./words.ts";
 
 const barWidth = 18;
-const errorShownMax = 80;
 const cursorShownMax = 40;
 /** Steps below this depth are not indented any further. */
 const indentMax = 8;
@@ -86,10 +85,9 @@ function detailsOf(step: Step, also: readonly string[], progress: string): strin
     ...mannerWords(step),
     nextWords(step),
     undo,
-    endedStates.has(step.state) && step.state !== StepState.FAILED
-      ? ""
-      : clip(errorWords(step.error), errorShownMax),
     also.length > 0 ? `also needs ${also.map(clean).join(", ")}` : "",
+    // The last part: the terminal cuts a long line at its end.
+    endedStates.has(step.state) && step.state !== StepState.FAILED ? "" : errorWords(step.error),
   ];
   return details.filter((detail) => detail !== "").join(", ");
 }

@@ -37,13 +37,13 @@ export function addApprovalVerbs(approval: Command, ended: Ended): void {
     .description("show an open approval: who may decide, its form, and the input of its run")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
-    .option("--full", "print a long input in full")
+    .option("--full", "print a long input in full, as -o wide")
     .action(async (run: string, step: string, options: { full?: boolean }, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, options);
       const connection = connect();
       const found = await findApproval(connection, run, step);
       output.data(ApprovalSchema, found);
-      if (output.format === "table") await print(connection, found, options, output);
+      if (output.format === "table") await print(connection, found, output);
       output.next(decideCommand(found));
       output.next(rejectCommand(found));
       ended(exitCodes.done);
@@ -107,13 +107,12 @@ async function findApproval(
 async function print(
   { scheduler, namespace }: Connection,
   approval: Approval,
-  options: { readonly full?: boolean },
   output: Output,
 ): Promise<void> {
   const { runId } = approval;
   const ref = { ref: { case: "runId", value: runId } } as const;
   const { run } = await scheduler.getRun({ namespace, run: ref });
-  const texts = cutTexts(options);
+  const texts = cutTexts(output);
   printPairs(output, [
     ["run", clean(runId)],
     ["key", clean(approval.runKey)],
