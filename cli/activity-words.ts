@@ -1,10 +1,11 @@
 // The recent activity of a namespace in words: open runs, and how runs ended.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
-import { RunState, RunStateSchema, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunState, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output } from "./output.ts";
 import { errorWords, isFinal } from "./run-words.ts";
-import { clean, durationWords, phrase } from "./words.ts";
+import { runStateWord } from "./state-words.ts";
+import { clean, durationWords } from "./words.ts";
 
 /** Number of runs that wait for approval, as far as they were counted. */
 export function waitingForApproval(of: Pick<Activity, "substates"> | undefined): number {
@@ -60,7 +61,7 @@ export function failingRows(
 }
 
 function statesWords(states: readonly { readonly state: RunState; readonly count: number }[]) {
-  return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");
+  return states.map(({ state, count }) => `${count} ${runStateWord(state)}`).join(", ");
 }
 
 /** Empty if there were no interventions except for retries. */

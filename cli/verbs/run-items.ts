@@ -12,6 +12,7 @@ import { cutTexts } from "../cut-texts.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import { runRefOf } from "../run-ref.ts";
+import { stepStateWord } from "../state-words.ts";
 import { printSteps } from "./run-show.ts";
 
 const itemsMax = 10_000;
@@ -28,7 +29,7 @@ export function addRunItems(run: Command, ended: Ended): void {
     .description("list the items of a map: state, attempts, output or last failure of each")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the map")
-    .addOption(stateOption("only items in this state", StepState))
+    .addOption(stateOption("only items in this state", StepState, stepStateWord))
     .option("--full", "print long messages and outputs in full, as -o wide")
     .option("--limit <n>", "most items to list", wholeNumber(1, itemsMax), 50)
     .action(async (name: string, stepId: string, options: ItemsOptions, command: Command) => {

@@ -39,7 +39,7 @@ describe("a list", () => {
   it("has ages on a terminal, and is as wide as the terminal at most", async () => {
     playRuns();
     const line = (await linesOnTerminal("run", "list")).find((one) => one.startsWith("r1"));
-    expect(line).toMatch(/^r1 +holiday v3 +FAILED: "hotel" failed.*… +\d+d$/);
+    expect(line).toMatch(/^r1 +holiday v3 +failed: "hotel" failed.*… +\d+d$/);
     expect(line?.length).toBeLessThanOrEqual(70);
   });
 
@@ -50,13 +50,13 @@ describe("a list", () => {
     playRuns();
     const { stdout } = await server.drover(["run", "list", ...more]);
     const [, line] = stdout.split("\n");
-    expect(line).toBe(`r1   holiday v3  FAILED: ${summary}  2026-01-31 12:00:00Z`);
+    expect(line).toBe(`r1   holiday v3  failed: ${summary}  2026-01-31 12:00:00Z`);
   });
 
   it("has whole texts and times on a terminal with -o wide", async () => {
     playRuns();
     const text = (await linesOnTerminal("run", "list", "-o", "wide")).join("\n");
-    expect(text).toContain(`FAILED: ${summary}  2026-01-31 12:00:00Z`);
+    expect(text).toContain(`failed: ${summary}  2026-01-31 12:00:00Z`);
   });
 
   it("is with -o name what other commands take, one a line", async () => {
@@ -85,8 +85,8 @@ describe("a list of all namespaces", () => {
     expect(code).toBe(0);
     expect(stdout).toBe(
       "NAMESPACE  RUN         WORKFLOW  STATE\n" +
-        "default    r-default   w         RUNNING\n" +
-        "payments   r-payments  w         RUNNING\n",
+        "default    r-default   w         running\n" +
+        "payments   r-payments  w         running\n",
     );
   });
 
@@ -208,11 +208,11 @@ describe("a watched list", () => {
     playChange();
     const env = { DROVER_ADDRESS: server.address };
     const watch = startDrover(["run", "list", "--watch"], { env });
-    await watch.wrote("COMPLETED");
+    await watch.wrote("completed");
     watch.signal("SIGINT");
     expect(await watch.ended).toEqual({
       code: 0,
-      stdout: "r1  w  RUNNING\nr2  w  PAUSED\nr1  w  COMPLETED\n",
+      stdout: "r1  w  running\nr2  w  paused\nr1  w  completed\n",
       stderr: "lost the server: trying again\n",
     });
   });
@@ -224,7 +224,7 @@ describe("a watched list", () => {
     const soon = { timeout: 15_000, interval: 20 };
     await vi.waitFor(() => expect(terminal.picture()[1]).toBe("and 2 rows more"), soon);
     terminal.resize({ rows: 6, columns: 60 });
-    await vi.waitFor(() => expect(terminal.picture()[1]).toMatch(/^r1 .*COMPLETED/), soon);
+    await vi.waitFor(() => expect(terminal.picture()[1]).toMatch(/^r1 .*completed/), soon);
     terminal.type(CTRL_C);
     expect(await terminal.ended).toBe(0);
   });

@@ -208,7 +208,7 @@ describe("show", () => {
     expect(stdout).toBe(
       [
         "run        r1",
-        "state      ESCALATED (step failed)",
+        "state      escalated (a step failed)",
         "workflow   holiday v3",
         "key        order-7",
         "labels     team=a",
@@ -217,8 +217,8 @@ describe("show", () => {
         "",
         "steps",
         "STEP    STATE      UNDO                 TASK         QUEUE   ATTEMPT  RESULT",
-        'flight  SUCCEEDED  compensation failed  book-flight  travel  2        {"seat":12}',
-        "hotel   FAILED                          book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
+        'flight  succeeded  compensation failed  book-flight  travel  2        {"seat":12}',
+        "hotel   failed                          book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
         "",
         "attempts",
         "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     INSTANCE  HOST  TOOK  PROGRESS  OUTCOME      WHY",
@@ -254,15 +254,15 @@ describe("show", () => {
     expect(stdout).toBe(
       [
         "run        r2",
-        "state      PAUSED with 1 warning",
+        "state      paused, 1 warning",
         "workflow   order",
         "",
         "steps",
         "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
-        "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies without a result",
-        "paid     signal    WAITING                                         for the signal payment until 2026-01-31 12:00:00Z",
-        "release  approval  WAITING                                         for approval, 1 approval",
-        "gift               SKIPPED    wrap    default",
+        "charge             verifying  charge  money    1        12:00:09Z  fallback 1, 2 verifies without a result",
+        "paid     signal    waiting                                         for the signal payment until 2026-01-31 12:00:00Z",
+        "release  approval  waiting                                         for approval, 1 approval",
+        "gift               skipped    wrap    default",
         "",
         "attempts",
         "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT       TOOK  OUTCOME  WHY",
@@ -337,7 +337,7 @@ describe("show", () => {
     });
     server.play({ getRun: () => end });
     const { stdout, stderr } = await run("show", "r4");
-    expect(stdout).toContain("deploy  map   SUCCEEDED  3 of 3 items ended, 1 failed\n");
+    expect(stdout).toContain("deploy  map   succeeded  3 of 3 items ended, 1 failed\n");
     expect(stdout).toContain(
       "\nwarnings\nSTEP    WARNING\ndeploy  drover.items: 1 of 3 items failed\n",
     );
@@ -387,7 +387,7 @@ describe("show", () => {
         "",
       ].join("\n"),
     );
-    expect(text).toMatch(/^flight {2}SUCCEEDED .* \{"seat":12\}$/m);
+    expect(text).toMatch(/^flight {2}succeeded .* \{"seat":12\}$/m);
     expect(text).toMatch(/^hotel .*book-hotel {3}travel {2}1\n {2}no-room: nothing free.* me$/m);
   });
 
