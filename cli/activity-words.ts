@@ -40,7 +40,14 @@ function workflowWords({ workflow, failed, compensated, cancelled }: WorkflowAct
   return `${clean(workflow)}: ${statesWords(ends.filter(({ count }) => count > 0))}`;
 }
 
-export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", "RUN"] as const;
+export const failingHeaders = [
+  "FAILING",
+  "ERROR",
+  "FAILED",
+  "FAILED ATTEMPTS",
+  "LAST",
+  "RUN",
+] as const;
 
 /**
  * A row for each step and error code: how often, when last as `when` writes times, and one run to
@@ -54,7 +61,7 @@ export function failingRows(
     `${clean(of.workflow)} ${clean(of.stepId)}${of.undo ? " (undo)" : ""}`,
     errorWords({ code: of.code, message: of.lastMessage }),
     String(of.failedSteps),
-    String(Math.max(0, of.failedAttempts - of.failedSteps)),
+    String(of.failedAttempts),
     when(of.lastTime),
     clean(of.lastRunId),
   ]);
