@@ -1,10 +1,11 @@
 // The recent activity of a namespace in words: open runs, and how runs ended.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
-import { RunState, RunStateSchema, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunState, RunSubstate } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output } from "./output.ts";
 import { errorWords, isFinal } from "./run-words.ts";
-import { clean, durationWords, phrase } from "./words.ts";
+import { runStateWord } from "./state-words.ts";
+import { clean, durationWords } from "./words.ts";
 
 /** Number of runs that wait for approval, as far as they were counted. */
 export function waitingForApproval(of: Pick<Activity, "substates"> | undefined): number {
@@ -39,7 +40,14 @@ function workflowWords({ workflow, failed, compensated, cancelled }: WorkflowAct
   return `${clean(workflow)}: ${statesWords(ends.filter(({ count }) => count > 0))}`;
 }
 
-export const failingHeaders = ["FAILING", "ERROR", "FAILED", "RETRIED", "LAST", "RUN"] as const;
+export const failingHeaders = [
+  "FAILING",
+  "ERROR",
+  "FAILED",
+  "FAILED ATTEMPTS",
+  "LAST",
+  "RUN",
+] as const;
 
 /**
  * A row for each step and error code: how often, when last as `when` writes times, and one run to
@@ -53,14 +61,14 @@ export function failingRows(
     `${clean(of.workflow)} ${clean(of.stepId)}${of.undo ? " (undo)" : ""}`,
     errorWords({ code: of.code, message: of.lastMessage }),
     String(of.failedSteps),
-    String(Math.max(0, of.failedAttempts - of.failedSteps)),
+    String(of.failedAttempts),
     when(of.lastTime),
     clean(of.lastRunId),
   ]);
 }
 
 function statesWords(states: readonly { readonly state: RunState; readonly count: number }[]) {
-  return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");
+  return states.map(({ state, count }) => `${count} ${runStateWord(state)}`).join(", ");
 }
 
 /** Empty if there were no interventions except for retries. */

@@ -1,7 +1,7 @@
 /** An open approval in words: who may decide, who has approved, and the command that decides. */
 import type { Approval } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { ApprovalExpiry } from "@drover/proto/drover/v1/workflow_pb.ts";
-import { clean, timeWords } from "./words.ts";
+import { clean } from "./words.ts";
 
 /** `treasury, ada` */
 export function approverWords({ approvers, notRequester }: Approval): string {
@@ -22,9 +22,9 @@ const afterDeadline: Readonly<Record<ApprovalExpiry, string>> = {
   [ApprovalExpiry.APPROVE]: "approve",
 };
 
-/** `2026-01-01 10:00:00, then escalate` */
-export function deadlineWords({ deadlineTime, onExpiry }: Approval): string {
-  return `${timeWords(deadlineTime)}, then ${afterDeadline[onExpiry]}`;
+/** `2026-01-01 10:00:00Z, then escalate`; `time`: the deadline in words. */
+export function deadlineWords({ onExpiry }: Approval, time: string): string {
+  return `${time}, then ${afterDeadline[onExpiry]}`;
 }
 
 /** Complete but for the name of the person, and the values of the form. */

@@ -1,9 +1,14 @@
 /**
- * Completion of the command line: nouns, verbs, flags, choices, and names that the server knows,
- * found by walking the program itself. The scripts of the shells call it through `drover complete`.
+ * Completion of the command line: nouns, verbs, flags, choices, and names that the server or the
+ * file of contexts knows, found by walking the program itself. The scripts of the shells call it
+ * through `drover complete`.
  */
+import { StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Argument, Command, Option } from "commander";
 import type { Connection } from "./client.ts";
+import { runRefOf } from "./run-ref.ts";
+import { readContexts } from "./saved-contexts.ts";
+import { stepStateWord } from "./state-words.ts";
 import { clean } from "./words.ts";
 
 export interface Candidate {
@@ -11,8 +16,12 @@ export interface Candidate {
   readonly about: string;
 }
 
+/** Kinds of steps of the run that was typed before. */
+type NamedStep = "step" | "map" | "approval";
+
 /** Kinds of names that a server can list. */
 export type Named =
+  | NamedStep
   | "workflow"
   | "queue"
   | "run"
@@ -29,14 +38,18 @@ interface Place {
   /** The option whose value is being typed. */
   readonly typedFor: Option | undefined;
   readonly argument: Argument | undefined;
-  /** Global options that were typed before the cursor. */
+  /** Arguments that were typed before the cursor. */
+  readonly typed: readonly string[];
+  /** Options that were typed before the cursor. */
   readonly given: Readonly<Record<string, string>>;
 }
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** The kind of server names that also fits here. */
-  readonly named: Named | undefined;
+  /** The kind of names that also fits here; contexts are in a file, the others on the server. */
+  readonly named: Named | "context" | undefined;
+  /** The run that was typed; undefined: none. */
+  readonly run: string | undefined;
   readonly given: Readonly<Record<string, string>>;
 }
 
@@ -44,14 +57,16 @@ export interface Completion {
 export function completionOf(program: Command, words: readonly string[]): Completion {
   const partial = words.at(-1) ?? "";
   const place = placeOf(program, words.slice(0, -1));
-  const { given } = place;
+  const { given, typed, command } = place;
+  const at = command.registeredArguments.findIndex((one) => one.name() === "run");
   const fits = ({ text }: Candidate) => text.startsWith(partial);
-  const found = (candidates: readonly Candidate[], named?: Named) => ({
+  const found = (candidates: readonly Candidate[], named?: Completion["named"]) => ({
     candidates: candidates.filter(fits),
     named,
+    run: typed[at],
     given,
   });
-  if (place.typedFor) return found(choicesOf(place.typedFor), namedBy(place.typedFor.long ?? ""));
+  if (place.typedFor) return found(choicesOf(place.typedFor), namedBy(place.typedFor, command));
   if (partial.startsWith("-")) return found(flagsOf(place.command));
   const verbs = place.command.commands.flatMap(verbOf);
   if (verbs.length > 0) return found(verbs);
@@ -60,7 +75,7 @@ export function completionOf(program: Command, words: readonly string[]): Comple
 
 function placeOf(program: Command, words: readonly string[]): Place {
   let command = program;
-  let position = 0;
+  const typed: string[] = [];
   let typedFor: Option | undefined;
   const given: Record<string, string> = {};
   for (const word of words) {
@@ -77,13 +92,13 @@ function placeOf(program: Command, words: readonly string[]): Place {
         (one) => one.name() === word || one.aliases().includes(word),
       );
       if (child) command = child;
-      else position += 1;
+      else typed.push(word);
     }
   }
   const all = command.registeredArguments;
   const last = all.at(-1);
-  const argument = all[position] ?? (last?.variadic ? last : undefined);
-  return { command, typedFor, argument, given };
+  const argument = all[typed.length] ?? (last?.variadic ? last : undefined);
+  return { command, typedFor, argument, typed, given };
 }
 
 /** The options of the command, then those of the commands above it. */
@@ -110,7 +125,8 @@ function choicesOf(of: Argument | Option | undefined): readonly Candidate[] {
   return (of?.argChoices ?? []).map((text) => ({ text, about: "" }));
 }
 
-const namedByFlag: Readonly<Record<string, Named>> = {
+const namedByFlag: Readonly<Record<string, Completion["named"]>> = {
+  "--context": "context",
   "--workflow": "workflow",
   "--namespace": "namespace",
   "--notify": "hook",
@@ -120,8 +136,9 @@ const namedByFlag: Readonly<Record<string, Named>> = {
   "--parent": "run",
 };
 
-function namedBy(flag: string): Named | undefined {
-  return namedByFlag[flag];
+function namedBy({ long }: Option, command: Command): Completion["named"] {
+  if (command.name() === "rerun" && long === "--from") return "step";
+  return namedByFlag[long ?? ""];
 }
 
 const namedByArgument: Readonly<Record<string, Named>> = {
@@ -135,21 +152,35 @@ const namedByArgument: Readonly<Record<string, Named>> = {
   trigger: "trigger",
 };
 
-function namedOf({ command, argument }: Place): Named | undefined {
+function namedOf({ command, argument }: Place): Completion["named"] {
   const name = argument?.name() ?? "";
+  const verb = command.name();
+  const noun = command.parent?.name();
   // A new object has no name that could be completed.
-  if (["create", "put", "init"].includes(command.name()) && name !== "workflow") return undefined;
-  if (name === "name" && command.parent?.name() === "workflow") return "workflow";
+  if (["create", "put", "init", "add"].includes(verb) && name !== "workflow") return undefined;
+  if (name === "name" && (noun === "workflow" || noun === "context")) return noun;
+  if (name === "step" && (verb === "decide" || noun === "approval")) return "approval";
+  if (name === "step") return verb === "items" ? "map" : "step";
   return namedByArgument[name];
 }
 
 const namesMax = 200;
 const askMsMax = 1_500;
 
-/** Empty if no server answers soon: a completion must not make the user wait. */
+/** The contexts of the user. */
+export function contextNames(): readonly Candidate[] {
+  const { contexts } = readContexts();
+  return Object.entries(contexts).map(([name, { address }]) => candidate(name, address));
+}
+
+/**
+ * Empty if no server answers soon: a completion must not make the user wait. Throws if it does not
+ * answer, or if names of steps are asked without a run.
+ */
 export async function namesOf(
   named: Named,
   { scheduler, operator, namespace }: Connection,
+  { run, key }: { readonly run?: string | undefined; readonly key?: string | undefined } = {},
 ): Promise<readonly Candidate[]> {
   const asked = { namespace, pageSize: namesMax };
   const soon = { timeoutMs: askMsMax };
@@ -158,6 +189,19 @@ export async function namesOf(
       return (await scheduler.listWorkflows(asked, soon)).workflows.map((one) =>
         candidate(one.name, `default v${one.defaultVersion}`),
       );
+    case "step":
+    case "map": {
+      const answer = await scheduler.getRun({ namespace, run: runRefOf(run, { key }) }, soon);
+      return answer.steps
+        .filter(({ kind }) => named === "step" || kind === StepKind.MAP)
+        .map((one) => candidate(one.id, stepStateWord(one.state)));
+    }
+    case "approval": {
+      const of = { namespace, run: runRefOf(run, { key }) };
+      return (await operator.listApprovals(of, soon)).approvals.map((one) =>
+        candidate(one.stepId, one.approvers.join(", ")),
+      );
+    }
     case "queue":
       return (await operator.listQueues(asked, soon)).queues.map((one) =>
         candidate(one.name, `${one.depth} wait`),

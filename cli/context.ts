@@ -22,16 +22,20 @@ export interface Context {
   connect(): Connection;
 }
 
-/** `names`: the verb prints names with `-o name`; others refuse it. */
-export function contextOf(command: Command, { names = false } = {}): Context {
+/**
+ * `names`: the verb prints names with `-o name`; others refuse it. `full`: a table is wide, as the
+ * option `--full` asks.
+ */
+export function contextOf(command: Command, { names = false, full = false } = {}): Context {
   const options = command.optsWithGlobals<GlobalOptions>();
   if (options.output === "name" && !names)
     throw usageFailure(
       "-o name is for lists of what has a name, and for verbs that start a run",
       "-o table, wide, json, yaml or jsonl",
     );
+  const format = full && options.output === "table" ? "wide" : options.output;
   return Object.freeze({
-    output: createOutput(options.output, options.color, repeatedFlags(command)),
+    output: createOutput(format, options.color, repeatedFlags(command)),
     address: options.address,
     contextName: options.context ?? "",
     get token() {

@@ -1,4 +1,8 @@
-/** Long texts in tables: cut, unless the user asks for whole texts. */
+/**
+ * Long texts in tables: cut, unless the user asks for whole texts. No text is cut that fits in a
+ * line of the terminal.
+ */
+import type { Output } from "./output.ts";
 import { clip } from "./words.ts";
 
 const textShownMax = 100;
@@ -15,10 +19,11 @@ export interface Texts {
   readonly cut: boolean;
 }
 
-export function cutTexts({ full = false }: { readonly full?: boolean } = {}): Texts {
+export function cutTexts({ columns, isWide }: Pick<Output, "columns" | "isWide">): Texts {
   let cut = false;
-  const cutAt = (lengthMax: number) => (of: string) => {
-    if (full || of.length <= lengthMax) return of;
+  const cutAt = (shownMax: number) => (of: string) => {
+    const lengthMax = Math.max(shownMax, columns ?? 0);
+    if (isWide || of.length <= lengthMax) return of;
     cut = true;
     return clip(of, lengthMax);
   };

@@ -64,7 +64,7 @@ export function addList<Options extends ListOptions, Item extends DescMessage, F
   if (!list.ofCluster) verb.option("-A, --all-namespaces", "of all namespaces");
   verb.action(async () => {
     const options = verb.opts<Options>();
-    const { output, connect } = contextOf(verb, { names: list.nameOf !== undefined });
+    const { output, connect, againIn } = contextOf(verb, { names: list.nameOf !== undefined });
     const isOfAll = !list.ofCluster && options.allNamespaces === true;
     if (isOfAll && output.format === "name")
       throw usageFailure("a name alone does not tell its namespace", "-o jsonl, or no -A");
@@ -76,8 +76,9 @@ export function addList<Options extends ListOptions, Item extends DescMessage, F
     if (options.watch) return await watchRows(async () => rowsOf(await read(), isOfAll), output);
     const parts = await read();
     write(parts, isOfAll, output);
-    for (const { found } of parts) {
-      list.notes?.(found, output);
+    for (const { namespace, found } of parts) {
+      const next = (command: string) => output.note(`  next: ${command}${againIn(namespace)}`);
+      list.notes?.(found, isOfAll ? { ...output, next } : output);
       if (options.limit !== undefined) noteMore(found, options.limit, output);
     }
     ended(exitCodes.done);
@@ -112,7 +113,7 @@ export function addList<Options extends ListOptions, Item extends DescMessage, F
           })),
         });
       else for (const { found } of of) to.value(list.document(found));
-      to.names(rows.flatMap(({ name }) => name ?? []));
+      to.names([...new Set(rows.flatMap(({ name }) => name ?? []))]);
       if (to.format === "table")
         printTable(
           to,

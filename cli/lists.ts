@@ -14,20 +14,27 @@ export interface Page<Item> {
   readonly nextPageToken: string;
 }
 
-/** The option `--state`, which may be repeated; help and completion know its values. */
+/**
+ * The option `--state`, which may be repeated; help and completion know its values, the words of
+ * the states as `with-an-agent`. The names of the contract are accepted, too.
+ */
 export function stateOption<State extends number>(
   about: string,
   named: Readonly<Record<string, State>>,
+  wordOf: (state: State) => string,
 ): Option {
   const { UNSPECIFIED: _, ...states } = named;
-  const known = Object.keys(states).map((name) => name.toLowerCase());
+  const all = Object.entries(states);
+  const words = all.map(([, state]) => [nameOf(wordOf(state)), state] as const);
+  const known = new Map([...all.map(([name, state]) => [nameOf(name), state] as const), ...words]);
+  const names = words.map(([name]) => name);
   const add = (text: string, earlier: readonly State[] = []): readonly State[] => {
-    const state = states[text.toUpperCase()];
+    const state = known.get(nameOf(text));
     if (state !== undefined) return [...earlier, state];
-    throw new InvalidArgumentError(`States are ${known.join(", ")}.`);
+    throw new InvalidArgumentError(`States are ${names.join(", ")}.`);
   };
   return new Option("--state <state>", `${about}; may be given again`)
-    .choices(known)
+    .choices(names)
     .argParser(add);
 }
 
@@ -52,9 +59,12 @@ export function substateOption(): Option {
     .argParser(add);
 }
 
-/** WAITING_FOR_AGENT as `waiting-for-agent`. */
+/** WAITING_FOR_AGENT as `waiting-for-agent`, and `With an agent` as `with-an-agent`. */
 function nameOf(name: string): string {
-  return name.toLowerCase().replaceAll("_", "-");
+  return name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[_\s]+/g, "-");
 }
 
 /** All pages in one, with the token of the next page if the limit was reached. */

@@ -22,8 +22,10 @@ export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
 export interface Output {
   /** What is wide is a table, too. */
   readonly format: Exclude<Format, "wide">;
-  /** The width that tables fit in; null: nothing is cut. */
+  /** The width that tables fit in; null: tables are not cut. */
   readonly columns: number | null;
+  /** Texts are not cut, however long they are. */
+  readonly isWide: boolean;
   /** A time in a list: its age while tables are cut, else the time. */
   when(timestamp: Timestamp | undefined): string;
   /** Set if standard output is a terminal that can be redrawn. */
@@ -65,6 +67,7 @@ export function createOutput(asked: Format, colours: boolean, again = ""): Outpu
     get columns() {
       return isCut ? stdout.columns || columnsIfUnknown : null;
     },
+    isWide: asked === "wide",
     when: (time: Timestamp | undefined) =>
       !isCut || !time ? timeWords(time) : ageWords(Date.now() - timestampMs(time)),
     screen: format === "table" && stdout.isTTY ? createScreen(stdout) : null,

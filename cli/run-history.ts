@@ -11,14 +11,22 @@ import {
   SettingSourceSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import { instanceWords } from "./agent-instances.ts";
 import type { Texts } from "./cut-texts.ts";
 import type { Output } from "./output.ts";
 import { progressWords } from "./progress-words.ts";
 import { errorWords } from "./run-words.ts";
-import { printTable } from "./table.ts";
-import { between, clean, phrase, statedName, timeWords, wholePayload } from "./words.ts";
+import { printTable, printTexts } from "./table.ts";
+import { between, clean, phrase, statedName, timeOfDay, timeWords, wholePayload } from "./words.ts";
 
+/**
+ * On a terminal without fences, hosts and, where all attempts are of one day, the date; `-o wide`
+ * has them.
+ */
 export function printAttempts(attempts: readonly Attempt[], texts: Texts, output: Output): void {
+  const isWide = output.columns === null;
+  const days = new Set(attempts.map(({ startedTime }) => timeWords(startedTime).slice(0, 10)));
+  const started = isWide || days.size > 1 ? timeWords : timeOfDay;
   const headers = [
     "STARTED",
     "STEP",
@@ -26,24 +34,28 @@ export function printAttempts(attempts: readonly Attempt[], texts: Texts, output
     "FENCE",
     "ATTEMPT",
     "AGENT",
+    "INSTANCE",
+    "HOST",
     "TOOK",
     "PROGRESS",
     "OUTCOME",
     "WHY",
   ];
   const rows = attempts.map((attempt) => [
-    timeWords(attempt.startedTime),
+    started(attempt.startedTime),
     clean(attempt.stepId),
     phrase(TaskKindSchema, attempt.kind),
-    String(attempt.fence),
+    isWide ? String(attempt.fence) : "",
     String(attempt.attempt),
     whoEnded(attempt),
+    instanceWords(attempt.session),
+    isWide ? clean(attempt.host) : "",
     between(attempt.startedTime, attempt.endedTime),
     progressWords(attempt.progress),
     outcomeWords(attempt),
     texts.error(errorWords(attempt.failure)),
   ]);
-  printTable(output, headers, rows);
+  printTexts(output, headers, rows);
 }
 
 /** An answer is named by the person who gave it, or by its signal. */
@@ -63,7 +75,7 @@ export function printWarnings(warnings: readonly RunWarning[], output: Output): 
     clean(stepId),
     errorWords({ code, message }),
   ]);
-  printTable(output, ["STEP", "WARNING"], rows);
+  printTexts(output, ["STEP", "WARNING"], rows);
 }
 
 export function printInterventions(interventions: readonly Intervention[], output: Output): void {

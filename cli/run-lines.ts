@@ -32,7 +32,7 @@ export function changeLines(
   }
   if (run && run.state !== before?.run?.state) {
     const took = between(run.createdTime, run.endedTime);
-    lines.push(`run ${runOutcome(run, output)}${took === "" ? "" : ` after ${took}`}`);
+    lines.push(`run: ${runOutcome(run, output)}${took === "" ? "" : ` after ${took}`}`);
   }
   if (run && needsPerson(run, steps) && !(before?.run && needsPerson(before.run, before.steps)))
     lines.push(`run waits for a person: drover run show ${clean(run.runId)}`);
@@ -59,7 +59,7 @@ function differs(old: Step, step: Step): boolean {
 function stepLine(old: Step | undefined, step: Step, output: Output): string {
   const ended = step.state === StepState.SUCCEEDED;
   const words = [
-    `step ${clean(step.id)} ${stepState(step, output)}`,
+    `step ${clean(step.id)}: ${stepState(step, output)}`,
     step.attempt > 0 && step.attempt !== old?.attempt ? `attempt ${step.attempt}` : "",
     step.agentId === "" ? "" : `agent ${clean(step.agentId)}`,
     ...mannerWords(step),

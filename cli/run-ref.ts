@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { usageFailure } from "./failure.ts";
 
 export interface RunRefOptions {
-  readonly key?: string;
+  readonly key?: string | undefined;
 }
 
 const keyPrefix = "key:";

@@ -2,10 +2,10 @@
  * A run drawn as a tree: each step below the need at the end of its longest chain, with its current
  * state.
  *
- *     book-holiday v3  run 7f3a  RUNNING  [######------------] 1 of 3 steps
- *     flight      SUCCEEDED
- *     ├─ hotel    LEASED     attempt 2, hotel-1, 47 % for 2.0s
- *     └─ car      BACKOFF    attempt 1, next 12:00:05Z, rate-limited: too many requests
+ *     book-holiday v3  run 7f3a  running  [######------------] 1 of 3 steps
+ *     flight      succeeded
+ *     ├─ hotel    with an agent  attempt 2, hotel-1, 47 % for 2.0s
+ *     └─ car      to be retried  attempt 1, next 12:00:05Z, rate-limited: too many requests
  *
  * A graph is not a tree: a step's line names its other needs.
  */
@@ -28,7 +28,6 @@ import { tableLines } from "./table.ts";
 import { between, clean, clip, timeOfDay } from "./words.ts";
 
 const barWidth = 18;
-const errorShownMax = 80;
 const cursorShownMax = 40;
 /** Steps below this depth are not indented any further. */
 const indentMax = 8;
@@ -86,10 +85,9 @@ function detailsOf(step: Step, also: readonly string[], progress: string): strin
     ...mannerWords(step),
     nextWords(step),
     undo,
-    endedStates.has(step.state) && step.state !== StepState.FAILED
-      ? ""
-      : clip(errorWords(step.error), errorShownMax),
     also.length > 0 ? `also needs ${also.map(clean).join(", ")}` : "",
+    // The last part: the terminal cuts a long line at its end.
+    endedStates.has(step.state) && step.state !== StepState.FAILED ? "" : errorWords(step.error),
   ];
   return details.filter((detail) => detail !== "").join(", ");
 }

@@ -2,24 +2,20 @@
 import {
   type Failure,
   type Run,
-  RunReason,
-  RunReasonSchema,
   RunState,
-  RunStateSchema,
   RunSubstate,
   type RunSubstateCount,
   type Step,
   StepKind,
   StepState,
-  StepStateSchema,
   UndoState,
-  UndoStateSchema,
   WaitingOn,
   WaitingOnSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
+import { reasonWords, runStateWord, stepStateWord, undoWord } from "./state-words.ts";
 import { substateWords } from "./substate-words.ts";
-import { clean, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
+import { clean, counted, phrase, timeOfDay, timeWords } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -60,21 +56,21 @@ const stepStyles: Readonly<Partial<Record<StepState, Style>>> = {
 
 export function runState(run: Run, output: Output): string {
   const style = runStyles[run.state];
-  const text = word(RunStateSchema, run.state);
+  const text = runStateWord(run.state);
   return style ? output.paint(style, text) : text;
 }
 
-/** `COMPENSATED (step failed)`, `COMPLETED with 1 warning` */
+/** `compensated (a step failed)`, `completed, 1 warning` */
 export function runOutcome(run: Run, output: Output): string {
-  const isRecorded = run.reason !== RunReason.UNSPECIFIED && run.reason !== RunReason.DONE;
-  const reason = isRecorded ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
-  const warnings = run.warnings > 0 ? ` with ${counted(run.warnings, "warning")}` : "";
+  const why = reasonWords(run.reason);
+  const reason = why === "" ? "" : ` (${why})`;
+  const warnings = run.warnings > 0 ? `, ${counted(run.warnings, "warning")}` : "";
   return `${runState(run, output)}${reason}${warnings}`;
 }
 
 /**
- * The state with what an open run does or waits for, or how the run ended: `RUNNING: working,
- * retrying (3 steps)`, `FAILED: "hotel" failed after 1 attempt: sold-out: …`.
+ * The state with what an open run does or waits for, or how the run ended: `running: working,
+ * retrying (3 steps)`, `failed: "hotel" failed after 1 attempt: sold-out: …`.
  */
 export function runStatus(run: Run, output: Output): string {
   const summary = clean(run.summary);
@@ -97,7 +93,7 @@ export function printRunState(
 
 export function stepState(step: Step, output: Output): string {
   const style = stepStyles[step.state];
-  const text = word(StepStateSchema, step.state);
+  const text = stepStateWord(step.state);
   return style ? output.paint(style, text) : text;
 }
 
@@ -177,22 +173,8 @@ function waitedFor({ waitingOn, signalName }: Step): string {
 }
 
 /** Empty while there is nothing to compensate. */
-export function undoWords(step: Step): string {
-  switch (step.undoState) {
-    case UndoState.UNSPECIFIED:
-    case UndoState.NONE:
-      return "";
-    case UndoState.PENDING:
-      return "to be compensated";
-    case UndoState.ACTIVE:
-      return "compensating";
-    case UndoState.DONE:
-      return "compensated";
-    case UndoState.FAILED:
-      return "compensation failed";
-    default:
-      return phrase(UndoStateSchema, step.undoState);
-  }
+export function undoWords({ undoState }: Step): string {
+  return undoWord(undoState);
 }
 
 /** `rate-limited: too many requests` */

@@ -2,7 +2,7 @@
  * Cron schedules in words: when they run, their next occurrences, and the results of the past ones.
  */
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type Occurrence,
   OccurrenceOutcome,
@@ -11,6 +11,7 @@ import {
   type Schedule,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import type { Output } from "./output.ts";
+import { runStateWord } from "./state-words.ts";
 import { printPairs, printTable } from "./table.ts";
 import {
   clean,
@@ -45,7 +46,7 @@ export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
     timeWords(occurrence.time),
     outcomeWords(occurrence),
     clean(occurrence.runId),
-    occurrence.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, occurrence.runState),
+    occurrence.runState === RunState.UNSPECIFIED ? "" : runStateWord(occurrence.runState),
     clean(occurrence.nominalTime),
     clean(occurrence.message),
   ]);

@@ -26,6 +26,32 @@ export function printTable(
   for (const line of lines) output.line(line);
 }
 
+/**
+ * A table whose last column has messages. A message that does not fit beside its row is below it,
+ * in full.
+ */
+export function printTexts(
+  output: Output,
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const columns = output.columns ?? Number.POSITIVE_INFINITY;
+  const others = rows.map((row) => row.slice(0, -1));
+  const [head, ...lines] = tableLines(headers.slice(0, -1), others, dimmed(output), output.columns);
+  if (head === undefined) return;
+  const left = Math.max(...[head, ...lines].map(width));
+  const beside = (line: string, text: string) => `${padded(line, left)}${between}${text}`;
+  const written = lines.map((line, i) => {
+    const message = rows[i]?.at(-1);
+    if (!message) return line;
+    const whole = beside(line, message);
+    return width(whole) <= columns ? whole : `${line}\n${between}${message}`;
+  });
+  const isUsed = rows.some((row) => row.at(-1));
+  output.line(isUsed ? beside(head, output.paint("dim", headers.at(-1) ?? "")) : head);
+  for (const line of written) output.line(line);
+}
+
 export function dimmed(output: Output): (text: string) => string {
   return (text) => output.paint("dim", text);
 }

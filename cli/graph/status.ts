@@ -2,14 +2,10 @@
  * The state of a step of a run: the word of its state, details, and its style. A style is a colour
  * and a sign, so that readers need not see colours.
  */
-import {
-  type Step,
-  StepState,
-  StepStateSchema,
-  UndoState,
-} from "@drover/proto/drover/v1/run_pb.ts";
+import { type Step, StepState, UndoState } from "@drover/proto/drover/v1/run_pb.ts";
 import { errorWords, mannerWords, undoWords } from "../run-words.ts";
-import { clip, timeOfDay, word } from "../words.ts";
+import { stepStateWord } from "../state-words.ts";
+import { clip, timeOfDay } from "../words.ts";
 
 /**
  *     ahead    not started yet              well      done
@@ -30,7 +26,7 @@ export type NodeStyle =
   | "left-out";
 
 export interface StateView {
-  /** As SUCCEEDED, BACKOFF, compensated. */
+  /** As succeeded, to be retried, compensated. */
   readonly word: string;
   readonly look: NodeStyle;
   readonly details: readonly string[];
@@ -68,7 +64,7 @@ export function statusOf(step: Step): StateView {
     isOver ? "" : clip(errorWords(error), errorShownMax),
   ];
   return {
-    word: word(StepStateSchema, state),
+    word: stepStateWord(state),
     look: styles[state] ?? "ahead",
     details: details.filter((detail) => detail !== ""),
   };

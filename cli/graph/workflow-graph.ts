@@ -92,7 +92,7 @@ export function runGraph(drawn: DrawnRun): WorkflowGraph {
 function heading(workflow: string, version: number, drawn: DrawnRun | null) {
   return {
     title: version > 0 ? `${workflow} v${version}` : workflow,
-    subtitle: drawn === null ? "" : `run ${drawn.run.runId} ${drawn.outcome}`,
+    subtitle: drawn === null ? "" : `run ${drawn.run.runId}: ${drawn.outcome}`,
   };
 }
 

@@ -2,8 +2,7 @@
  * `drover agent list` and `show`: the instances of agents, what they poll for, how their attempts
  * ended, and the tasks that they hold.
  */
-import { create } from "@bufbuild/protobuf";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type AgentInfo,
   AgentInfoSchema,
@@ -24,7 +23,8 @@ import {
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { progressWords } from "../progress-words.ts";
 import { printPairs, printTable } from "../table.ts";
@@ -41,26 +41,7 @@ interface ShowOptions {
 }
 
 export function addAgentVerbs(agent: Command, ended: Ended): void {
-  agent
-    .command("list")
-    .description(
-      "list the agents of the namespace, one line for each instance (start of a process)",
-    )
-    .option("--id <name>", "only agents of this name")
-    .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000)
-    .action(async ({ id, limit }: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command, { names: true });
-      const page = await listInstances(connect(), id ?? "", limit);
-      const { items: agents, nextPageToken } = page;
-      const answer = create(ListAgentsResponseSchema, { agents, nextPageToken });
-      writeList(output, [ListAgentsResponseSchema, answer], [AgentInfoSchema, agents]);
-      output.names([...new Set(agents.map((one) => one.id))]);
-      if (output.format === "table") printAgents(agents, output);
-      if (agents.length === 0) output.note("no agent has called in the last 10 minutes");
-      for (const twins of severalLive(agents)) output.note(twins);
-      noteMore(page, limit, output);
-      ended(exitCodes.done);
-    });
+  addAgentList(agent, ended);
   agent
     .command("show")
     .description("show one agent with its attempts and its tasks in progress")
@@ -89,36 +70,55 @@ async function sessionOf(
   return (await instanceOf(connection, named, instance)).session;
 }
 
-function printAgents(agents: readonly AgentInfo[], output: Output): void {
-  const headers = [
-    "AGENT",
-    "INSTANCE",
-    "VERSION",
-    "HOST",
-    "PID",
-    "STARTED",
-    "QUEUES",
-    "TASKS",
-    "HOLDS",
-    "LAST HOUR",
-    "STATE",
-    "KEPT",
-  ];
-  const rows = agents.map((agent) => [
-    clean(agent.id),
-    instanceWords(agent.session),
-    clean(agent.version),
-    clean(agent.host),
-    agent.pid === 0 ? "" : String(agent.pid),
-    timeWords(agent.startedTime),
-    clean(agent.queues.join(" ")),
-    taskWords(agent),
-    heldWords(agent),
-    attemptsWords(agent.attempts),
-    lifeWords(agent),
-    restrictionWords(agent),
-  ]);
-  printTable(output, headers, rows);
+function addAgentList(agent: Command, ended: Ended): void {
+  const verb = agent
+    .command("list")
+    .description(
+      "list the agents of the namespace, one line for each instance (start of a process)",
+    )
+    .option("--id <name>", "only agents of this name")
+    .option("--limit <n>", "most agents to list", wholeNumber(1, limitMax), 1_000);
+  addList(verb, ended, {
+    headers: [
+      "AGENT",
+      "INSTANCE",
+      "VERSION",
+      "HOST",
+      "PID",
+      "STARTED",
+      "QUEUES",
+      "TASKS",
+      "HOLDS",
+      "LAST HOUR",
+      "STATE",
+      "SILENT SINCE",
+      "KEPT",
+    ],
+    read: (connection, { id = "", limit }: ListOptions) => listInstances(connection, id, limit),
+    item: AgentInfoSchema,
+    document: ({ items: agents, nextPageToken }) =>
+      documentOf(ListAgentsResponseSchema, { agents, nextPageToken }),
+    row: (one, output) => [
+      clean(one.id),
+      instanceWords(one.session),
+      clean(one.version),
+      clean(one.host),
+      one.pid === 0 ? "" : String(one.pid),
+      output.when(one.startedTime),
+      clean(one.queues.join(" ")),
+      taskWords(one),
+      heldWords(one),
+      attemptsWords(one.attempts),
+      silentSince(one) ? "silent" : "alive",
+      output.when(silentSince(one)),
+      restrictionWords(one),
+    ],
+    nameOf: ({ id }) => id,
+    none: "no agent has called in the last 10 minutes",
+    notes({ items }, output) {
+      for (const twins of severalLive(items)) output.note(twins);
+    },
+  });
 }
 
 /** `3 of 10`; without a capacity that the agent states: `3` */
@@ -128,7 +128,7 @@ function heldWords({ held, capacity }: AgentInfo): string {
 
 /** Agents of one name may be on purpose; that a person has started one too many looks the same. */
 function severalLive(agents: readonly AgentInfo[]): readonly string[] {
-  const live = agents.filter((agent) => lifeWords(agent) === "alive");
+  const live = agents.filter((agent) => !silentSince(agent));
   return [...Map.groupBy(live, ({ id }) => id)].flatMap(([id, of]) =>
     of.length > 1 ? [`agent "${clean(id)}" has ${of.length} live instances`] : [],
   );
@@ -142,12 +142,17 @@ const silentMs = 60_000;
 
 /**
  * A silent agent does not count as polling: it lost a lease or its connection, or has stopped
- * calling.
+ * calling. Undefined: it is alive.
  */
-function lifeWords({ silentSinceTime, lastSeenTime }: AgentInfo): string {
-  if (silentSinceTime) return `silent since ${timeWords(silentSinceTime)}`;
+function silentSince({ silentSinceTime, lastSeenTime }: AgentInfo): Timestamp | undefined {
+  if (silentSinceTime) return silentSinceTime;
   const isOld = lastSeenTime && Date.now() - timestampMs(lastSeenTime) > silentMs;
-  return isOld ? `silent since ${timeWords(lastSeenTime)}` : "alive";
+  return isOld ? lastSeenTime : undefined;
+}
+
+function lifeWords(agent: AgentInfo): string {
+  const since = silentSince(agent);
+  return since ? `silent since ${timeWords(since)}` : "alive";
 }
 
 /** Why it gets no new tasks, or not all of them: `cordoned; circuit of charge` */

@@ -1,9 +1,7 @@
 /** `drover approval list`, `show` and `decide`: the approvals that open runs wait for. */
-import { create } from "@bufbuild/protobuf";
 import {
   type Approval,
   ApprovalSchema,
-  type ListApprovalsResponse,
   ListApprovalsResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Command } from "commander";
@@ -18,10 +16,11 @@ import type { Connection } from "../client.ts";
 import { addText, contextOf, wholeNumber } from "../context.ts";
 import { cutTexts } from "../cut-texts.ts";
 import { type Ended, exitCodes, notThere } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
-import { printPairs, printTable } from "../table.ts";
+import { printPairs } from "../table.ts";
 import { clean, labelWords, timeWords, wholePayload } from "../words.ts";
 import { addDecide } from "./run-decide.ts";
 
@@ -32,29 +31,19 @@ interface ListOptions {
 }
 
 export function addApprovalVerbs(approval: Command, ended: Ended): void {
-  approval
-    .command("list")
-    .description("list open approvals, of the oldest runs first")
-    .option("--for <name>", "only those on which this person may decide and has not decided")
-    .option("--role <role>", "a role of that person; may be given again", addText)
-    .option("--limit <n>", "approvals after which the list ends", wholeNumber(1, limitMax), 50)
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      printList(await list(options, connect()), options, output);
-      ended(exitCodes.done);
-    });
+  addApprovalList(approval, ended);
   approval
     .command("show")
     .description("show an open approval: who may decide, its form, and the data to decide on")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the step")
-    .option("--full", "print long inputs and outputs in full")
+    .option("--full", "print long inputs and outputs in full, as -o wide")
     .action(async (run: string, step: string, options: { full?: boolean }, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, options);
       const connection = connect();
       const found = await findApproval(connection, run, step);
       output.data(ApprovalSchema, found);
-      if (output.format === "table") await print(connection, found, options, output);
+      if (output.format === "table") await print(connection, found, output);
       output.next(decideCommand(found));
       output.next(rejectCommand(found));
       ended(exitCodes.done);
@@ -62,42 +51,41 @@ export function addApprovalVerbs(approval: Command, ended: Ended): void {
   addDecide(approval, ended);
 }
 
-async function list(
-  { for: approver = "", role = [], limit }: ListOptions,
-  { operator, namespace }: Connection,
-): Promise<ListApprovalsResponse> {
-  const read = await readPages<Approval>(limit, async (page) => {
-    const asked = { namespace, approver, roles: [...role], ...page };
-    const { approvals, nextPageToken } = await operator.listApprovals(asked);
-    return { items: approvals, nextPageToken };
-  });
-  const { items: approvals, nextPageToken } = read;
-  return create(ListApprovalsResponseSchema, { approvals, nextPageToken });
-}
-
-function printList(answer: ListApprovalsResponse, options: ListOptions, output: Output): void {
-  const { approvals } = answer;
-  writeList(output, [ListApprovalsResponseSchema, answer], [ApprovalSchema, approvals]);
-  if (output.format === "table") {
-    const headers = ["RUN", "STEP", "WORKFLOW", "APPROVERS", "APPROVED", "SINCE", "DEADLINE"];
-    const rows = approvals.map((one) => [
+function addApprovalList(approval: Command, ended: Ended): void {
+  const verb = approval
+    .command("list")
+    .description("list open approvals, of the oldest runs first")
+    .option("--for <name>", "only those on which this person may decide and has not decided")
+    .option("--role <role>", "a role of that person; may be given again", addText)
+    .option("--limit <n>", "most approvals to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    headers: ["RUN", "STEP", "WORKFLOW", "APPROVERS", "APPROVED", "SINCE", "DEADLINE"],
+    read({ operator, namespace }, { for: approver = "", role = [], limit }: ListOptions) {
+      const asked = { namespace, approver, roles: [...role] };
+      return readPages<Approval>(limit, async (page) => {
+        const answer = await operator.listApprovals({ ...asked, ...page });
+        return { items: answer.approvals, nextPageToken: answer.nextPageToken };
+      });
+    },
+    item: ApprovalSchema,
+    document: ({ items: approvals, nextPageToken }) =>
+      documentOf(ListApprovalsResponseSchema, { approvals, nextPageToken }),
+    row: (one, output) => [
       clean(one.runId),
       clean(one.stepId),
       clean(one.workflow),
       approverWords(one),
       approvedWords(one),
-      timeWords(one.sinceTime),
-      deadlineWords(one),
-    ]);
-    printTable(output, headers, rows);
-  }
-  const [first] = approvals;
-  if (first === undefined)
-    output.note(
-      `no approval waits${options.for === undefined ? "" : ` for ${clean(options.for)}`}`,
-    );
-  else output.next(`drover approval show ${clean(first.runId)} ${clean(first.stepId)}`);
-  noteMore(answer, options.limit, output);
+      output.when(one.sinceTime),
+      deadlineWords(one, output.when(one.deadlineTime)),
+    ],
+    // The two arguments of the other verbs.
+    nameOf: ({ runId, stepId }) => `${runId} ${stepId}`,
+    none: "no approval waits",
+    notes({ items: [first] }, output) {
+      if (first) output.next(`drover approval show ${clean(first.runId)} ${clean(first.stepId)}`);
+    },
+  });
 }
 
 async function findApproval(
@@ -119,14 +107,13 @@ async function findApproval(
 async function print(
   { scheduler, namespace }: Connection,
   approval: Approval,
-  options: { readonly full?: boolean },
   output: Output,
 ): Promise<void> {
   const { runId } = approval;
   const ref = { ref: { case: "runId", value: runId } } as const;
   const { run, steps } = await scheduler.getRun({ namespace, run: ref });
   const needs = steps.find(({ id }) => id === approval.stepId)?.needs ?? [];
-  const texts = cutTexts(options);
+  const texts = cutTexts(output);
   printPairs(output, [
     ["run", clean(runId)],
     ["key", clean(approval.runKey)],
@@ -136,7 +123,7 @@ async function print(
     ["approvers", approverWords(approval)],
     ["approved", approvedWords(approval)],
     ["since", timeWords(approval.sinceTime)],
-    ["deadline", deadlineWords(approval)],
+    ["deadline", deadlineWords(approval, timeWords(approval.deadlineTime))],
     ["form", wholePayload(approval.form)],
     ["run input", texts.payload(wholePayload(run?.input))],
     ...steps

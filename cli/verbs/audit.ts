@@ -1,5 +1,5 @@
 /** `drover audit list`: who changed what in a namespace, newest first. */
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
   type AuditEntry,
@@ -7,11 +7,11 @@ import {
   ListAuditResponseSchema,
 } from "@drover/proto/drover/v1/audit_pb.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addText, contextOf, parseTime, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { printTable } from "../table.ts";
-import { clean, timeWords } from "../words.ts";
+import { addText, parseTime, wholeNumber } from "../context.ts";
+import type { Ended } from "../failure.ts";
+import { addList, documentOf } from "../list-verb.ts";
+import { limitMax, readPages } from "../lists.ts";
+import { clean } from "../words.ts";
 
 interface Subject {
   readonly kind: string;
@@ -26,13 +26,13 @@ interface ListOptions {
   readonly withToken?: string;
   readonly since?: Timestamp;
   readonly before?: Timestamp;
-  readonly allNamespaces?: true;
+  readonly cluster?: true;
   readonly limit: number;
   readonly all?: true;
 }
 
 export function addAuditVerbs(audit: Command, ended: Ended): void {
-  audit
+  const verb = audit
     .command("list")
     .description("list who changed what in the namespace, newest first")
     .addOption(
@@ -44,33 +44,46 @@ export function addAuditVerbs(audit: Command, ended: Ended): void {
     .option("--with-token <token>", "only with this API token, by its id or name")
     .option("--since <time>", "only from this time on, as 2026-01-31", parseTime)
     .option("--before <time>", "only before this time, as 2026-01-31T12:00Z", parseTime)
-    .option("--all-namespaces", "changes that concern all namespaces, as of their tokens")
+    .addOption(
+      new Option(
+        "--cluster",
+        "only changes that belong to no namespace, as of tokens for all of them",
+      ).conflicts("allNamespaces"),
+    )
     .option("--limit <n>", "most entries to list", wholeNumber(1, limitMax), 50)
-    .addOption(new Option("--all", "all entries, for an export").conflicts("limit"))
-    .action(async (options: ListOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const limit = options.all ? Number.POSITIVE_INFINITY : options.limit;
+    .addOption(new Option("--all", "all entries, for an export").conflicts(["limit", "watch"]));
+  addList(verb, ended, {
+    headers: ["TIME", "ACTION", "SUBJECT", "BY", "TOKEN", "FROM", "REASON", "DETAILS"],
+    read({ operator, namespace }, options: ListOptions) {
       const request = requestOf(options, namespace);
-      const page = await readPages<AuditEntry>(limit, async (next) => {
+      const limit = options.all ? Number.POSITIVE_INFINITY : options.limit;
+      return readPages<AuditEntry>(limit, async (next) => {
         const answer = await operator.listAudit({ ...request, ...next });
         return { items: answer.entries, nextPageToken: answer.nextPageToken };
       });
-      const { items: entries, nextPageToken } = page;
-      const answer = create(ListAuditResponseSchema, { entries, nextPageToken });
-      writeList(output, [ListAuditResponseSchema, answer], [AuditEntrySchema, entries]);
-      if (output.format === "table") printTable(output, HEADERS, entries.map(rowOf));
-      if (entries.length === 0) output.note("no entry");
-      noteMore(page, limit, output);
-      ended(exitCodes.done);
-    });
+    },
+    item: AuditEntrySchema,
+    document: ({ items: entries, nextPageToken }) =>
+      documentOf(ListAuditResponseSchema, { entries, nextPageToken }),
+    row: (one, output) => [
+      output.when(one.time),
+      clean(one.action),
+      clean(`${one.subject?.kind}/${one.subject?.name}`),
+      clean(one.by),
+      clean(one.tokenName),
+      clean(one.peer),
+      clean(one.reason),
+      clean(detailWords(one.details)),
+    ],
+    none: "no entry",
+  });
 }
 
 function requestOf(options: ListOptions, namespace: string) {
-  const { run, action, by, withToken, since, before, allNamespaces } = options;
+  const { run, action, by, withToken, since, before, cluster } = options;
   const subject = run === undefined ? options.subject : { kind: "run", name: run };
   return {
-    ...(allNamespaces ? { allNamespaces } : { namespace }),
+    ...(cluster ? { allNamespaces: true } : { namespace }),
     ...(subject ? { subject } : {}),
     actions: [...(action ?? [])],
     by: by ?? "",
@@ -85,22 +98,6 @@ function parseSubject(text: string): Subject {
   if (at < 1 || at === text.length - 1)
     throw new InvalidArgumentError("Subjects are written as KIND/NAME, as queue/mail.");
   return { kind: text.slice(0, at), name: text.slice(at + 1) };
-}
-
-const HEADERS = ["TIME", "ACTION", "SUBJECT", "BY", "TOKEN", "FROM", "REASON", "DETAILS"];
-
-function rowOf(entry: AuditEntry): readonly string[] {
-  const { time, action, subject, by, tokenName, peer, reason, details } = entry;
-  return [
-    timeWords(time),
-    clean(action),
-    clean(`${subject?.kind}/${subject?.name}`),
-    clean(by),
-    clean(tokenName),
-    clean(peer),
-    clean(reason),
-    clean(detailWords(details)),
-  ];
 }
 
 function detailWords(details: JsonObject | undefined): string {

@@ -1,10 +1,11 @@
 /** `drover completion`: the script for a shell, and `complete`, which that script calls. */
 import { Argument, type Command } from "commander";
 import { createConnection } from "../client.ts";
-import { type Candidate, completionOf, hiddenVerb, namesOf } from "../completion.ts";
+import { type Candidate, completionOf, contextNames, hiddenVerb, namesOf } from "../completion.ts";
 import { contextOf, tokenOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
+import { applyContext } from "../saved-contexts.ts";
 
 const scripts = {
   bash: `# drover, completed by bash: source <(drover completion bash), or put that into ~/.bashrc.
@@ -67,14 +68,20 @@ async function candidates(
   program: Command,
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
-  const { candidates: found, named, given } = completionOf(program, words);
+  const { candidates: found, named, run, given } = completionOf(program, words);
   if (named === undefined) return found;
-  const { address, namespace, ...tokens } = { ...program.opts<GlobalOptions>(), ...given };
   const partial = words.at(-1) ?? "";
   // Without a server there are no names, and an error between two words would be useless.
-  const names = await Promise.try(() =>
-    namesOf(named, createConnection(address, namespace, tokenOf(tokens))),
-  ).catch(() => []);
+  const names = await Promise.try(() => {
+    if (named === "context") return contextNames();
+    if (given.context !== undefined) {
+      program.setOptionValueWithSource("context", given.context, "cli");
+      applyContext(program);
+    }
+    const { address, namespace, ...tokens } = { ...program.opts<GlobalOptions>(), ...given };
+    const connection = createConnection(address, namespace, tokenOf(tokens));
+    return namesOf(named, connection, { run, key: given.key });
+  }).catch(() => []);
   return [
     ...found,
     ...names.filter(({ text }) => text.startsWith(partial) && plainWord.test(text)),

@@ -53,14 +53,14 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
     .command("show")
     .description("show an escalation: its history, and the answers that it accepts")
     .argument("<escalation>", named)
-    .option("--full", "print long messages, input and output in full")
+    .option("--full", "print long messages, input and output in full, as -o wide")
     .action(async (name: string, options: { readonly full?: boolean }, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, options);
       const { run, escalationId } = escalationRefOf(name);
       const { operator, namespace } = connect();
       const answer = await operator.getEscalation({ namespace, run, escalationId });
       output.data(GetEscalationResponseSchema, answer);
-      if (output.format === "table") print(answer, cutTexts(options), output);
+      if (output.format === "table") print(answer, cutTexts(output), output);
       ended(exitCodes.done);
     });
   addClaim(escalation, ended);

@@ -2,7 +2,6 @@
  * `drover partition list` and `history`, `drover supervisor list`: the owners of partitions, how
  * late they are, and the owners before.
  */
-import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type HandOver,
@@ -16,11 +15,10 @@ import {
   SupervisorSchema,
 } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Command } from "commander";
-import { contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes } from "../failure.ts";
+import { wholeNumber } from "../context.ts";
+import type { Ended } from "../failure.ts";
 import { addList, documentOf } from "../list-verb.ts";
-import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { printTable } from "../table.ts";
+import { limitMax, readPages } from "../lists.ts";
 import { between, clean, durationWords, timeWords } from "../words.ts";
 
 /** The maximum of the database's smallint. */
@@ -32,49 +30,38 @@ export function addPartitionVerbs(partition: Command, ended: Ended): void {
 }
 
 function addHistory(partition: Command, ended: Ended): void {
-  partition
+  const verb = partition
     .command("history")
     .description(
       "list the supervisors of a partition, or of all, over time, and the reason of each hand-over",
     )
     .argument("[partition]", "its number; all by default", wholeNumber(0, partitionMax))
-    .option("--limit <n>", "most hand-overs to list", wholeNumber(1, limitMax), 50)
-    .action(async (of: number | undefined, { limit }: { limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator } = connect();
-      const asked = of === undefined ? {} : { partition: of };
-      const page = await readPages<HandOver>(limit, async (next) => {
-        const answer = await operator.listHandOvers({ ...asked, ...next });
+    .option("--limit <n>", "most hand-overs to list", wholeNumber(1, limitMax), 50);
+  addList(verb, ended, {
+    ofCluster: true,
+    headers: ["TAKEN", "PARTITION", "EPOCH", "BY", "ADDRESS", "REASON", "LEFT", "OWNED FOR"],
+    read({ operator }, { limit }: { readonly limit: number }, [number]) {
+      const asked = number === undefined ? {} : { partition: Number(number) };
+      return readPages<HandOver>(limit, async (page) => {
+        const answer = await operator.listHandOvers({ ...asked, ...page });
         return { items: answer.handOvers, nextPageToken: answer.nextPageToken };
       });
-      const { items: handOvers, nextPageToken } = page;
-      const answer = create(ListHandOversResponseSchema, { handOvers, nextPageToken });
-      writeList(output, [ListHandOversResponseSchema, answer], [HandOverSchema, handOvers]);
-      const headers = [
-        "TAKEN",
-        "PARTITION",
-        "EPOCH",
-        "BY",
-        "ADDRESS",
-        "REASON",
-        "LEFT",
-        "OWNED FOR",
-      ];
-      const rows = handOvers.map((one) => [
-        timeWords(one.takenTime),
-        String(one.partition),
-        String(one.epoch),
-        clean(one.supervisor),
-        clean(one.address),
-        reasons[one.reason] ?? `reason ${one.reason}`,
-        timeWords(one.leftTime),
-        between(one.takenTime, one.leftTime),
-      ]);
-      if (output.format === "table") printTable(output, headers, rows);
-      if (rows.length === 0) output.note("no supervisor has owned it yet");
-      noteMore(page, limit, output);
-      ended(exitCodes.done);
-    });
+    },
+    item: HandOverSchema,
+    document: ({ items: handOvers, nextPageToken }) =>
+      documentOf(ListHandOversResponseSchema, { handOvers, nextPageToken }),
+    row: (one, output) => [
+      output.when(one.takenTime),
+      String(one.partition),
+      String(one.epoch),
+      clean(one.supervisor),
+      clean(one.address),
+      reasons[one.reason] ?? `reason ${one.reason}`,
+      output.when(one.leftTime),
+      between(one.takenTime, one.leftTime),
+    ],
+    none: "no supervisor has owned it yet",
+  });
 }
 
 const reasons: Readonly<Record<number, string>> = {

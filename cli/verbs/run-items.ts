@@ -12,6 +12,7 @@ import { cutTexts } from "../cut-texts.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import { runRefOf } from "../run-ref.ts";
+import { stepStateWord } from "../state-words.ts";
 import { printSteps } from "./run-show.ts";
 
 const itemsMax = 10_000;
@@ -28,15 +29,15 @@ export function addRunItems(run: Command, ended: Ended): void {
     .description("list the items of a map: state, attempts, output or last failure of each")
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the map")
-    .addOption(stateOption("only items in this state", StepState))
-    .option("--full", "print long messages and outputs in full")
+    .addOption(stateOption("only items in this state", StepState, stepStateWord))
+    .option("--full", "print long messages and outputs in full, as -o wide")
     .option("--limit <n>", "most items to list", wholeNumber(1, itemsMax), 50)
     .action(async (name: string, stepId: string, options: ItemsOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, options);
       const answer = await listItems(connect(), name, stepId, options);
       writeList(output, [ListItemsResponseSchema, answer], [StepSchema, answer.items]);
       if (output.format === "table" && answer.items.length > 0)
-        printSteps(answer.items, cutTexts(options), output);
+        printSteps(answer.items, cutTexts(output), output);
       if (answer.items.length === 0)
         output.note(options.state ? "no item is in such a state" : "no item has started");
       noteMore(answer, options.limit, output);

@@ -14,6 +14,7 @@ import type { Ended } from "../failure.ts";
 import { addList, documentOf } from "../list-verb.ts";
 import { limitMax, type Page, readPages, stateOption, substateOption } from "../lists.ts";
 import { runStatus, workflowWords } from "../run-words.ts";
+import { runStateWord } from "../state-words.ts";
 import { between, clean, labelWords } from "../words.ts";
 
 export interface FilterOptions {
@@ -69,7 +70,7 @@ export const QUERY_WORDS =
 /** The options of the filter. */
 export function addRunFilter(command: Command): Command {
   return command
-    .addOption(stateOption("only runs in this state", RunState))
+    .addOption(stateOption("only runs in this state", RunState, runStateWord))
     .addOption(substateOption())
     .option("--workflow <name>", "only runs of this workflow")
     .option("--parent <run>", "only child runs of this run")

@@ -42,7 +42,7 @@ import {
   undoWords,
   workflowWords,
 } from "../run-words.ts";
-import { printPairs, printTable } from "../table.ts";
+import { printPairs, printTexts } from "../table.ts";
 import {
   between,
   clean,
@@ -62,9 +62,9 @@ export function addRunShow(run: Command, ended: Ended): void {
   addRunRef(run.command("show"))
     .description("show a run: steps, attempts, interventions, signals, decisions, escalations")
     .option("--settings", "include every setting with its effective value and its source")
-    .option("--full", "print long messages, inputs and outputs in full")
+    .option("--full", "print long messages, inputs and outputs in full, as -o wide")
     .action(async (name: string | undefined, options: ShowOptions, command: Command) => {
-      const { output, connect } = contextOf(command);
+      const { output, connect } = contextOf(command, options);
       const { scheduler, namespace } = connect();
       const answer = await scheduler.getRun({
         namespace,
@@ -77,7 +77,7 @@ export function addRunShow(run: Command, ended: Ended): void {
         includeSettings: options.settings ?? false,
       });
       output.data(GetRunResponseSchema, answer);
-      if (output.format === "table") print(answer, cutTexts(options), output);
+      if (output.format === "table") print(answer, cutTexts(output), output);
       ended(exitCodes.done);
     });
 }
@@ -195,7 +195,7 @@ export function printSteps(steps: readonly Step[], texts: Texts, output: Output)
     mannerWords(step).join(", "),
     texts.text(wholePayload(step.output)) || texts.error(errorWords(step.error)),
   ]);
-  printTable(output, headers, rows);
+  printTexts(output, headers, rows);
 }
 
 /** The run and the step that started this run. */

@@ -20,10 +20,8 @@ import { addLabel, addText, contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload, readText } from "../input.ts";
 import { addList, documentOf } from "../list-verb.ts";
-import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
-import { printTable } from "../table.ts";
 import {
   actionWords,
   type DefinitionOptions,
@@ -182,30 +180,30 @@ function show({ definition, path, secretDigest, changedTime }: Trigger, output: 
 }
 
 function addRefusals(trigger: Command, ended: Ended): void {
-  trigger
+  const verb = trigger
     .command("refusals")
     .description("list refused events and the reasons, newest first, one line for each reason")
     .argument("[trigger]", "only of this trigger", "")
-    .option("--limit <n>", "most lines", wholeNumber(1, refusalsMax), 50)
-    .action(async (name: string, options: { limit: number }, command: Command) => {
-      const { output, connect } = contextOf(command);
-      const { operator, namespace } = connect();
-      const request = { namespace, trigger: name, pageSize: options.limit };
-      const answer = await operator.listRefusals(request);
-      writeList(output, [ListRefusalsResponseSchema, answer], [RefusalSchema, answer.refusals]);
-      const rows = answer.refusals.map((one) => [
-        output.when(one.lastTime),
-        clean(one.trigger),
-        String(one.count),
-        clean(one.reason),
-        clean(one.runId),
-        clean(one.message),
-      ]);
-      const head = ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"];
-      if (output.format === "table") printTable(output, head, rows);
-      if (rows.length === 0) output.note("no refusal");
-      ended(exitCodes.done);
-    });
+    .option("--limit <n>", "most lines", wholeNumber(1, refusalsMax), 50);
+  addList(verb, ended, {
+    headers: ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"],
+    async read({ operator, namespace }, { limit }: { readonly limit: number }, [name = ""]) {
+      const asked = { namespace, trigger: name, pageSize: limit };
+      const { refusals } = await operator.listRefusals(asked);
+      return { items: refusals, nextPageToken: "" };
+    },
+    item: RefusalSchema,
+    document: ({ items: refusals }) => documentOf(ListRefusalsResponseSchema, { refusals }),
+    row: (one, output) => [
+      output.when(one.lastTime),
+      clean(one.trigger),
+      String(one.count),
+      clean(one.reason),
+      clean(one.runId),
+      clean(one.message),
+    ],
+    none: "no refusal",
+  });
 }
 
 function addTry(trigger: Command, ended: Ended): void {

@@ -55,11 +55,11 @@ async function tryOut(cwd: string, command: string, args: readonly string[], mor
     drover(["run", "start", "seats", "--input", JSON.stringify({ card }), "--watch"], inFolder);
   const paid = await runOf("visa");
   expect(paid, output).toMatchObject({ code: 0 });
-  expect(paid.stdout).toContain("run COMPLETED");
+  expect(paid.stdout).toContain("run: completed");
   const unpaid = await runOf("none");
   expect(unpaid.code, output).toBe(1);
   expect(unpaid.stdout).toContain("no-card");
-  expect(unpaid.stdout).toMatch(/run COMPENSATED|run FAILED/);
+  expect(unpaid.stdout).toMatch(/run: compensated|run: failed/);
   expect(output).toContain("agent seats-1 waits for tasks");
   expect(output).toContain("the seat is free again");
 }

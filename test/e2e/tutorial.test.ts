@@ -176,11 +176,11 @@ test("the tutorial works as it is written", { timeout: tutorialMsMax }, async ()
   reader.write("agent.ts");
   const agent = reader.start("npx node agent.ts");
   await agent.wrote("the agent polls for tasks");
-  expect(await reader.run("npx drover run start order --key order-1")).toContain("run COMPLETED");
-  expect(await reader.run("npx drover run show key:order-1")).toMatch(/^pay +SUCCEEDED /m);
+  expect(await reader.run("npx drover run start order --key order-1")).toContain("run: completed");
+  expect(await reader.run("npx drover run show key:order-1")).toMatch(/^pay +succeeded /m);
 
   const failed = await reader.run("npx drover run start order --key order-2", 1);
-  expect(failed).toContain("run COMPENSATED");
+  expect(failed).toContain("run: compensated");
   await agent.wrote("the item is released");
   reader.shows(await reader.run("npx drover run show key:order-2"));
 
@@ -192,7 +192,7 @@ test("the tutorial works as it is written", { timeout: tutorialMsMax }, async ()
 
   await reader.start("npx node agent.ts").wrote("checking the customer for 15 s");
   const story = await reader.run("npx drover run watch key:order-3");
-  expect(story).toContain("run COMPLETED");
+  expect(story).toContain("run: completed");
   expect(story).toMatch(/^\S+ \S+ +check +lease /m);
   expect(story).toMatch(/^\S+ \S+ +check +perform .* unknown +drover\.lost/m);
   expect(story.match(/^\S+ \S+ +reserve +perform /gm)).toHaveLength(1);

@@ -326,6 +326,7 @@ export const layers: readonly Layer[] = [
       "@dagrejs/dagre",
       "cli/words.ts",
       "cli/run-words.ts",
+      "cli/state-words.ts",
     ],
     node: false,
     instead: "a graph is made of the contract's messages alone, so that a browser can make it too",

@@ -346,9 +346,12 @@ function occurrenceOf(
 ): OccurrenceRow {
   const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
   if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };
-  const message = error?.message ?? "";
-  const isOverlap = error?.reason === "CONCURRENCY_LIMIT" && record.spec.overlap !== "allow-all";
-  return { ...of, outcome: isOverlap ? "overlapped" : "refused", runId: null, message };
+  const { overlap } = record.spec;
+  if (error?.reason !== "CONCURRENCY_LIMIT" || overlap === "allow-all")
+    return { ...of, outcome: "refused", runId: null, message: error?.message ?? "" };
+  // The error tells a caller of Schedule what to do, which an owner of a schedule cannot.
+  const message = `run ${error.metadata.run_id} was still open, and overlap is "${overlap}"`;
+  return { ...of, outcome: "overlapped", runId: null, message };
 }
 
 const POLICIES = {

@@ -36,13 +36,13 @@ test("a workflow is registered, and a run of it started, shown and cancelled", a
   const started = await drover(["run", "start", "w", "--key", "k", "--input", "[1]"], { env });
   expect(started).toMatchObject({ code: 0 });
   const described = await drover(["run", "show", "key:k"], { env });
-  expect(described.stdout).toMatch(/^state +RUNNING: waiting for an agent$/m);
-  expect(described.stdout).toMatch(/^a +READY +t +default/m);
+  expect(described.stdout).toMatch(/^state +running: waiting for an agent$/m);
+  expect(described.stdout).toMatch(/^a +ready +t +default/m);
   const cancelled = await drover(["run", "cancel", "key:k", "--leave"], { env });
-  expect(cancelled.stdout).toMatch(/^run \S+ is CANCELLED \(cancelled by user\)$/m);
+  expect(cancelled.stdout).toMatch(/^run \S+ is cancelled \(cancelled by a person\)$/m);
   const watched = await drover(["run", "watch", "key:k"], { env });
   expect(watched.code).toBe(1);
-  expect(watched.stdout).toContain("run CANCELLED (cancelled by user) after ");
+  expect(watched.stdout).toContain("run: cancelled (cancelled by a person) after ");
 });
 
 test("what the server finds wrong with a text is printed at its place", async () => {

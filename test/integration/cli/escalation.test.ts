@@ -103,7 +103,7 @@ describe("show", () => {
         "reason      unverified",
         "message     5 verifies could not tell",
         "workflow    holiday",
-        "run         ESCALATED",
+        "run         escalated",
         "step        hotel",
         "error       drover.lost: it fell silent",
         "key         r1/hotel/0",
@@ -182,7 +182,7 @@ describe("resolve", () => {
       await escalation("resolve", "r1/2", "--answer", "succeed", ...options, ...payload),
     ).toEqual({
       code: 0,
-      stdout: "escalation r1/2 answered: succeed\nrun r1 is RUNNING\n",
+      stdout: "escalation r1/2 answered: succeed\nrun r1 is running\n",
       stderr: "  next: drover run watch r1\n",
     });
     expect(requests).toMatchObject([
@@ -206,7 +206,7 @@ describe("resolve", () => {
     });
     expect(await escalation("resolve", "r1/2", "--answer", "skip", ...options)).toEqual({
       code: 0,
-      stdout: "escalation r1/2 was answered before: skip\nrun r1 is COMPLETED\n",
+      stdout: "escalation r1/2 was answered before: skip\nrun r1 is completed\n",
       stderr: "  next: drover run show r1\n",
     });
   });

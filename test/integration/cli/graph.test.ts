@@ -97,9 +97,9 @@ describe("a run", () => {
       }),
     });
     const { stdout } = await server.drover(["run", "graph", "r1", "--format", "dot"]);
-    expect(stdout).toContain(`label="${title}\\nrun r1 RUNNING"`);
+    expect(stdout).toContain(`label="${title}\\nrun r1: running"`);
     expect(stdout).toMatch(
-      /n1 \[.*pivot: no compensation after it\\l\[LEASED\]\\lattempt 2, till-1\\l"/,
+      /n1 \[.*pivot: no compensation after it\\l\[with an agent\]\\lattempt 2, till-1\\l"/,
     );
   });
 

@@ -3,7 +3,9 @@ import { stripVTControlCharacters } from "node:util";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Command } from "commander";
 import { describe, expect, it, vi } from "vitest";
+import { createProgram } from "../../../cli/program.ts";
 import { startDrover } from "../../support/drover-process.ts";
 import { CTRL_C, droverOnTerminal } from "../../support/terminal.ts";
 import { scriptedServer } from "./fixture.ts";
@@ -37,7 +39,7 @@ describe("a list", () => {
   it("has ages on a terminal, and is as wide as the terminal at most", async () => {
     playRuns();
     const line = (await linesOnTerminal("run", "list")).find((one) => one.startsWith("r1"));
-    expect(line).toMatch(/^r1 +holiday v3 +FAILED: "hotel" failed.*… +\d+d$/);
+    expect(line).toMatch(/^r1 +holiday v3 +failed: "hotel" failed.*… +\d+d$/);
     expect(line?.length).toBeLessThanOrEqual(70);
   });
 
@@ -48,13 +50,13 @@ describe("a list", () => {
     playRuns();
     const { stdout } = await server.drover(["run", "list", ...more]);
     const [, line] = stdout.split("\n");
-    expect(line).toBe(`r1   holiday v3  FAILED: ${summary}  2026-01-31 12:00:00Z`);
+    expect(line).toBe(`r1   holiday v3  failed: ${summary}  2026-01-31 12:00:00Z`);
   });
 
   it("has whole texts and times on a terminal with -o wide", async () => {
     playRuns();
     const text = (await linesOnTerminal("run", "list", "-o", "wide")).join("\n");
-    expect(text).toContain(`FAILED: ${summary}  2026-01-31 12:00:00Z`);
+    expect(text).toContain(`failed: ${summary}  2026-01-31 12:00:00Z`);
   });
 
   it("is with -o name what other commands take, one a line", async () => {
@@ -83,8 +85,8 @@ describe("a list of all namespaces", () => {
     expect(code).toBe(0);
     expect(stdout).toBe(
       "NAMESPACE  RUN         WORKFLOW  STATE\n" +
-        "default    r-default   w         RUNNING\n" +
-        "payments   r-payments  w         RUNNING\n",
+        "default    r-default   w         running\n" +
+        "payments   r-payments  w         running\n",
     );
   });
 
@@ -122,6 +124,67 @@ describe("a list of all namespaces", () => {
   });
 });
 
+describe("every verb named list", () => {
+  const isList = (command: Command) => command.name() === "list";
+  const found = async () => {
+    const { commands } = await createProgram("0", () => {});
+    // The contexts are in a file of the user.
+    const nouns = commands.filter((one) => one.name() !== "context");
+    return nouns.flatMap(({ commands: verbs }) => verbs.filter(isList));
+  };
+
+  it("can be watched, and asks all namespaces unless its objects belong to none", async () => {
+    const lists = await found();
+    expect(lists.length).toBeGreaterThan(12);
+    const without = (flag: string) =>
+      lists
+        .filter(({ options }) => !options.some(({ long }) => long === flag))
+        .map(({ parent }) => parent?.name());
+    expect(without("--watch")).toEqual([]);
+    expect(without("--all-namespaces").sort()).toEqual(["namespace", "partition", "supervisor"]);
+  });
+
+  it("has ages on a terminal: agents, approvals and changes too", async () => {
+    const time = timestampFromMs(createdMs);
+    server.play({
+      listAgents: () => ({ agents: [{ id: "a1", startedTime: time, silentSinceTime: time }] }),
+      listApprovals: () => ({ approvals: [{ runId: "r1", stepId: "pay", sinceTime: time }] }),
+      listAudit: () => ({ entries: [{ time, action: "queue.pause", by: "ada" }] }),
+    });
+    const lines = async (noun: string) => (await linesOnTerminal(noun, "list")).join("\n");
+    expect(await lines("agent")).toMatch(/^a1 +\d+d +0 +silent +\d+d$/m);
+    expect(await lines("approval")).toMatch(/^r1 +pay .* \d+d /m);
+    expect(await lines("audit")).toMatch(/^\d+d +queue\.pause .* ada$/m);
+  });
+});
+
+it("names the two arguments that decide an approval, and the namespace of the next command", async () => {
+  server.play({
+    listNamespaces: () => ({ namespaces: [{ name: "payments" }] }),
+    listApprovals: () => ({ approvals: [{ runId: "r1", stepId: "pay" }] }),
+  });
+  const names = await server.drover(["approval", "list", "-o", "name"]);
+  expect(names.stdout).toBe("r1 pay\n");
+  const { stderr } = await server.drover(["approval", "list", "-A"]);
+  expect(stderr).toContain("drover approval show r1 pay --namespace payments");
+});
+
+it("lists the changes of each namespace with -A, and with --cluster those of none", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    listNamespaces: () => ({ namespaces: [{ name: "default" }, { name: "payments" }] }),
+    listAudit({ namespace, allNamespaces }) {
+      asked.push(allNamespaces ? "none" : namespace);
+      return { entries: [] };
+    },
+  });
+  await server.drover(["audit", "list", "-A"]);
+  await server.drover(["audit", "list", "--cluster"]);
+  expect(asked).toEqual(["default", "payments", "none"]);
+  const both = await server.drover(["audit", "list", "-A", "--cluster"]);
+  expect(both.code).toBe(2);
+});
+
 describe("a watched list", () => {
   /** One run is completed after the first answer, and the server is away for the second. */
   function playChange(): void {
@@ -145,11 +208,11 @@ describe("a watched list", () => {
     playChange();
     const env = { DROVER_ADDRESS: server.address };
     const watch = startDrover(["run", "list", "--watch"], { env });
-    await watch.wrote("COMPLETED");
+    await watch.wrote("completed");
     watch.signal("SIGINT");
     expect(await watch.ended).toEqual({
       code: 0,
-      stdout: "r1  w  RUNNING\nr2  w  PAUSED\nr1  w  COMPLETED\n",
+      stdout: "r1  w  running\nr2  w  paused\nr1  w  completed\n",
       stderr: "lost the server: trying again\n",
     });
   });
@@ -161,7 +224,7 @@ describe("a watched list", () => {
     const soon = { timeout: 15_000, interval: 20 };
     await vi.waitFor(() => expect(terminal.picture()[1]).toBe("and 2 rows more"), soon);
     terminal.resize({ rows: 6, columns: 60 });
-    await vi.waitFor(() => expect(terminal.picture()[1]).toMatch(/^r1 .*COMPLETED/), soon);
+    await vi.waitFor(() => expect(terminal.picture()[1]).toMatch(/^r1 .*completed/), soon);
     terminal.type(CTRL_C);
     expect(await terminal.ended).toBe(0);
   });

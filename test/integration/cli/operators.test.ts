@@ -259,6 +259,7 @@ test("the status lists what needs a person, and the command that helps", async (
       "m",
     ),
   );
+  expect(held).toMatch(/^FAILING +ERROR +FAILED +FAILED ATTEMPTS +LAST +RUN$/m);
   expect(held).not.toContain("no agent polls");
   await drover("namespace resume");
   const unserved =

@@ -36,20 +36,20 @@ test("a run is held, released, signalled and resumed to its end", async () => {
     },
   });
   const described = await drover(`run show ${runId}`);
-  expect(described.stdout).toMatch(/^release +approval +WAITING +for approval until \S+ \S+Z$/m);
+  expect(described.stdout).toMatch(/^release +approval +waiting +for approval until \S+ \S+Z$/m);
   const watched = ["run", "watch", runId, "--until-person"];
   expect(await callDrover(watched, { env: { DROVER_ADDRESS: server.address } })).toMatchObject({
     code: 5,
     stdout: expect.stringContaining("run waits for a person: a step waits for approval"),
   });
   expect(described.stderr).toContain(`drover run decide ${runId} release --approve --by NAME`);
-  expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is PAUSED\n`);
+  expect((await drover(`run pause ${runId}`)).stdout).toBe(`run ${runId} is paused\n`);
   await drover(`run decide ${runId} release --approve --by ada --role finance`);
   await drover(`run resume ${runId}`);
   await drover(`run signal ${runId} paid --id p1 --payload {"amount":7}`);
   expect((await drover(`run signal ${runId} paid --id p1`)).stdout).toContain("was already sent");
   const { stdout } = await drover(`run watch ${runId}`);
-  expect(stdout).toContain("run COMPLETED after ");
+  expect(stdout).toContain("run: completed after ");
   const output = (await drover(`run show ${runId} --settings`)).stdout;
   expect(output).toMatch(/ada \(not verified\) +approved/);
   expect(output).toMatch(/paid +p1 +paid +\{"amount":7\}/);
@@ -62,7 +62,7 @@ test("a child run is described with its parent, and its parent with it", async (
     workflow: { workflow: "outer", steps: [{ id: "in", run: "inner" }] },
   });
   const described = await drover(`run show ${runId}`);
-  const [, child = ""] = /^in +run +WAITING +for run (\S+) until /m.exec(described.stdout) ?? [];
+  const [, child = ""] = /^in +run +waiting +for run (\S+) until /m.exec(described.stdout) ?? [];
   expect(described.stderr).toContain(`drover run show ${child}`);
   expect((await drover(`run show ${child}`)).stdout).toMatch(
     new RegExp(`^parent +${runId}, step in$`, "m"),
@@ -70,7 +70,7 @@ test("a child run is described with its parent, and its parent with it", async (
   expect((await drover(`run list --parent ${runId}`)).stdout).toContain(child);
   expect((await drover(`run why ${runId}`)).stdout).toContain(`drover run why ${child}`);
   await drover(`run signal ${child} paid --id p1`);
-  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run: completed");
   expect((await drover(`run show ${runId}`)).stdout).toMatch(/\{"paid":null\}/);
 });
 
@@ -104,7 +104,7 @@ test("a question is found, read and answered", async () => {
   );
   expect((await drover("escalation list")).stderr).toBe("no escalation\n");
   expect((await drover("escalation list --all")).stdout).toContain(name);
-  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run: completed");
   const output = (await drover(`run show ${runId}`)).stdout;
   expect(output).toMatch(/closed \S+ \S+Z: succeed, by ada \(not verified\): seen/);
 });
@@ -137,7 +137,7 @@ test("queues, a workflow and the namespace are paused, explained, limited and re
   await drover("queue resume bank");
   expect(await why()).toContain('"charge" is held, as the namespace is paused (moving)');
   await drover("namespace resume");
-  expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
+  expect((await drover(`run watch ${runId}`)).stdout).toContain("run: completed");
   expect((await drover("queue limit bank --none")).stdout).toBe("queue bank limits: none\n");
 });
 
@@ -161,8 +161,8 @@ test("the items of a map are listed, and those alone that are in a state", async
   const { runId } = await client.schedule({ workflow: { workflow: "parcels", steps } });
   await client.waitRun(runId);
   const all = (await drover(`run items ${runId} ship`)).stdout;
-  expect(all).toMatch(/^ship\[0\] .*SUCCEEDED/m);
-  expect(all).toMatch(/^ship\[1\] .*FAILED/m);
+  expect(all).toMatch(/^ship\[0\] .*succeeded/m);
+  expect(all).toMatch(/^ship\[1\] .*failed/m);
   const failed = (await drover(`run items ${runId} ship --state failed -o jsonl`)).stdout;
   expect(
     failed

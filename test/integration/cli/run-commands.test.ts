@@ -65,7 +65,7 @@ describe("decide", () => {
       await run("decide", "r1", "release", "--reject", ...who, "--reason", "no", "--form", "1"),
     ).toEqual({
       code: 0,
-      stdout: "ada rejected release\nrun r1 is RUNNING\n",
+      stdout: "ada rejected release\nrun r1 is running\n",
       stderr: "  next: drover run watch r1\n",
     });
     expect(requests).toMatchObject([
@@ -124,7 +124,7 @@ test("a run is paused and resumed, with what comes next", async () => {
   });
   expect(await run("pause", "r1", "--reason", "the desk is closed")).toEqual({
     code: 0,
-    stdout: "run r1 is PAUSED\n",
+    stdout: "run r1 is paused\n",
     stderr: "  next: drover run resume r1\n",
   });
   const resumed = await run("resume", "--key", "order-7", "-o", "json");

@@ -39,11 +39,11 @@ test("lists all of them, page after page", async () => {
   expect(stdout).toBe(
     [
       "STEP       STATE      TASK     RESULT",
-      "deploy[0]  SUCCEEDED  install",
-      "deploy[1]  FAILED     install  in-repair: it is in repair",
-      "deploy[2]  SUCCEEDED  install",
-      "deploy[3]  SUCCEEDED  install",
-      "deploy[4]  SUCCEEDED  install",
+      "deploy[0]  succeeded  install",
+      "deploy[1]  failed     install  in-repair: it is in repair",
+      "deploy[2]  succeeded  install",
+      "deploy[3]  succeeded  install",
+      "deploy[4]  succeeded  install",
       "",
     ].join("\n"),
   );
@@ -63,6 +63,24 @@ test("lists those in one state alone", async () => {
   const { stderr } = await items("r1", "deploy", "--state", "escalated");
   expect(stderr).toBe("no item is in such a state\n");
 });
+
+test.each(["with-an-agent", "with an agent", "leased", "LEASED"])(
+  "takes %s as a state",
+  async (state) => {
+    const asked: StepState[] = [];
+    server.play({
+      listItems({ states }) {
+        asked.push(...states);
+        return {};
+      },
+    });
+    await items("r1", "deploy", "--state", state);
+    expect(asked).toEqual([StepState.LEASED]);
+    const { code, stderr } = await items("r1", "deploy", "--state", "done");
+    expect(code).toBe(2);
+    expect(stderr).toContain("States are blocked, ready, with-an-agent, to-be-retried, waiting,");
+  },
+);
 
 test("of what is no map prints where to find the maps", async () => {
   server.play({

@@ -1,4 +1,5 @@
 // drover run show: the whole story of a run, as people read it and as programs do.
+import { stripVTControlCharacters } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
@@ -17,6 +18,7 @@ import { GetRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { describe, expect, test } from "vitest";
 import { runNotFound } from "../../support/fake-scheduler.ts";
+import { droverOnTerminal } from "../../support/terminal.ts";
 import { scriptedServer } from "./fixture.ts";
 
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
@@ -67,6 +69,8 @@ const story = create(GetRunResponseSchema, {
       fence: 1,
       attempt: 1,
       agentId: "flight-1",
+      session: Buffer.from("3f2a91bc".repeat(4), "hex"),
+      host: "pc-7",
       startedTime: at("12:00:00"),
       endedTime: at("12:00:03.500"),
       outcome: OutcomeKind.UNKNOWN,
@@ -204,7 +208,7 @@ describe("show", () => {
     expect(stdout).toBe(
       [
         "run        r1",
-        "state      ESCALATED (step failed)",
+        "state      escalated (a step failed)",
         "workflow   holiday v3",
         "key        order-7",
         "labels     team=a",
@@ -213,13 +217,13 @@ describe("show", () => {
         "",
         "steps",
         "STEP    STATE      UNDO                 TASK         QUEUE   ATTEMPT  RESULT",
-        'flight  SUCCEEDED  compensation failed  book-flight  travel  2        {"seat":12}',
-        "hotel   FAILED                          book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
+        'flight  succeeded  compensation failed  book-flight  travel  2        {"seat":12}',
+        "hotel   failed                          book-hotel   travel  1        no-room: nothing free\\u001b[31m next: trust me",
         "",
         "attempts",
-        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     TOOK  PROGRESS  OUTCOME      WHY",
-        "2026-01-31 12:00:00Z  flight  perform  1      1        flight-1  3.5s  47 %      unknown      drover.lost: the agent fell silent",
-        "2026-01-31 12:00:04Z  flight  perform  2      2        flight-2                  in progress",
+        "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT     INSTANCE  HOST  TOOK  PROGRESS  OUTCOME      WHY",
+        "2026-01-31 12:00:00Z  flight  perform  1      1        flight-1  3f2a91bc  pc-7  3.5s  47 %      unknown      drover.lost: the agent fell silent",
+        "2026-01-31 12:00:04Z  flight  perform  2      2        flight-2                                  in progress",
         "",
         "interventions",
         "TIME                  STEP    RULE   OBSERVED              LATENESS  ACTION                            BY",
@@ -250,15 +254,15 @@ describe("show", () => {
     expect(stdout).toBe(
       [
         "run        r2",
-        "state      PAUSED with 1 warning",
+        "state      paused, 1 warning",
         "workflow   order",
         "",
         "steps",
         "STEP     KIND      STATE      TASK    QUEUE    ATTEMPT  NEXT       HOW",
-        "charge             VERIFYING  charge  money    1        12:00:09Z  fallback 1, 2 verifies without a result",
-        "paid     signal    WAITING                                         for the signal payment until 2026-01-31 12:00:00Z",
-        "release  approval  WAITING                                         for approval, 1 approval",
-        "gift               SKIPPED    wrap    default",
+        "charge             verifying  charge  money    1        12:00:09Z  fallback 1, 2 verifies without a result",
+        "paid     signal    waiting                                         for the signal payment until 2026-01-31 12:00:00Z",
+        "release  approval  waiting                                         for approval, 1 approval",
+        "gift               skipped    wrap    default",
         "",
         "attempts",
         "STARTED               STEP    KIND     FENCE  ATTEMPT  AGENT       TOOK  OUTCOME  WHY",
@@ -333,7 +337,7 @@ describe("show", () => {
     });
     server.play({ getRun: () => end });
     const { stdout, stderr } = await run("show", "r4");
-    expect(stdout).toContain("deploy  map   SUCCEEDED  3 of 3 items ended, 1 failed\n");
+    expect(stdout).toContain("deploy  map   succeeded  3 of 3 items ended, 1 failed\n");
     expect(stdout).toContain(
       "\nwarnings\nSTEP    WARNING\ndeploy  drover.items: 1 of 3 items failed\n",
     );
@@ -360,10 +364,31 @@ describe("show", () => {
     expect(short.stdout).toContain(`no: ${cause}\n`);
     expect(short.stdout).not.toContain("y".repeat(500));
     expect(short.stderr).toBe("  next: drover run show r5 --full\n");
-    const { stdout, stderr } = await run("show", "r5", "--full");
-    for (const text of [value, cause, `drover.output: ${"y".repeat(600)}\n`])
-      expect(stdout).toContain(text);
-    expect(stderr).toBe("");
+    for (const flag of ["--full", "--output=wide"]) {
+      const { stdout, stderr } = await run("show", "r5", flag);
+      for (const text of [value, cause, `drover.output: ${"y".repeat(600)}\n`])
+        expect(stdout).toContain(text);
+      expect(stderr).toBe("");
+    }
+  });
+
+  test("fits a terminal, with each message in full: beside its row, or below it", async () => {
+    server.play({ getRun: () => story });
+    const size = { rows: 40, columns: 90, address: server.address };
+    const terminal = await droverOnTerminal(["run", "show", "r1"], size);
+    expect(await terminal.ended).toBe(0);
+    const text = stripVTControlCharacters(terminal.written()).replaceAll("\r\n", "\n");
+    expect(text).toContain(
+      [
+        "STARTED    STEP    KIND     ATTEMPT  AGENT     INSTANCE  TOOK  PROGRESS  OUTCOME      WHY",
+        "12:00:00Z  flight  perform  1        flight-1  3f2a91bc  3.5s  47 %      unknown",
+        "  drover.lost: the agent fell silent",
+        "12:00:04Z  flight  perform  2        flight-2                            in progress",
+        "",
+      ].join("\n"),
+    );
+    expect(text).toMatch(/^flight {2}succeeded .* \{"seat":12\}$/m);
+    expect(text).toMatch(/^hotel .*book-hotel {3}travel {2}1\n {2}no-room: nothing free.* me$/m);
   });
 
   test("an unknown run exits with 4", async () => {

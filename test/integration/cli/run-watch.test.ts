@@ -83,13 +83,13 @@ describe("in a pipe", () => {
     const { code, stdout, stderr } = await watch("r1");
     expect(stdout.split("\n")).toEqual([
       "run r1 of holiday v3",
-      "step flight LEASED, attempt 1, agent f1",
-      "run RUNNING",
-      "step flight SUCCEEDED",
-      "step hotel BACKOFF, attempt 1, busy: try later",
-      "step flight SUCCEEDED, compensated",
-      "step hotel FAILED, attempt 2, no-room",
-      "run COMPENSATED (step failed) after 9.0s",
+      "step flight: with an agent, attempt 1, agent f1",
+      "run: running",
+      "step flight: succeeded",
+      "step hotel: to be retried, attempt 1, busy: try later",
+      "step flight: succeeded, compensated",
+      "step hotel: failed, attempt 2, no-room",
+      "run: compensated (a step failed) after 9.0s",
       "",
     ]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: "  next: drover run show r1\n" });
@@ -99,7 +99,7 @@ describe("in a pipe", () => {
     playStates(state(1, RunState.ESCALATED, []), completed);
     const { code, stdout } = await watch("r1");
     expect(code).toBe(0);
-    expect(stdout).toContain("run ESCALATED\nrun waits for a person: drover run show r1\n");
+    expect(stdout).toContain("run: escalated\nrun waits for a person: drover run show r1\n");
   });
 
   test("--until-person ends with a code of its own when only a person can move the run", async () => {
@@ -107,7 +107,7 @@ describe("in a pipe", () => {
     const { code, stdout, stderr } = await watch("r1", "--until-person");
     expect({ code, stderr }).toEqual({ code: 5, stderr: "  next: drover run why r1\n" });
     expect(stdout).toContain("run waits for a person");
-    expect(stdout).not.toContain("COMPLETED");
+    expect(stdout).not.toContain("completed");
   });
 
   test("jsonl is a line for each state, json the last one", async () => {
@@ -133,7 +133,7 @@ describe("in a pipe", () => {
     const start = ["run", "start", "holiday", "--watch"];
     const { code, stdout, stderr } = await server.drover(start);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "started run r1\n" });
-    expect(stdout).toContain("run COMPLETED after 9.0s\n");
+    expect(stdout).toContain("run: completed after 9.0s\n");
     expect(refs).toEqual([{ case: "runId", value: "r1" }]);
   });
 });
@@ -189,12 +189,12 @@ describe("on a screen", () => {
       { id: "invoice", state: StepState.READY },
     ]);
     expect(treeLines(diamond, output, 40)).toEqual([
-      "holiday v3  run r1  RUNNING  [###---------------] 1 of 5 steps",
-      "flight         SUCCEEDED",
-      "├─ hotel       BACKOFF    attempt 2, next 12:00:05Z, busy: try later",
-      "└─ car         LEASED     attempt 1, c1",
-      "   └─ confirm  BLOCKED    also needs hotel",
-      "invoice        READY",
+      "holiday v3  run r1  running  [###---------------] 1 of 5 steps",
+      "flight         succeeded",
+      "├─ hotel       to be retried  attempt 2, next 12:00:05Z, busy: try later",
+      "└─ car         with an agent  attempt 1, c1",
+      "   └─ confirm  blocked        also needs hotel",
+      "invoice        ready",
     ]);
   });
 

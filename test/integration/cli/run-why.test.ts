@@ -50,7 +50,7 @@ test("prints what the run and each step wait for, and what can be done", async (
   server.play({ explainRun: () => explained });
   const { code, stdout } = await run("why", "r1");
   expect(code).toBe(0);
-  expect(stdout).toBe(`run r1 (holiday v3) is RUNNING
+  expect(stdout).toBe(`run r1 (holiday v3) is running
 "hotel" waits for an agent.
 
 steps

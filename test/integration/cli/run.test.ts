@@ -170,7 +170,7 @@ describe("start", () => {
     const ended = await run("start", "holiday", "--wait");
     expect(ended).toEqual({
       code: 0,
-      stdout: "COMPLETED after 1m05s\n",
+      stdout: "completed after 1m05s\n",
       stderr: "started run r1\n",
     });
     expect(asked).toBe(3);
@@ -184,7 +184,7 @@ describe("start", () => {
     const { code, stdout, stderr } = await run("start", "holiday", "--wait");
     expect({ code, stdout }).toEqual({
       code: 1,
-      stdout: "COMPENSATED (step failed) after 1m05s\n",
+      stdout: "compensated (a step failed) after 1m05s\n",
     });
     expect(stderr).toContain("next: drover run show r1");
   });
@@ -278,9 +278,9 @@ describe("list", () => {
     expect(await run("list")).toEqual({
       code: 0,
       stdout: [
-        "RUN  WORKFLOW    STATE                      CREATED               TOOK",
-        "r1   holiday v3  RUNNING                    2026-01-31 12:00:00Z",
-        "r22  holiday v3  COMPENSATED (step failed)  2026-01-31 12:00:00Z  1m05s",
+        "RUN  WORKFLOW    STATE                        CREATED               TOOK",
+        "r1   holiday v3  running                      2026-01-31 12:00:00Z",
+        "r22  holiday v3  compensated (a step failed)  2026-01-31 12:00:00Z  1m05s",
         "",
       ].join("\n"),
       stderr: "",
@@ -318,6 +318,18 @@ describe("list", () => {
     ]);
   });
 
+  test.each(["running", "RUNNING", "Running"])("takes %s as a state", async (state) => {
+    const asked: RunState[] = [];
+    server.play({
+      listRuns({ filter }) {
+        asked.push(...(filter?.states ?? []));
+        return {};
+      },
+    });
+    await run("list", "--state", state);
+    expect(asked).toEqual([RunState.RUNNING]);
+  });
+
   test("as JSON it is the answer of the service", async () => {
     server.play({ listRuns: () => ({ runs: [{ runId: "r1", state: RunState.PENDING }] }) });
     const { stdout } = await run("list", "-o", "json");
@@ -345,7 +357,7 @@ describe("cancel", () => {
     });
     expect(await run("cancel", "r1", "--reason", "not needed")).toEqual({
       code: 0,
-      stdout: "run r1 is STOPPING (cancelled by user)\n",
+      stdout: "run r1 is stopping (cancelled by a person)\n",
       stderr: "  next: drover run watch r1\n",
     });
     await run("cancel", "r1", "--leave");

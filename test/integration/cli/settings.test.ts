@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { callDrover } from "../../support/drover-call.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { treeRoot } from "../../support/tree.ts";
@@ -140,5 +140,44 @@ describe("bash completes", () => {
     expect(code).toBe(0);
     expect(await complete("run", "start", "tr")).toEqual(["trip"]);
     expect((await callDrover(["workflow", "list"], { env })).stdout).toMatch(/^trip +v1 +v1 /m);
+  });
+
+  test("steps of the run that was typed before: all, maps alone, or what waits for approval", async () => {
+    const definition = [
+      "workflow: parcel",
+      "steps:",
+      "  - { id: pack, task: t }",
+      `  - { id: ship, map: { over: "\${input}", task: t } }`,
+      "  - { id: release, approval: { approvers: [ada] } }",
+    ];
+    writeFileSync(join(folder, "parcel.yaml"), definition.join("\n"));
+    const env = { DROVER_ADDRESS: server.address };
+    await callDrover(["workflow", "apply", "parcel.yaml"], { cwd: folder, env });
+    const started = await callDrover(
+      ["run", "start", "parcel", "--key", "p1", "--input", "[1]", "-o", "name"],
+      { env },
+    );
+    const runId = started.stdout.trim();
+    expect(await complete("run", "logs", runId, "")).toEqual(["pack", "ship", "release"]);
+    expect(await complete("run", "rerun", runId, "--from", "re")).toEqual(["release"]);
+    expect(await complete("run", "rerun", "--key", "p1", "--from", "p")).toEqual(["pack"]);
+    expect(await complete("run", "items", runId, "")).toEqual(["ship"]);
+    expect(await complete("approval", "decide", runId, "")).toEqual(["release"]);
+    expect(await complete("run", "logs", "no-such-run", "")).toEqual([]);
+  });
+
+  test("contexts, and names of the server of the context that was typed", async () => {
+    const env = { XDG_CONFIG_HOME: join(folder, "config") };
+    const add = (name: string, ...more: readonly string[]) =>
+      callDrover(["context", "add", name, "--address", server.address, ...more], { env });
+    await add("prod", "--namespace", "empty");
+    await add("play");
+    vi.stubEnv("XDG_CONFIG_HOME", env.XDG_CONFIG_HOME);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await complete("context", "use", "")).toEqual(["prod", "play"]);
+    expect(await complete("context", "remove", "pl")).toEqual(["play"]);
+    expect(await complete("run", "list", "--context", "pr")).toEqual(["prod"]);
+    expect(await complete("--context", "play", "run", "start", "parc")).toEqual(["parcel"]);
+    expect(await complete("--context", "prod", "run", "start", "parc")).toEqual([]);
   });
 });

@@ -75,7 +75,7 @@ test("a run is followed with the progress of its tasks, and its last picture sta
   expect(await terminal.ended).toBe(0);
   const left = terminal.written().split(whole);
   expect(left).toHaveLength(2);
-  expect(left[1]).toContain("COMPLETED");
+  expect(left[1]).toContain("completed");
   expect(left[1]).toContain("1 of 21 steps");
 });
 
@@ -87,7 +87,7 @@ test("a terminal of another size gets another picture, and long lines are cut", 
   await vi.waitFor(() => expect(terminal.picture()).toHaveLength(6), soon);
   const lengths = terminal.picture().map((line) => line.length);
   expect(Math.max(...lengths)).toBe(30);
-  expect(terminal.picture()[0]).toBe("holiday v3  run r1  RUNNING  …");
+  expect(terminal.picture()[0]).toBe("holiday v3  run r1  running  …");
   terminal.type(CTRL_C);
   await terminal.ended;
 });
@@ -98,7 +98,7 @@ test("Ctrl-C ends the following with 130 and leaves the terminal whole", async (
   await vi.waitFor(() => expect(terminal.picture()).toHaveLength(size.rows), soon);
   terminal.type(CTRL_C);
   expect(await terminal.ended).toBe(130);
-  expect(terminal.written().split(whole)[1]).toContain("RUNNING");
+  expect(terminal.written().split(whole)[1]).toContain("running");
 });
 
 /** What comes of runs beside what needs a person. */

@@ -258,6 +258,14 @@ describe("occurrences that come late", () => {
     expect((await runsOf(schedule)).map(({ state }) => state)).toEqual(states);
   });
 
+  it("that are overlapped name the run that was open, and the policy", async () => {
+    const schedule = await make(2, { overlap: "skip" });
+    const { actor } = await ownerOf(schedule);
+    await beginDue(here, schedule, actor);
+    const [first, second] = await occurrencesOf(schedule);
+    expect(second?.message).toBe(`run ${first?.runId} was still open, and overlap is "skip"`);
+  });
+
   it("with the overlap policy cancel-other end the run before, and the last one continues", async () => {
     const schedule = await make(3, { overlap: "cancel-other" });
     const { actor } = await ownerOf(schedule);

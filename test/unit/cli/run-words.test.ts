@@ -29,13 +29,13 @@ const aState = (
 ) => create(WatchRunResponseSchema, { run: aRun(run), steps });
 
 test.each([
-  [{ state: RunState.PAUSED }, "PAUSED"],
-  [{ state: RunState.FINISHING, reason: RunReason.STEP_FAILED }, "FINISHING (step failed)"],
-  [{ state: RunState.COMPLETED, reason: RunReason.DONE }, "COMPLETED"],
-  [{ state: RunState.COMPLETED, reason: RunReason.DONE, warnings: 1 }, "COMPLETED with 1 warning"],
+  [{ state: RunState.PAUSED }, "paused"],
+  [{ state: RunState.FINISHING, reason: RunReason.STEP_FAILED }, "finishing (a step failed)"],
+  [{ state: RunState.COMPLETED, reason: RunReason.DONE }, "completed"],
+  [{ state: RunState.COMPLETED, reason: RunReason.DONE, warnings: 1 }, "completed, 1 warning"],
   [
     { state: RunState.COMPENSATED, reason: RunReason.TIMED_OUT, warnings: 2 },
-    "COMPENSATED (timed out) with 2 warnings",
+    "compensated (timed out), 2 warnings",
   ],
 ])("a run of %o is %s", (init, words) => {
   expect(runOutcome(aRun(init), output)).toBe(words);
@@ -129,12 +129,12 @@ describe("a person is needed", () => {
     });
     expect(changeLines(null, first, output)).toEqual([
       "run r1 of order",
-      "step hotel ESCALATED",
-      "step car READY",
-      "run RUNNING",
+      "step hotel: escalated",
+      "step car: ready",
+      "run: running",
       "run waits for a person: drover run show r1",
     ]);
-    expect(changeLines(first, later, output)).toEqual(["step car LEASED"]);
+    expect(changeLines(first, later, output)).toEqual(["step car: with an agent"]);
   });
 });
 
@@ -147,10 +147,10 @@ test("each change of how a step is tried or waits is a line", () => {
   ].map((step) => aState({ state: RunState.RUNNING }, { id: "pay", ...step }));
   const lines = states.flatMap((state, no) => changeLines(states[no - 1] ?? null, state, output));
   expect(lines.filter((line) => line.startsWith("step"))).toEqual([
-    "step pay VERIFYING, agent a1",
-    "step pay VERIFYING, 1 verify without a result",
-    "step pay READY, fallback 1",
-    "step pay WAITING, fallback 1, for a callback",
+    "step pay: verifying, agent a1",
+    "step pay: verifying, 1 verify without a result",
+    "step pay: ready, fallback 1",
+    "step pay: waiting, fallback 1, for a callback",
   ]);
 });
 
@@ -162,8 +162,8 @@ test("the tree has what a step waits for, and when a lookup is tried again", () 
     { id: "gift", state: StepState.SKIPPED },
   );
   expect(treeLines(state, output, 10).slice(1)).toEqual([
-    "pay   VERIFYING  2 verifies without a result, next 12:00:09Z",
-    "paid  WAITING    for a signal until 2026-01-31 12:00:05Z",
-    "gift  SKIPPED",
+    "pay   verifying  2 verifies without a result, next 12:00:09Z",
+    "paid  waiting    for a signal until 2026-01-31 12:00:05Z",
+    "gift  skipped",
   ]);
 });

@@ -75,7 +75,7 @@ function drawn(...steps: readonly MessageInitShape<typeof StepSchema>[]): DrawnR
   return {
     run: create(RunSchema, { runId: "r1", workflow: "everything", workflowVersion: 3 }),
     steps: steps.map((step) => create(Steps, step)),
-    outcome: "COMPENSATING",
+    outcome: "compensating",
   };
 }
 
@@ -181,15 +181,15 @@ describe("a run as a graph", () => {
   const run = workflowGraph(definitionOf(everything), 3, drawn(...steps));
 
   test("each step has its state, with a style that a legend explains", () => {
-    expect(run.subtitle).toBe("run r1 COMPENSATING");
-    expect(node(run, "flight").status).toMatchObject({ word: "SUCCEEDED", look: "well" });
+    expect(run.subtitle).toBe("run r1: compensating");
+    expect(node(run, "flight").status).toMatchObject({ word: "succeeded", look: "well" });
     expect(node(run, "flight").undo?.status).toMatchObject({
       word: "compensating",
       look: "moving",
     });
-    expect(node(run, "agree").status).toMatchObject({ word: "BLOCKED", look: "ahead" });
+    expect(node(run, "agree").status).toMatchObject({ word: "blocked", look: "ahead" });
     expect(node(run, "charge").status).toEqual({
-      word: "FAILED",
+      word: "failed",
       look: "badly",
       details: ["attempt 3", "refused: no money"],
     });
@@ -209,7 +209,7 @@ describe("a run as a graph", () => {
 
   test("the name of each state is in each drawing", () => {
     for (const format of graphFormats)
-      for (const word of ["SUCCEEDED", "compensating", "BLOCKED", "FAILED"])
+      for (const word of ["succeeded", "compensating", "blocked", "failed"])
         expect(graphText(run, format)).toContain(word);
   });
 

@@ -91,12 +91,14 @@ function FailedRuns({ of }: { readonly of: FailingStep }) {
 
 const repeating = bulkActs.filter(({ kind }) => kind === BulkKind.RETRY || kind === BulkKind.RERUN);
 
-/** `18 failed`, `18 failed, 3 retried`, `114 retried` */
+/**
+ * `18 failed`, `18 failed, 21 failed attempts`, `114 failed attempts`. How many of the attempts
+ * were retried is unknown: a step may fail without an attempt that failed, or wait for a person.
+ */
 function timesWords({ failedSteps, failedAttempts }: FailingStep): string {
-  const retried = Math.max(0, failedAttempts - failedSteps);
   const parts = [
     ...(failedSteps > 0 ? [`${numberWords(failedSteps)} failed`] : []),
-    ...(retried > 0 ? [counted(retried, "retry", "retries")] : []),
+    ...(failedAttempts > failedSteps ? [counted(failedAttempts, "failed attempt")] : []),
   ];
   return parts.join(", ");
 }
