@@ -258,10 +258,14 @@ test("nothing of a step with `logs: off` leaves the agent, and what is sent all 
   expect((await append(1, "secret"))?.status?.message).toContain('for the step "pay"');
 });
 
-test("a namespace may store none", async () => {
+test("a namespace may store none, whatever its limits are set to", async () => {
   const world = given();
-  await world.client.namespaces.setLimits({ noLogs: true });
-  onTestFinished(async () => void (await world.client.namespaces.setLimits({})));
+  const { namespaces } = world.client;
+  expect(await namespaces.setLogs(false)).toMatchObject({ storesLogs: false, limits: {} });
+  onTestFinished(async () => void (await namespaces.setLogs(true)));
+  const limits = { openRuns: 1_000 };
+  expect(await namespaces.setLimits(limits)).toMatchObject({ storesLogs: false, limits });
+  expect(await namespaces.setLimits({})).toMatchObject({ storesLogs: false, limits: {} });
   await world.start({ id: "pay", task: "charge" });
   const { task, append } = await take(world);
   expect(task.storeLogs).toBe(false);
