@@ -10,6 +10,7 @@ import type {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
 import { planOf } from "../../core/plan/plan.ts";
+import type { LogAppends } from "../../dispatch/dispatcher.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { RunDetail } from "../../store/reads.ts";
@@ -55,6 +56,7 @@ interface RunServiceDeps {
   readonly definitionCheck: DefinitionCheck;
   readonly drain: Drain;
   readonly clock: Clock;
+  readonly logs: Pick<LogAppends, "offBy">;
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
@@ -109,7 +111,7 @@ export function createRunService(
 
     async getRun(request) {
       return await getRun(
-        { runs, store: deps.store },
+        { runs, store: deps.store, logs: deps.logs },
         await runs.find(request.namespace, request.run),
         request,
       );
@@ -147,7 +149,7 @@ export function createRunService(
 }
 
 async function getRun(
-  { runs, store }: { readonly runs: RunLookup; readonly store: RunServiceDeps["store"] },
+  { runs, store, logs }: { readonly runs: RunLookup } & Pick<RunServiceDeps, "store" | "logs">,
   found: FoundRun,
   wanted: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
@@ -188,7 +190,9 @@ async function getRun(
       ? newest(detail.decisions).map((record) => decisionMessage(record, plan))
       : [],
     warnings: warningMessages(detail, plan),
-    settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
+    settings: wanted.includeSettings
+      ? effectiveSettings(definition, plan, logs.offBy(found.namespace.name))
+      : [],
     ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
     ...totalsOf(wanted, detail, attempts),
     traceId: (trace ? readTrace(trace) : null)?.traceId ?? "",
