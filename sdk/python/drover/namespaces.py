@@ -124,9 +124,7 @@ class Namespaces:
 
     async def set_logs(self, *, stored: bool) -> Namespace:
         """Sets whether the lines that handlers log are stored; at first they are."""
-        request = wire.SetNamespaceLogsRequest(
-            namespace=self._caller.namespace, no_logs=not stored
-        )
+        request = wire.SetNamespaceLogsRequest(namespace=self._caller.namespace, no_logs=not stored)
         return self._read((await self._caller.call(rpc.SET_NAMESPACE_LOGS, request)).namespace)
 
     async def pause(self, *, reason: str = "") -> Pause:
