@@ -125,6 +125,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "namespace show": ["drover namespace show --namespace payments"],
   "namespace retention": ["drover namespace retention 30d --namespace payments"],
   "namespace limit": ["drover namespace limit --open-runs 5000 --per-second 50"],
+  "namespace logs": ["drover namespace logs off --namespace payments"],
   "namespace pause": ['drover namespace pause --namespace payments --reason "audit"'],
   "namespace resume": ["drover namespace resume --namespace payments"],
   "queue list": ["drover queue list"],

@@ -1,6 +1,6 @@
 /**
- * `drover namespace show`, `retention` and `limit`: how long a namespace retains runs, and its
- * limits.
+ * `drover namespace show`, `retention`, `limit` and `logs`: how long a namespace retains runs, its
+ * limits, and whether it stores what handlers log.
  */
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -8,9 +8,10 @@ import {
   type Namespace,
   type NamespaceLimits,
   SetNamespaceLimitsResponseSchema,
+  SetNamespaceLogsResponseSchema,
   SetNamespaceRetentionResponseSchema,
 } from "@drover/proto/drover/v1/namespace_pb.ts";
-import { type Command, InvalidArgumentError } from "commander";
+import { Argument, type Command, InvalidArgumentError } from "commander";
 import { contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -21,7 +22,7 @@ import { rateOf } from "./queue.ts";
 export function addNamespaceSettings(noun: Command, ended: Ended): void {
   noun
     .command("show")
-    .description("show the namespace: region, retention, limits")
+    .description("show the namespace: region, retention, limits, logs")
     .action(async (_options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
@@ -32,6 +33,7 @@ export function addNamespaceSettings(noun: Command, ended: Ended): void {
     });
   addRetention(noun, ended);
   addLimit(noun, ended);
+  addLogs(noun, ended);
 }
 
 function addRetention(noun: Command, ended: Ended): void {
@@ -58,7 +60,6 @@ interface LimitOptions {
   readonly perSecond?: number;
   readonly burst?: number;
   readonly payload?: number;
-  readonly logs: boolean;
   readonly none?: boolean;
 }
 
@@ -74,23 +75,37 @@ function addLimit(noun: Command, ended: Ended): void {
       wholeNumber(1, 100_000),
     )
     .option("--payload <bytes>", "most bytes of one payload, as 64k or 1M", bytesOf)
-    .option("--no-logs", "do not store the lines that handlers log")
     .option("--none", "remove all limits")
     .action(async (options: LimitOptions, command: Command) => {
       const { openRuns = 0, perSecond = 0, burst = 0, payload = 0, none = false } = options;
-      const noLogs = !options.logs;
-      if ((openRuns + perSecond + payload === 0 && !noLogs) !== none)
+      if ((openRuns + perSecond + payload === 0) !== none)
         throw usageFailure(
-          "give --open-runs, --per-second, --payload or --no-logs, or --none",
+          "give --open-runs, --per-second or --payload, or --none",
           "drover namespace limit --help",
         );
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
-      const limits = { openRuns, runsPerSecond: perSecond, burst, payloadBytes: payload, noLogs };
+      const limits = { openRuns, runsPerSecond: perSecond, burst, payloadBytes: payload };
       const answer = await operator.setNamespaceLimits({ namespace, limits });
       output.data(SetNamespaceLimitsResponseSchema, answer);
       const words = namespaceLimitWords(answer.namespace?.limits) || "none";
       if (output.format === "table") output.line(`namespace ${clean(namespace)} limits: ${words}`);
+      ended(exitCodes.done);
+    });
+}
+
+function addLogs(noun: Command, ended: Ended): void {
+  noun
+    .command("logs")
+    .description("set whether the lines that handlers log in the namespace are stored")
+    .addArgument(new Argument("<switch>", "on: store them; off: do not").choices(["on", "off"]))
+    .action(async (logs: string, _options: unknown, command: Command) => {
+      const { output, connect } = contextOf(command);
+      const { operator, namespace } = connect();
+      const answer = await operator.setNamespaceLogs({ namespace, noLogs: logs === "off" });
+      output.data(SetNamespaceLogsResponseSchema, answer);
+      if (output.format === "table")
+        output.line(`namespace ${clean(namespace)} ${logsWords(answer.namespace)}`);
       ended(exitCodes.done);
     });
 }
@@ -104,6 +119,7 @@ function printNamespace(namespace: Namespace | undefined, output: Output): void 
     ["created", timeWords(createTime)],
     ["retains runs", retentionWords(namespace)],
     ["limits", namespaceLimitWords(limits) || "none"],
+    ["handler logs", namespace.noLogs ? "not stored" : "stored"],
   ]);
 }
 
@@ -113,15 +129,18 @@ export function retentionWords(namespace: Namespace | undefined): string {
   return retention ? `for ${durationWords(durationMs(retention))} after their end` : "for ever";
 }
 
-/** 10000 open runs; 50 runs a second, 100 at once; payloads of 65536 bytes; no logs of handlers */
+function logsWords(namespace: Namespace | undefined): string {
+  return namespace?.noLogs ? "does not store logs of handlers" : "stores logs of handlers";
+}
+
+/** 10000 open runs; 50 runs a second, 100 at once; payloads of 65536 bytes */
 export function namespaceLimitWords(limits: NamespaceLimits | undefined): string {
   if (!limits) return "";
-  const { openRuns, runsPerSecond, burst, payloadBytes, noLogs } = limits;
+  const { openRuns, runsPerSecond, burst, payloadBytes } = limits;
   return [
     ...(openRuns > 0 ? [`${openRuns} open runs`] : []),
     ...(runsPerSecond > 0 ? [`${runsPerSecond} runs a second, ${burst} at once`] : []),
     ...(payloadBytes > 0 ? [`payloads of ${payloadBytes} bytes`] : []),
-    ...(noLogs ? ["no logs of handlers"] : []),
   ].join("; ");
 }
 

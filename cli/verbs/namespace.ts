@@ -1,6 +1,6 @@
 /**
  * `drover namespace create` and `list`; `pause` and `resume` for all queues of the namespace.
- * Retention and limits are in namespace-settings.ts.
+ * Retention, limits and logs are in namespace-settings.ts.
  */
 import {
   CreateNamespaceResponseSchema,
@@ -59,7 +59,7 @@ function addNamespaceList(noun: Command, ended: Ended): void {
     .option("--limit <n>", "most namespaces to list", wholeNumber(1, limitMax), 50);
   addList(verb, ended, {
     ofCluster: true,
-    headers: ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS"],
+    headers: ["NAMESPACE", "REGION", "CREATED", "RETAINS RUNS", "LIMITS", "LOGS"],
     async read({ operator }, { limit }: { readonly limit: number }) {
       let regions: Region[] = [];
       const page = await readPages<Namespace>(limit, async (next) => {
@@ -78,6 +78,7 @@ function addNamespaceList(noun: Command, ended: Ended): void {
       output.when(one.createTime),
       one.retention ? retentionWords(one) : "",
       namespaceLimitWords(one.limits),
+      one.noLogs ? "off" : "",
     ],
     nameOf: ({ name }) => name,
     none: "no namespace",

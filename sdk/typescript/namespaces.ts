@@ -19,8 +19,6 @@ export interface NamespaceLimits {
   readonly burst?: number;
   /** Maximum size of one payload in bytes, at most 2 MiB. Default: the limit of the server. */
   readonly payloadBytes?: number;
-  /** The lines that handlers log in this namespace are not stored. Default false. */
-  readonly noLogs?: boolean;
 }
 
 export interface Namespace {
@@ -30,6 +28,8 @@ export interface Namespace {
   /** How long runs are kept after their end; null: for ever. */
   readonly retentionMs: number | null;
   readonly limits: NamespaceLimits;
+  /** Whether the lines that handlers log are stored. */
+  readonly storesLogs: boolean;
 }
 
 export interface NamespacePage {
@@ -60,6 +60,8 @@ export interface Namespaces {
   setRetention(retention: Duration | null, options?: CallControl): Promise<Namespace>;
   /** Sets all limits: a limit that is left out is removed. */
   setLimits(limits: NamespaceLimits, options?: CallControl): Promise<Namespace>;
+  /** Sets whether the lines that handlers log are stored; at first they are. */
+  setLogs(stored: boolean, options?: CallControl): Promise<Namespace>;
   /** Once this resolves, no task of any of its queues is handed out. */
   pause(options?: ReasonSpec): Promise<Pause | null>;
   resume(options?: CallControl): Promise<void>;
@@ -102,6 +104,11 @@ export function createNamespaces(call: Call, namespace: string): Namespaces {
       return readSent(await call(rpc.setNamespaceLimits, { namespace, limits }, { signal }));
     },
 
+    async setLogs(stored: boolean, { signal }: CallControl = {}): Promise<Namespace> {
+      const request = { namespace, noLogs: !stored };
+      return readSent(await call(rpc.setNamespaceLogs, request, { signal }));
+    },
+
     async pause({ reason = "", signal }: ReasonSpec = {}): Promise<Pause | null> {
       return readPause((await call(rpc.pauseNamespace, { namespace, reason }, { signal })).pause);
     },
@@ -117,22 +124,23 @@ function readSent({ namespace }: { namespace?: wire.Namespace | undefined }): Na
   throw new DroverCallError("INTERNAL", "The server answered without a namespace.");
 }
 
-function readNamespace({ name, region, createTime, retention, limits }: wire.Namespace): Namespace {
+function readNamespace(sent: wire.Namespace): Namespace {
+  const { name, region, createTime, retention, limits, noLogs } = sent;
   return Object.freeze({
     name,
     region,
     createdTime: readTime(createTime),
     retentionMs: retention === undefined ? null : fromDuration(retention),
     limits: readLimits(limits),
+    storesLogs: !noLogs,
   });
 }
 
 function readLimits(limits: wire.NamespaceLimits | undefined): NamespaceLimits {
-  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0, noLogs } = limits ?? {};
+  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = limits ?? {};
   return {
     ...(openRuns > 0 ? { openRuns } : {}),
     ...(runsPerSecond > 0 ? { runsPerSecond, burst } : {}),
     ...(payloadBytes > 0 ? { payloadBytes } : {}),
-    ...(noLogs ? { noLogs } : {}),
   };
 }

@@ -145,10 +145,13 @@ export type LinesAnswer =
   | { readonly kind: "stored"; readonly full: boolean }
   | { readonly kind: "refused"; readonly error: DroverError };
 
+/** What keeps lines of handlers from being stored, whatever their step says. */
+export type LogsOff = "server" | "namespace";
+
 /** Where the lines of handlers go, apart from their tasks. */
 export interface LogAppends {
-  /** Whether lines of handlers are stored in this namespace, unless their step says otherwise. */
-  stores(namespace: string): boolean;
+  /** null: lines of this namespace are stored, unless their step says otherwise. */
+  offBy(namespace: string): LogsOff | null;
   /** An answer for each task, in order. */
   append(namespace: string, tasks: readonly TaskLines[]): Promise<readonly LinesAnswer[]>;
   /** Resolves when nothing waits to be stored. */

@@ -31,9 +31,9 @@ interface LogAppendsOptions {
 
 /** A server that stores no lines. */
 export const NO_LOGS: LogAppends = Object.freeze({
-  stores: () => false,
-  append: async (namespace: string, tasks: readonly TaskLines[]) =>
-    tasks.map(() => notStored(`the namespace "${namespace}"`)),
+  offBy: () => "server",
+  append: async (_namespace: string, tasks: readonly TaskLines[]) =>
+    tasks.map(() => notStored("tasks of this server")),
   idle: async () => undefined,
 });
 
@@ -62,9 +62,9 @@ export function createLogAppends(options: LogAppendsOptions): LogAppends {
     },
   });
   return Object.freeze({
-    stores,
+    offBy: (namespace: string) => (stores(namespace) ? null : "namespace"),
     async append(namespace: string, tasks: readonly TaskLines[]) {
-      if (!stores(namespace)) return NO_LOGS.append(namespace, tasks);
+      if (!stores(namespace)) return tasks.map(() => notStored(`the namespace "${namespace}"`));
       return batcher.submit(tasks);
     },
     idle: batcher.idle,

@@ -54,6 +54,10 @@ export function createScheduler(
       await store.namespaces.setLimits(namespaceId, limits, audit);
       await rateLimit.refresh();
     },
+    async setNamespaceLogs(namespaceId, stored, audit) {
+      await store.namespaces.setLogs(namespaceId, stored, audit);
+      await rateLimit.refresh();
+    },
     learnedDurations: shared.typical.learned,
     runChange: runWatchers.change,
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),

@@ -36,7 +36,7 @@ interface RateLimitOptions {
 interface Known {
   readonly use: QueueUse;
   readonly payloadBytesMax: number | null;
-  readonly logs: "off" | null;
+  readonly storesLogs: boolean;
 }
 
 export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLimit {
@@ -61,19 +61,20 @@ export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLi
       return null;
     },
     payloadBytesMax: (name: string) => byName.get(name)?.payloadBytesMax ?? null,
-    storesLogs: (name: string) => byName.get(name)?.logs !== "off",
+    storesLogs: (name: string) => byName.get(name)?.storesLogs ?? true,
   });
 }
 
 /** The bucket continues. Runs that began since the query are counted by the next one. */
 function knownOf(
-  { limits, openRuns }: NamespaceUse,
+  { limits, storesLogs, openRuns }: NamespaceUse,
   before: Known | undefined,
   now: number,
 ): Known {
-  const { openRunsMax: leasesMax, rate, payloadBytesMax, logs } = limits;
+  const { openRunsMax: leasesMax, rate, payloadBytesMax } = limits;
   const bucket = rate && (before?.use.bucket ?? { tokens: rate.burst, filledAt: now });
-  return { use: { limits: { leasesMax, rate }, leased: openRuns, bucket }, payloadBytesMax, logs };
+  const use = { limits: { leasesMax, rate }, leased: openRuns, bucket };
+  return { use, payloadBytesMax, storesLogs };
 }
 
 function refusal(name: string, use: QueueUse, now: number): DroverError {

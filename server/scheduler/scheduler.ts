@@ -223,4 +223,6 @@ export interface Scheduler extends ScheduleControl {
   unpinQueue(of: PinRef, audit?: Audit): Promise<void>;
   /** Other servers know within 5 s. */
   limitNamespace(namespaceId: number, limits: NamespaceLimits, audit?: Audit): Promise<void>;
+  /** Whether the lines of handlers are stored. Other servers know within 5 s. */
+  setNamespaceLogs(namespaceId: number, stored: boolean, audit?: Audit): Promise<void>;
 }

@@ -36,6 +36,7 @@ export const AUDIT_ACTIONS = Object.freeze([
   "hook.put",
   "namespace.create",
   "namespace.limits",
+  "namespace.logs",
   "namespace.pause",
   "namespace.resume",
   "namespace.retention",

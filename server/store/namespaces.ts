@@ -1,4 +1,5 @@
-// The limits of a namespace, and how long it retains its runs after their end.
+// The limits of a namespace, whether it stores what handlers log, and how long it retains its runs
+// after their end.
 //
 // Servers evaluate limits in memory, by the last answer of `limited` and by the runs that they have
 // started since. Runs that have ended are removed in pages by their ids, with all their rows. A
@@ -16,28 +17,28 @@ export interface NamespaceLimits {
   readonly rate: Rate | null;
   /** Size of one payload; null: the limit of the server. */
   readonly payloadBytesMax: number | null;
-  /** off: lines that handlers log are not stored. */
-  readonly logs: "off" | null;
 }
 
 export const NO_LIMITS: NamespaceLimits = Object.freeze({
   openRunsMax: null,
   rate: null,
   payloadBytesMax: null,
-  logs: null,
 });
 
 export interface NamespaceSettings {
   /** How long a run is retained after its end, in milliseconds; null: forever. */
   readonly retentionMs: number | null;
   readonly limits: NamespaceLimits;
+  /** Whether the lines that handlers log are stored. */
+  readonly storesLogs: boolean;
 }
 
-/** A namespace with limits, and what it uses now. */
+/** A namespace with limits or without logs, and what it uses now. */
 export interface NamespaceUse {
   readonly namespaceId: number;
   readonly name: string;
   readonly limits: NamespaceLimits;
+  readonly storesLogs: boolean;
   /** Counted up to the limit, and only if there is one. */
   readonly openRuns: number;
 }
@@ -76,7 +77,8 @@ export const ROWS_FORGOTTEN_MAX = 5_000;
 export interface Namespaces {
   setRetention(namespaceId: number, retentionMs: number | null, audit?: Audit): Promise<void>;
   setLimits(namespaceId: number, limits: NamespaceLimits, audit?: Audit): Promise<void>;
-  /** Namespaces with a limit. */
+  setLogs(namespaceId: number, stored: boolean, audit?: Audit): Promise<void>;
+  /** Namespaces with a limit, and those that do not store the lines of handlers. */
   limited(): Promise<readonly NamespaceUse[]>;
   /** Namespaces that do not retain their runs forever. */
   retained(): Promise<readonly { readonly namespaceId: number; readonly retentionMs: number }[]>;

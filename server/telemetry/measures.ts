@@ -128,6 +128,9 @@ function measure(metrics: Metrics, record: PassRecord, effect: Effect): void {
       metrics.record("drover_detection_seconds", seconds(actedAt - dueAt), { rule });
       return;
     }
+    case "failed":
+      metrics.count("drover_steps_failed_total", 1, {});
+      return;
     case "succeeded": {
       const recoveredInMs = recovery(record, effect.step);
       if (recoveredInMs !== null)

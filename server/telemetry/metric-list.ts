@@ -43,6 +43,13 @@ export const CATALOGUE = Object.freeze({
     labels: ["task", "outcome"],
     help: "Tasks that have ended, by what they were (perform, verify, compensate) and how.",
   },
+  drover_steps_failed_total: {
+    type: "counter",
+    unit: "steps",
+    labels: [],
+    help: "Steps, and items of maps, that have failed for good in a pass of this server; `drover status` names them by workflow, step and error code.",
+    wrong: "more than your own goal in 15 minutes",
+  },
   drover_tasks_granted_total: {
     type: "counter",
     unit: "tasks",

@@ -25,7 +25,6 @@ export const LIMITS: NamespaceLimits = {
   openRunsMax: 3,
   rate: { perSecond: 0.5, burst: 2 },
   payloadBytesMax: 1_024,
-  logs: "off",
 };
 
 export function describeNamespaces(opened: Opened): void {
@@ -80,6 +79,21 @@ export function describeNamespaces(opened: Opened): void {
     expect(await limited(namespaceId)).toBeUndefined();
     const retained = await store().namespaces.retained();
     expect(retained.map((one) => one.namespaceId)).not.toContain(namespaceId);
+  });
+
+  test("limits and logs of a namespace are set apart from each other", async () => {
+    const namespaceId = await newNamespace(store());
+    await store().namespaces.setLogs(namespaceId, false);
+    expect(await limited(namespaceId)).toMatchObject({ limits: NO_LIMITS, storesLogs: false });
+    await store().namespaces.setLimits(namespaceId, LIMITS);
+    expect(await limited(namespaceId)).toMatchObject({ limits: LIMITS, storesLogs: false });
+    await store().namespaces.setLogs(namespaceId, true);
+    expect(await limited(namespaceId)).toMatchObject({ limits: LIMITS, storesLogs: true });
+    await store().namespaces.setLogs(namespaceId, false);
+    await store().namespaces.setLimits(namespaceId, NO_LIMITS);
+    expect(await limited(namespaceId)).toMatchObject({ limits: NO_LIMITS, storesLogs: false });
+    await store().namespaces.setLogs(namespaceId, true);
+    expect(await limited(namespaceId)).toBeUndefined();
   });
 
   test("open runs of a namespace with such a limit are counted up to it", async () => {

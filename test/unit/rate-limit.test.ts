@@ -15,7 +15,8 @@ function limiterOf(...samples: readonly Partial<NamespaceUse>[]) {
     namespaces: {
       limited: async () => {
         last = left.shift() ?? last;
-        return [{ namespaceId: 7, name: "team", limits: NO_LIMITS, openRuns: 0, ...last }];
+        const known = { namespaceId: 7, name: "team", limits: NO_LIMITS };
+        return [{ ...known, storesLogs: true, openRuns: 0, ...last }];
       },
     },
     clock,
@@ -32,6 +33,15 @@ test("a namespace without limits begins what is asked for, without a query", asy
   expect(enter(2)).toEqual(["in", "in"]);
   expect(rateLimit.payloadBytesMax("team")).toBe(99);
   expect(rateLimit.payloadBytesMax("other")).toBeNull();
+});
+
+test("a namespace stores lines of handlers until a query says that it does not", async () => {
+  const { rateLimit } = limiterOf({ storesLogs: false }, { storesLogs: true });
+  expect(rateLimit.storesLogs("team")).toBe(true);
+  await rateLimit.refresh();
+  expect(["team", "other"].map(rateLimit.storesLogs)).toEqual([false, true]);
+  await rateLimit.refresh();
+  expect(rateLimit.storesLogs("team")).toBe(true);
 });
 
 test("open runs are those of the last query and what has started here since", async () => {

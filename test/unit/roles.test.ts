@@ -51,6 +51,7 @@ test("tokens and namespaces are an admin's", () => {
     "CreateNamespace",
     "SetNamespaceRetention",
     "SetNamespaceLimits",
+    "SetNamespaceLogs",
     "CreateToken",
     "ListTokens",
     "RevokeToken",

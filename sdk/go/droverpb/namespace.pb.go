@@ -42,7 +42,9 @@ type Namespace struct {
 	// How long its runs are kept after their end. Absent: for ever.
 	Retention *durationpb.Duration `protobuf:"bytes,4,opt,name=retention,proto3" json:"retention,omitempty"`
 	// Limits of the namespace. Absent: it has none.
-	Limits        *NamespaceLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *NamespaceLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
+	// Whether the lines that handlers log in this namespace are not stored. Default false.
+	NoLogs        bool `protobuf:"varint,6,opt,name=no_logs,json=noLogs,proto3" json:"no_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -112,6 +114,13 @@ func (x *Namespace) GetLimits() *NamespaceLimits {
 	return nil
 }
 
+func (x *Namespace) GetNoLogs() bool {
+	if x != nil {
+		return x.NoLogs
+	}
+	return false
+}
+
 // Limits of a namespace. Each server applies them by itself, with a count that is up to 5 s old and
 // the runs that it has started since. So several servers together may exceed the limits by the runs
 // that they begin meanwhile, and each server has a token bucket of its own for the rate. A refused
@@ -130,11 +139,7 @@ type NamespaceLimits struct {
 	// Maximum size of one payload in bytes, 0 to 2 MiB; 0: the limit of the server, 256 KiB unless
 	// changed. A larger payload is PAYLOAD_TOO_LARGE. For callbacks and bodies of triggers the limit
 	// of the server applies.
-	PayloadBytes int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
-	// Whether the lines that handlers log in this namespace are not stored, for example because they
-	// may contain secrets. Like the other limits it is set with every call, so a call that leaves it
-	// out stores lines again. Lines that are stored already stay for their time. Default false.
-	NoLogs        bool `protobuf:"varint,5,opt,name=no_logs,json=noLogs,proto3" json:"no_logs,omitempty"`
+	PayloadBytes  int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,13 +200,6 @@ func (x *NamespaceLimits) GetPayloadBytes() int32 {
 		return x.PayloadBytes
 	}
 	return 0
-}
-
-func (x *NamespaceLimits) GetNoLogs() bool {
-	if x != nil {
-		return x.NoLogs
-	}
-	return false
 }
 
 // A region; it is created with its first namespace.
@@ -674,6 +672,107 @@ func (x *SetNamespaceLimitsResponse) GetNamespace() *Namespace {
 	return nil
 }
 
+// Sets whether the lines that handlers log in a namespace are stored.
+type SetNamespaceLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Whether they are not stored, for example because they may contain secrets. Default false.
+	NoLogs        bool `protobuf:"varint,2,opt,name=no_logs,json=noLogs,proto3" json:"no_logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceLogsRequest) Reset() {
+	*x = SetNamespaceLogsRequest{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceLogsRequest) ProtoMessage() {}
+
+func (x *SetNamespaceLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceLogsRequest.ProtoReflect.Descriptor instead.
+func (*SetNamespaceLogsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SetNamespaceLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SetNamespaceLogsRequest) GetNoLogs() bool {
+	if x != nil {
+		return x.NoLogs
+	}
+	return false
+}
+
+// It is set.
+type SetNamespaceLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace after the call.
+	Namespace     *Namespace `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNamespaceLogsResponse) Reset() {
+	*x = SetNamespaceLogsResponse{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNamespaceLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNamespaceLogsResponse) ProtoMessage() {}
+
+func (x *SetNamespaceLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNamespaceLogsResponse.ProtoReflect.Descriptor instead.
+func (*SetNamespaceLogsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SetNamespaceLogsResponse) GetNamespace() *Namespace {
+	if x != nil {
+		return x.Namespace
+	}
+	return nil
+}
+
 // Asks for namespaces.
 type ListNamespacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -687,7 +786,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	mi := &file_drover_v1_namespace_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +798,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	mi := &file_drover_v1_namespace_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +811,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListNamespacesRequest) GetPageSize() int32 {
@@ -744,7 +843,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	mi := &file_drover_v1_namespace_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +855,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	mi := &file_drover_v1_namespace_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +868,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -797,21 +896,21 @@ var File_drover_v1_namespace_proto protoreflect.FileDescriptor
 
 const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\n" +
-	"\x19drover/v1/namespace.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
+	"\x19drover/v1/namespace.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x01\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x127\n" +
 	"\tretention\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\tretention\x122\n" +
-	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"\xe5\x02\n" +
+	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\x12\x17\n" +
+	"\ano_logs\x18\x06 \x01(\bR\x06noLogs\"\xcc\x02\n" +
 	"\x0fNamespaceLimits\x12)\n" +
 	"\topen_runs\x18\x01 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\xad\xe2\x04(\x00R\bopenRuns\x12\xb7\x01\n" +
 	"\x0fruns_per_second\x18\x02 \x01(\x01B\x8e\x01\xbaH\x8a\x01\xba\x01\x86\x01\n" +
 	" namespace_limits.runs_per_second\x12.must be 0, for any number, or 0.001 to 100,000\x1a2this == 0.0 || (this >= 0.001 && this <= 100000.0)R\rrunsPerSecond\x12!\n" +
 	"\x05burst\x18\x03 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x05burst\x121\n" +
-	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\x12\x17\n" +
-	"\ano_logs\x18\x05 \x01(\bR\x06noLogs\"k\n" +
+	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\"k\n" +
 	"\x06Region\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n" +
@@ -837,6 +936,11 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
 	"\x06limits\x18\x02 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n" +
 	"\x1aSetNamespaceLimitsResponse\x122\n" +
+	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\"p\n" +
+	"\x17SetNamespaceLogsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12\x17\n" +
+	"\ano_logs\x18\x02 \x01(\bR\x06noLogs\"N\n" +
+	"\x18SetNamespaceLogsResponse\x122\n" +
 	"\tnamespace\x18\x01 \x01(\v2\x14.drover.v1.NamespaceR\tnamespace\"i\n" +
 	"\x15ListNamespacesRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
@@ -864,7 +968,7 @@ func file_drover_v1_namespace_proto_rawDescGZIP() []byte {
 	return file_drover_v1_namespace_proto_rawDescData
 }
 
-var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_drover_v1_namespace_proto_goTypes = []any{
 	(*Namespace)(nil),                     // 0: drover.v1.Namespace
 	(*NamespaceLimits)(nil),               // 1: drover.v1.NamespaceLimits
@@ -877,28 +981,31 @@ var file_drover_v1_namespace_proto_goTypes = []any{
 	(*SetNamespaceRetentionResponse)(nil), // 8: drover.v1.SetNamespaceRetentionResponse
 	(*SetNamespaceLimitsRequest)(nil),     // 9: drover.v1.SetNamespaceLimitsRequest
 	(*SetNamespaceLimitsResponse)(nil),    // 10: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesRequest)(nil),         // 11: drover.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),        // 12: drover.v1.ListNamespacesResponse
-	(*timestamppb.Timestamp)(nil),         // 13: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),           // 14: google.protobuf.Duration
+	(*SetNamespaceLogsRequest)(nil),       // 11: drover.v1.SetNamespaceLogsRequest
+	(*SetNamespaceLogsResponse)(nil),      // 12: drover.v1.SetNamespaceLogsResponse
+	(*ListNamespacesRequest)(nil),         // 13: drover.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),        // 14: drover.v1.ListNamespacesResponse
+	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),           // 16: google.protobuf.Duration
 }
 var file_drover_v1_namespace_proto_depIdxs = []int32{
-	13, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
-	14, // 1: drover.v1.Namespace.retention:type_name -> google.protobuf.Duration
+	15, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
+	16, // 1: drover.v1.Namespace.retention:type_name -> google.protobuf.Duration
 	1,  // 2: drover.v1.Namespace.limits:type_name -> drover.v1.NamespaceLimits
 	0,  // 3: drover.v1.CreateNamespaceResponse.namespace:type_name -> drover.v1.Namespace
 	0,  // 4: drover.v1.GetNamespaceResponse.namespace:type_name -> drover.v1.Namespace
-	14, // 5: drover.v1.SetNamespaceRetentionRequest.retention:type_name -> google.protobuf.Duration
+	16, // 5: drover.v1.SetNamespaceRetentionRequest.retention:type_name -> google.protobuf.Duration
 	0,  // 6: drover.v1.SetNamespaceRetentionResponse.namespace:type_name -> drover.v1.Namespace
 	1,  // 7: drover.v1.SetNamespaceLimitsRequest.limits:type_name -> drover.v1.NamespaceLimits
 	0,  // 8: drover.v1.SetNamespaceLimitsResponse.namespace:type_name -> drover.v1.Namespace
-	0,  // 9: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
-	2,  // 10: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	0,  // 9: drover.v1.SetNamespaceLogsResponse.namespace:type_name -> drover.v1.Namespace
+	0,  // 10: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
+	2,  // 11: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_namespace_proto_init() }
@@ -912,7 +1019,7 @@ func file_drover_v1_namespace_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_namespace_proto_rawDesc), len(file_drover_v1_namespace_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1643,7 +1643,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\x98 \n" +
+	"escalation2\xf5 \n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1699,7 +1699,8 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12O\n" +
 	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
 	"\x15SetNamespaceRetention\x12'.drover.v1.SetNamespaceRetentionRequest\x1a(.drover.v1.SetNamespaceRetentionResponse\x12a\n" +
-	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12U\n" +
+	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12[\n" +
+	"\x10SetNamespaceLogs\x12\".drover.v1.SetNamespaceLogsRequest\x1a#.drover.v1.SetNamespaceLogsResponse\x12U\n" +
 	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponse\x12L\n" +
 	"\vCreateToken\x12\x1d.drover.v1.CreateTokenRequest\x1a\x1e.drover.v1.CreateTokenResponse\x12I\n" +
 	"\n" +
@@ -1790,50 +1791,52 @@ var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*GetNamespaceRequest)(nil),           // 65: drover.v1.GetNamespaceRequest
 	(*SetNamespaceRetentionRequest)(nil),  // 66: drover.v1.SetNamespaceRetentionRequest
 	(*SetNamespaceLimitsRequest)(nil),     // 67: drover.v1.SetNamespaceLimitsRequest
-	(*ListNamespacesRequest)(nil),         // 68: drover.v1.ListNamespacesRequest
-	(*CreateTokenRequest)(nil),            // 69: drover.v1.CreateTokenRequest
-	(*ListTokensRequest)(nil),             // 70: drover.v1.ListTokensRequest
-	(*RevokeTokenRequest)(nil),            // 71: drover.v1.RevokeTokenRequest
-	(*PutTriggerResponse)(nil),            // 72: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 73: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 74: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 75: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 76: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 77: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 78: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 79: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 80: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 81: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 82: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 83: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 84: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 85: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 86: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 87: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 88: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 89: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 90: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 91: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 92: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 93: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 94: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 95: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 96: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 97: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 98: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 99: drover.v1.ListInterventionsResponse
-	(*ListAuditResponse)(nil),             // 100: drover.v1.ListAuditResponse
-	(*GetOverviewResponse)(nil),           // 101: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 102: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 103: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 104: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 105: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 106: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 107: drover.v1.SetNamespaceLimitsResponse
-	(*ListNamespacesResponse)(nil),        // 108: drover.v1.ListNamespacesResponse
-	(*CreateTokenResponse)(nil),           // 109: drover.v1.CreateTokenResponse
-	(*ListTokensResponse)(nil),            // 110: drover.v1.ListTokensResponse
-	(*RevokeTokenResponse)(nil),           // 111: drover.v1.RevokeTokenResponse
+	(*SetNamespaceLogsRequest)(nil),       // 68: drover.v1.SetNamespaceLogsRequest
+	(*ListNamespacesRequest)(nil),         // 69: drover.v1.ListNamespacesRequest
+	(*CreateTokenRequest)(nil),            // 70: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 71: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 72: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 73: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 74: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 75: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 76: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 77: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 78: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 79: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 80: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 81: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 82: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 83: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 84: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 85: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 86: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 87: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 88: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 89: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 90: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 91: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 92: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 93: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 94: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 95: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 96: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 97: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 98: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 99: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 100: drover.v1.ListInterventionsResponse
+	(*ListAuditResponse)(nil),             // 101: drover.v1.ListAuditResponse
+	(*GetOverviewResponse)(nil),           // 102: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 103: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 104: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 105: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 106: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 107: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 108: drover.v1.SetNamespaceLimitsResponse
+	(*SetNamespaceLogsResponse)(nil),      // 109: drover.v1.SetNamespaceLogsResponse
+	(*ListNamespacesResponse)(nil),        // 110: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 111: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 112: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 113: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	22,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
@@ -1905,62 +1908,64 @@ var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	65,  // 66: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
 	66,  // 67: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
 	67,  // 68: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	68,  // 69: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	69,  // 70: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
-	70,  // 71: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
-	71,  // 72: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
-	1,   // 73: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	6,   // 74: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	8,   // 75: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	18,  // 76: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	20,  // 77: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	3,   // 78: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
-	10,  // 79: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	12,  // 80: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	14,  // 81: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	16,  // 82: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	72,  // 83: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	73,  // 84: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	74,  // 85: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	75,  // 86: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	76,  // 87: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	77,  // 88: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	78,  // 89: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	79,  // 90: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	80,  // 91: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	81,  // 92: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	82,  // 93: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	83,  // 94: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	84,  // 95: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	85,  // 96: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	86,  // 97: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	87,  // 98: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	88,  // 99: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	89,  // 100: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	90,  // 101: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	91,  // 102: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	92,  // 103: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	93,  // 104: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	94,  // 105: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	95,  // 106: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	96,  // 107: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	97,  // 108: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	98,  // 109: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	99,  // 110: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	100, // 111: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
-	101, // 112: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	102, // 113: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	103, // 114: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	104, // 115: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	105, // 116: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	106, // 117: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	107, // 118: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	108, // 119: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	109, // 120: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
-	110, // 121: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
-	111, // 122: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
-	73,  // [73:123] is the sub-list for method output_type
-	23,  // [23:73] is the sub-list for method input_type
+	68,  // 69: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
+	69,  // 70: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	70,  // 71: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	71,  // 72: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	72,  // 73: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 74: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	6,   // 75: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	8,   // 76: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	18,  // 77: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	20,  // 78: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	3,   // 79: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
+	10,  // 80: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	12,  // 81: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	14,  // 82: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	16,  // 83: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	73,  // 84: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	74,  // 85: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	75,  // 86: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	76,  // 87: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	77,  // 88: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	78,  // 89: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	79,  // 90: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	80,  // 91: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	81,  // 92: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	82,  // 93: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	83,  // 94: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	84,  // 95: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	85,  // 96: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	86,  // 97: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	87,  // 98: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	88,  // 99: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	89,  // 100: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	90,  // 101: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	91,  // 102: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	92,  // 103: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	93,  // 104: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	94,  // 105: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	95,  // 106: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	96,  // 107: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	97,  // 108: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	98,  // 109: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	99,  // 110: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	100, // 111: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	101, // 112: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
+	102, // 113: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	103, // 114: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	104, // 115: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	105, // 116: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	106, // 117: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	107, // 118: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	108, // 119: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	109, // 120: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
+	110, // 121: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	111, // 122: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	112, // 123: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	113, // 124: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	74,  // [74:125] is the sub-list for method output_type
+	23,  // [23:74] is the sub-list for method input_type
 	23,  // [23:23] is the sub-list for extension type_name
 	23,  // [23:23] is the sub-list for extension extendee
 	0,   // [0:23] is the sub-list for field type_name

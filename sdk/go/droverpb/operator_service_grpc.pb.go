@@ -71,6 +71,7 @@ const (
 	OperatorService_GetNamespace_FullMethodName          = "/drover.v1.OperatorService/GetNamespace"
 	OperatorService_SetNamespaceRetention_FullMethodName = "/drover.v1.OperatorService/SetNamespaceRetention"
 	OperatorService_SetNamespaceLimits_FullMethodName    = "/drover.v1.OperatorService/SetNamespaceLimits"
+	OperatorService_SetNamespaceLogs_FullMethodName      = "/drover.v1.OperatorService/SetNamespaceLogs"
 	OperatorService_ListNamespaces_FullMethodName        = "/drover.v1.OperatorService/ListNamespaces"
 	OperatorService_CreateToken_FullMethodName           = "/drover.v1.OperatorService/CreateToken"
 	OperatorService_ListTokens_FullMethodName            = "/drover.v1.OperatorService/ListTokens"
@@ -229,6 +230,10 @@ type OperatorServiceClient interface {
 	// Sets the limits of a namespace. They apply on this server once the call has answered, and on
 	// others within 5 s. Idempotent. Errors: none but those of every call.
 	SetNamespaceLimits(ctx context.Context, in *SetNamespaceLimitsRequest, opts ...grpc.CallOption) (*SetNamespaceLimitsResponse, error)
+	// Sets whether the lines that handlers log in a namespace are stored; at first they are. It
+	// applies to later lines: on this server once the call has answered, on others within 5 s. Lines
+	// that are stored already stay for their time. Idempotent. Errors: none but those of every call.
+	SetNamespaceLogs(ctx context.Context, in *SetNamespaceLogsRequest, opts ...grpc.CallOption) (*SetNamespaceLogsResponse, error)
 	// Lists all namespaces by name, page by page, and all regions with the number of their watched
 	// partitions. Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error)
@@ -720,6 +725,16 @@ func (c *operatorServiceClient) SetNamespaceLimits(ctx context.Context, in *SetN
 	return out, nil
 }
 
+func (c *operatorServiceClient) SetNamespaceLogs(ctx context.Context, in *SetNamespaceLogsRequest, opts ...grpc.CallOption) (*SetNamespaceLogsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetNamespaceLogsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_SetNamespaceLogs_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operatorServiceClient) ListNamespaces(ctx context.Context, in *ListNamespacesRequest, opts ...grpc.CallOption) (*ListNamespacesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListNamespacesResponse)
@@ -912,6 +927,10 @@ type OperatorServiceServer interface {
 	// Sets the limits of a namespace. They apply on this server once the call has answered, and on
 	// others within 5 s. Idempotent. Errors: none but those of every call.
 	SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error)
+	// Sets whether the lines that handlers log in a namespace are stored; at first they are. It
+	// applies to later lines: on this server once the call has answered, on others within 5 s. Lines
+	// that are stored already stay for their time. Idempotent. Errors: none but those of every call.
+	SetNamespaceLogs(context.Context, *SetNamespaceLogsRequest) (*SetNamespaceLogsResponse, error)
 	// Lists all namespaces by name, page by page, and all regions with the number of their watched
 	// partitions. Errors: PAGE_TOKEN_INVALID.
 	ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error)
@@ -1071,6 +1090,9 @@ func (UnimplementedOperatorServiceServer) SetNamespaceRetention(context.Context,
 }
 func (UnimplementedOperatorServiceServer) SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNamespaceLimits not implemented")
+}
+func (UnimplementedOperatorServiceServer) SetNamespaceLogs(context.Context, *SetNamespaceLogsRequest) (*SetNamespaceLogsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetNamespaceLogs not implemented")
 }
 func (UnimplementedOperatorServiceServer) ListNamespaces(context.Context, *ListNamespacesRequest) (*ListNamespacesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNamespaces not implemented")
@@ -1926,6 +1948,24 @@ func _OperatorService_SetNamespaceLimits_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_SetNamespaceLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetNamespaceLogsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).SetNamespaceLogs(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_SetNamespaceLogs_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).SetNamespaceLogs(ctx, req.(*SetNamespaceLogsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperatorService_ListNamespaces_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListNamespacesRequest)
 	if err := dec(in); err != nil {
@@ -2184,6 +2224,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetNamespaceLimits",
 			Handler:    _OperatorService_SetNamespaceLimits_Handler,
+		},
+		{
+			MethodName: "SetNamespaceLogs",
+			Handler:    _OperatorService_SetNamespaceLogs_Handler,
 		},
 		{
 			MethodName: "ListNamespaces",

@@ -790,6 +790,10 @@ const (
 	SettingSource_SETTING_SOURCE_DEFAULT SettingSource = 1
 	// The definition sets it.
 	SettingSource_SETTING_SOURCE_DEFINITION SettingSource = 2
+	// A setting of the namespace, which holds for all of its runs, whatever the definition says.
+	SettingSource_SETTING_SOURCE_NAMESPACE SettingSource = 3
+	// A setting of the server that was called, which holds for all runs.
+	SettingSource_SETTING_SOURCE_SERVER SettingSource = 4
 )
 
 // Enum value maps for SettingSource.
@@ -798,11 +802,15 @@ var (
 		0: "SETTING_SOURCE_UNSPECIFIED",
 		1: "SETTING_SOURCE_DEFAULT",
 		2: "SETTING_SOURCE_DEFINITION",
+		3: "SETTING_SOURCE_NAMESPACE",
+		4: "SETTING_SOURCE_SERVER",
 	}
 	SettingSource_value = map[string]int32{
 		"SETTING_SOURCE_UNSPECIFIED": 0,
 		"SETTING_SOURCE_DEFAULT":     1,
 		"SETTING_SOURCE_DEFINITION":  2,
+		"SETTING_SOURCE_NAMESPACE":   3,
+		"SETTING_SOURCE_SERVER":      4,
 	}
 )
 
@@ -2976,11 +2984,13 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x15OUTCOME_KIND_RELEASED\x10\x06\x12\x1a\n" +
 	"\x16OUTCOME_KIND_CANCELLED\x10\a\x12\x1b\n" +
 	"\x17OUTCOME_KIND_GIVEN_BACK\x10\b\x12\x1b\n" +
-	"\x17OUTCOME_KIND_SUPERSEDED\x10\t*j\n" +
+	"\x17OUTCOME_KIND_SUPERSEDED\x10\t*\xa3\x01\n" +
 	"\rSettingSource\x12\x1e\n" +
 	"\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTING_SOURCE_DEFAULT\x10\x01\x12\x1d\n" +
-	"\x19SETTING_SOURCE_DEFINITION\x10\x02B}\n" +
+	"\x19SETTING_SOURCE_DEFINITION\x10\x02\x12\x1c\n" +
+	"\x18SETTING_SOURCE_NAMESPACE\x10\x03\x12\x19\n" +
+	"\x15SETTING_SOURCE_SERVER\x10\x04B}\n" +
 	"\rcom.drover.v1B\bRunProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 

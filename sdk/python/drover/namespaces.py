@@ -25,8 +25,6 @@ class NamespaceLimits:
     """Maximum number of runs started at once; 0: the number of one second."""
     payload_bytes: int
     """Maximum size of one payload in bytes; 0: the limit of the server."""
-    no_logs: bool = False
-    """The lines that handlers log in this namespace are not stored."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,8 @@ class Namespace:
     """How many seconds runs are retained after their end; None: for ever."""
     limits: NamespaceLimits | None
     """None: it has none."""
+    no_logs: bool = False
+    """The lines that handlers log in this namespace are not stored."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,6 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
-        no_logs: bool = False,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         limits = wire.NamespaceLimits(
@@ -119,10 +118,14 @@ class Namespaces:
             runs_per_second=runs_per_second,
             burst=burst,
             payload_bytes=payload_bytes,
-            no_logs=no_logs,
         )
         request = wire.SetNamespaceLimitsRequest(namespace=self._caller.namespace, limits=limits)
         return self._read((await self._caller.call(rpc.SET_NAMESPACE_LIMITS, request)).namespace)
+
+    async def set_logs(self, *, stored: bool) -> Namespace:
+        """Sets whether the lines that handlers log are stored; at first they are."""
+        request = wire.SetNamespaceLogsRequest(namespace=self._caller.namespace, no_logs=not stored)
+        return self._read((await self._caller.call(rpc.SET_NAMESPACE_LOGS, request)).namespace)
 
     async def pause(self, *, reason: str = "") -> Pause:
         """Once this returns, no task of any of its queues is handed out."""

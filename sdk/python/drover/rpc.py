@@ -393,6 +393,11 @@ SET_NAMESPACE_LIMITS = Method(
     namespace_pb2.SetNamespaceLimitsRequest,
     namespace_pb2.SetNamespaceLimitsResponse,
 )
+SET_NAMESPACE_LOGS = Method(
+    "/drover.v1.OperatorService/SetNamespaceLogs",
+    namespace_pb2.SetNamespaceLogsRequest,
+    namespace_pb2.SetNamespaceLogsResponse,
+)
 LIST_NAMESPACES = Method(
     "/drover.v1.OperatorService/ListNamespaces",
     namespace_pb2.ListNamespacesRequest,

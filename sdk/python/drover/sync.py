@@ -414,7 +414,6 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
-        no_logs: bool = False,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         return self._loop.call(
@@ -423,9 +422,12 @@ class Namespaces:
                 runs_per_second=runs_per_second,
                 burst=burst,
                 payload_bytes=payload_bytes,
-                no_logs=no_logs,
             )
         )
+
+    def set_logs(self, *, stored: bool) -> Namespace:
+        """Sets whether the lines that handlers log are stored; at first they are."""
+        return self._loop.call(self._inner.set_logs(stored=stored))
 
     def pause(self, *, reason: str = "") -> Pause:
         """Once this returns, no task of any of its queues is handed out."""

@@ -192,6 +192,13 @@ async def test_a_namespace_has_its_retention_and_its_limits(
     )
     assert (request.namespace, request.limits.open_runs) == ("acme", 9)
     assert namespace.limits == NamespaceLimits(9, 0, 0, 0)
+    request, namespace = await answered(
+        server,
+        rpc.SET_NAMESPACE_LOGS,
+        client.namespaces.set_logs(stored=False),
+        namespace={"no_logs": True},
+    )
+    assert (request.namespace, request.no_logs, namespace.no_logs) == ("acme", True, True)
     _, namespace = await answered(
         server, rpc.GET_NAMESPACE, client.namespaces.get(), namespace={"region": "eu"}
     )

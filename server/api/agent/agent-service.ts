@@ -144,7 +144,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
 }
 
 function tasksOf({ logs }: AgentServiceDeps, { tasks }: PollAnswer, { name }: Namespace) {
-  return tasks.map((task) => taskMessage(task, logs.stores(name)));
+  return tasks.map((task) => taskMessage(task, logs.offBy(name) === null));
 }
 
 async function appendLogs(

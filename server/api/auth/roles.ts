@@ -113,6 +113,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   getNamespace: viewers,
   setNamespaceRetention: admins,
   setNamespaceLimits: admins,
+  setNamespaceLogs: admins,
   listNamespaces: allow("own")("viewer", "client", "operator", "admin"),
   createToken: admins,
   listTokens: admins,

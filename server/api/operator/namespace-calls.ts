@@ -1,5 +1,5 @@
-// Namespaces: create and list them with their regions; set how long they retain runs, and their
-// limits.
+// Namespaces: create and list them with their regions; set how long they retain runs, their limits,
+// and whether they store what handlers log.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -28,7 +28,7 @@ import { pageOf } from "../run/run-list.ts";
 
 interface NamespaceCallDeps {
   readonly store: Pick<Store, "lists" | "namespace" | "createNamespace" | "namespaces">;
-  readonly scheduler: Pick<Scheduler, "limitNamespace">;
+  readonly scheduler: Pick<Scheduler, "limitNamespace" | "setNamespaceLogs">;
   readonly namespaces: Namespaces;
 }
 
@@ -37,7 +37,8 @@ type NamespaceCalls =
   | "getNamespace"
   | "listNamespaces"
   | "setNamespaceRetention"
-  | "setNamespaceLimits";
+  | "setNamespaceLimits"
+  | "setNamespaceLogs";
 
 const DEFAULT_REGION = "default";
 const LIST = "namespaces";
@@ -96,6 +97,13 @@ export function createNamespaceCalls({
       await scheduler.limitNamespace(id, limits, entry);
       return { namespace: namespaceMessage(await recordOf(name)) };
     },
+    async setNamespaceLogs({ namespace, noLogs }, who) {
+      const { id, name } = await namespaces.find(namespace);
+      const details = { logs: noLogs ? "off" : "on" };
+      const entry = entryOf(who, "namespace.logs", { id, name }, details);
+      await scheduler.setNamespaceLogs(id, !noLogs, entry);
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
     async listNamespaces({ pageSize, pageToken }, { caller }) {
       const page = pageOf(LIST, pageSize);
       const after = parsePageToken(LIST, pageToken, (name) => name !== "");
@@ -131,6 +139,7 @@ function namespaceMessage({
   createdAt,
   retentionMs,
   limits,
+  storesLogs,
 }: NamespaceRecord): MessageInitShape<typeof NamespaceSchema> {
   return {
     name,
@@ -140,22 +149,21 @@ function namespaceMessage({
     ...(Object.values(limits).every((limit) => limit === null)
       ? {}
       : { limits: limitsMessage(limits) }),
+    noLogs: !storesLogs,
   };
 }
 
-function limitsMessage({ openRunsMax, rate, payloadBytesMax, logs }: NamespaceLimits) {
+function limitsMessage({ openRunsMax, rate, payloadBytesMax }: NamespaceLimits) {
   return {
     openRuns: openRunsMax ?? 0,
     runsPerSecond: rate?.perSecond ?? 0,
     burst: rate?.burst ?? 0,
     payloadBytes: payloadBytesMax ?? 0,
-    noLogs: logs === "off",
   };
 }
 
 function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
   const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = message ?? {};
-  const { noLogs = false } = message ?? {};
   const ofOneSecond = Math.max(1, Math.ceil(runsPerSecond));
   return {
     openRunsMax: openRuns === 0 ? null : openRuns,
@@ -164,7 +172,6 @@ function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
         ? null
         : { perSecond: runsPerSecond, burst: burst === 0 ? ofOneSecond : burst },
     payloadBytesMax: payloadBytes === 0 ? null : payloadBytes,
-    logs: noLogs ? "off" : null,
   };
 }
 

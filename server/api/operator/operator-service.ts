@@ -30,7 +30,10 @@ import { type Control, createQueueCalls } from "./queue-calls.ts";
 import { createTokenCalls } from "./token-calls.ts";
 
 interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "command" | "limitNamespace" | Control | CircuitCalls>;
+  readonly scheduler: Pick<
+    Scheduler,
+    "command" | "limitNamespace" | "setNamespaceLogs" | Control | CircuitCalls
+  >;
   readonly store: Pick<
     EngineStore,
     "outbox" | "triggers" | "namespace" | "createNamespace" | "namespaces"

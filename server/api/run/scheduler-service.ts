@@ -11,6 +11,7 @@ import type {
 import type { Clock } from "../../clock.ts";
 import { isItemName } from "../../core/plan/item-name.ts";
 import { planOf } from "../../core/plan/plan.ts";
+import type { LogAppends } from "../../dispatch/dispatcher.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { RunDetail } from "../../store/reads.ts";
@@ -60,6 +61,7 @@ interface RunServiceDeps {
   readonly clock: Clock;
   /** The template of links to traces; undefined: there are none. */
   readonly traceLink?: string | undefined;
+  readonly logs: Pick<LogAppends, "offBy">;
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
@@ -153,12 +155,12 @@ export function createRunService(
   }) satisfies Omit<Handlers<typeof SchedulerService>, ListCalls>;
 }
 
-interface GetRunDeps extends Pick<RunServiceDeps, "store" | "traceLink"> {
+interface GetRunDeps extends Pick<RunServiceDeps, "store" | "logs" | "traceLink"> {
   readonly runs: RunLookup;
 }
 
 async function getRun(
-  { runs, store, traceLink = "" }: GetRunDeps,
+  { runs, store, logs, traceLink = "" }: GetRunDeps,
   found: FoundRun,
   wanted: GetRunRequest,
 ): Promise<MessageInitShape<typeof GetRunResponseSchema>> {
@@ -200,7 +202,9 @@ async function getRun(
       ? newest(detail.decisions).map((record) => decisionMessage(record, plan))
       : [],
     warnings: warningMessages(detail, plan),
-    settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
+    settings: wanted.includeSettings
+      ? effectiveSettings(definition, plan, logs.offBy(found.namespace.name))
+      : [],
     ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
     ...totalsOf(wanted, detail, attempts),
     traceId: trace?.traceId ?? "",

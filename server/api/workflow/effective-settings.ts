@@ -11,6 +11,7 @@ import type {
   VerifyDefinition,
 } from "../../core/definition/definition.ts";
 import type { Plan, PlanStep, PlanTask, Share } from "../../core/plan/plan.ts";
+import type { LogsOff } from "../../dispatch/dispatcher.ts";
 import { durationText } from "../../duration-text.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
@@ -20,13 +21,16 @@ type Defined = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
 export function effectiveSettings(
   definition: Definition,
   plan: Plan,
+  logsOff: LogsOff | null,
 ): MessageInitShape<typeof EffectiveSettingSchema>[] {
   const ofRun = [setting("timeout", definition.timeoutMs, durationText(plan.timeoutMs))];
   return [
     ...ofRun.map((one) => ({ ...one, stepId: "" })),
     ...definition.steps.flatMap((step, no) => {
       const planned = plan.steps[no];
-      return planned ? stepSettings(step, planned).map((one) => ({ ...one, stepId: step.id })) : [];
+      if (!planned) return [];
+      const ofStep = [...stepSettings(step, planned), ...logsSettings(step, planned, logsOff)];
+      return ofStep.map((one) => ({ ...one, stepId: step.id }));
     }),
   ];
 }
@@ -35,6 +39,18 @@ export function effectiveSettings(
 function setting(field: string, defined: unknown, value: string): Setting {
   const source = defined === undefined ? SettingSource.DEFAULT : SettingSource.DEFINITION;
   return { field, value, source };
+}
+
+/** What the server or the namespace does not store, no step can store. */
+function logsSettings(
+  { logs }: StepDefinition,
+  { work, storesLogs }: PlanStep,
+  off: LogsOff | null,
+): Setting[] {
+  if (work.kind !== "task" && work.kind !== "map") return [];
+  if (off === null) return [setting("logs", logs, storesLogs ? "on" : "off")];
+  const source = off === "server" ? SettingSource.SERVER : SettingSource.NAMESPACE;
+  return [{ field: "logs", value: "off", source }];
 }
 
 function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {

@@ -16,6 +16,7 @@ import type { Transactions } from "./transactions.ts";
 export const NOTHING_SET: NamespaceSettings = Object.freeze({
   retentionMs: null,
   limits: NO_LIMITS,
+  storesLogs: true,
 });
 
 export interface NamespaceWorld {
@@ -35,14 +36,18 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
   return Object.freeze({
     setRetention: (namespaceId, retentionMs) => run(() => set(namespaceId, { retentionMs })),
     setLimits: (namespaceId, limits) => run(() => set(namespaceId, { limits })),
+    setLogs: (namespaceId, storesLogs) => run(() => set(namespaceId, { storesLogs })),
     limited: () =>
       run(() =>
         namespaceRows()
-          .filter(({ limits }) => Object.values(limits).some((limit) => limit !== null))
-          .map(({ id: namespaceId, name, limits }) => {
+          .filter(
+            ({ limits, storesLogs }) =>
+              !storesLogs || Object.values(limits).some((limit) => limit !== null),
+          )
+          .map(({ id: namespaceId, name, limits, storesLogs }) => {
             const open = limits.openRunsMax === null ? 0 : openRuns(tables, namespaceId);
             const openRunsNow = Math.min(open, limits.openRunsMax ?? 0);
-            return { namespaceId, name, limits, openRuns: openRunsNow };
+            return { namespaceId, name, limits, storesLogs, openRuns: openRunsNow };
           }),
       ),
     retained: async () =>

@@ -72,6 +72,7 @@ export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "region
         createdAt: row.created_at,
         retentionMs: row.retention_ms,
         limits: limitsOf(row),
+        storesLogs: !row.no_logs,
       }));
     },
     regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", {}),
@@ -83,6 +84,11 @@ interface LimitColumns {
   runs_per_second: number | null;
   runs_burst: number | null;
   payload_bytes_max: number | null;
+}
+
+interface LimitedRow extends LimitColumns {
+  id: number;
+  name: string;
   no_logs: true | null;
 }
 
@@ -92,6 +98,7 @@ interface NamespaceRow extends LimitColumns {
   region: string;
   created_at: EpochMs;
   retention_ms: number | null;
+  no_logs: true | null;
 }
 
 function limitsOf(row: LimitColumns): NamespaceLimits {
@@ -100,7 +107,6 @@ function limitsOf(row: LimitColumns): NamespaceLimits {
     openRunsMax: row.open_runs_max,
     rate: perSecond === null || burst === null ? null : { perSecond, burst },
     payloadBytesMax: row.payload_bytes_max,
-    logs: row.no_logs && "off",
   };
 }
 
@@ -110,27 +116,33 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       const retention = { namespace_id: namespaceId, retention_ms: retentionMs };
       await audited(audit, "set_retention", retention);
     },
-    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax, logs }, audit = null) {
+    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }, audit = null) {
       const { perSecond = null, burst = null } = rate ?? {};
       const limits = {
         open_runs_max: openRunsMax,
         runs_per_second: perSecond,
         runs_burst: burst,
         payload_bytes_max: payloadBytesMax,
-        no_logs: logs && true,
       };
       await audited(audit, "set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },
+    async setLogs(namespaceId, stored, audit = null) {
+      const logs = { namespace_id: namespaceId, no_logs: stored ? null : true };
+      await audited(audit, "set_namespace_logs", logs);
+    },
     async limited() {
-      const rows = await query<LimitColumns & { id: number; name: string }>(
-        "limited_namespaces",
-        {},
-      );
+      const rows = await query<LimitedRow>("limited_namespaces", {});
       const limited: NamespaceUse[] = [];
       for (const row of rows) {
         const { id: namespaceId, name } = row;
         const openRuns = await countOpenRuns(query, namespaceId, row.open_runs_max ?? 0);
-        limited.push({ namespaceId, name, limits: limitsOf(row), openRuns });
+        limited.push({
+          namespaceId,
+          name,
+          limits: limitsOf(row),
+          storesLogs: !row.no_logs,
+          openRuns,
+        });
       }
       return limited;
     },

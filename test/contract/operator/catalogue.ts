@@ -42,6 +42,9 @@ export function describeCatalogueLists(opened: Opened<Store>): void {
     await store.namespaces.setRetention(namespaceId, 3_600_000);
     await store.namespaces.setLimits(namespaceId, LIMITS);
     expect(await record()).toMatchObject({ retentionMs: 3_600_000, limits: LIMITS });
+    expect(await record()).toMatchObject({ storesLogs: true });
+    await store.namespaces.setLogs(namespaceId, false);
+    expect(await record()).toMatchObject({ limits: LIMITS, storesLogs: false });
     await store.namespaces.setRetention(namespaceId, null);
     await store.namespaces.setLimits(namespaceId, NO_LIMITS);
     expect(await record()).toMatchObject({ retentionMs: null, limits: NO_LIMITS });

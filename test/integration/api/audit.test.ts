@@ -411,6 +411,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     subject: "default",
     details: { open_runs: 1_000 },
   },
+  SetNamespaceLogs: {
+    request: fixed({ noLogs: true }),
+    action: "namespace.logs",
+    subject: "default",
+    details: { logs: "off" },
+  },
   CreateToken: {
     request: fixed({ name: "booking", role: "ROLE_CLIENT", by: "ada" }),
     action: "token.create",

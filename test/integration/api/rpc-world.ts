@@ -219,6 +219,7 @@ function schedulerStub(
       workflow === "holiday" ? queues.pause({ namespaceId, queue: workflow }, reason) : null,
     resumeWorkflow: async () => {},
     limitNamespace: async () => {},
+    setNamespaceLogs: async () => {},
     limitQueue: async (...asked) => void (await queues.setLimits(...asked)),
     pinQueue: async (...asked) => (await pins.pin(...asked)) !== null,
     unpinQueue: async (of) => void (await pins.unpin(of)),

@@ -142,7 +142,8 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
     ...given.map((one) => (one.name() === "file" ? fileOf() : argumentText(one))),
     ...(options[name] ?? []),
   ];
-  const names = given.filter((one) => !(one.name() in { file: 0, duration: 0, partition: 0 }));
+  const plain = new Set(["file", "duration", "partition", "switch"]);
+  const names = given.filter((one) => !plain.has(one.name()));
   return [{ name, args, namesThings: names.length > 0 }, ...children];
 }
 

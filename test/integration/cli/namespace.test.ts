@@ -91,7 +91,7 @@ test("a namespace is printed with what it retains and what it may take", async (
   server.play({ getNamespace: () => ({ namespace: plain }) });
   expect((await run("namespace show --namespace team")).stdout).toBe(
     "namespace     team\nregion        eu\ncreated       2026-01-01 00:00:00Z\n" +
-      "retains runs  for ever\nlimits        none\n",
+      "retains runs  for ever\nlimits        none\nhandler logs  stored\n",
   );
   const retention = { seconds: 2_592_000n };
   server.play({
@@ -131,4 +131,24 @@ test("limits are set together, or all taken back", async () => {
   expect(asked).toMatchObject([limits, { openRuns: 0, runsPerSecond: 0, payloadBytes: 0 }]);
   for (const wrong of ["", " --none --open-runs 5", " --payload 3M", " --payload x"])
     expect((await run(`namespace limit${wrong}`)).code).toBe(2);
+});
+
+test("whether logs of handlers are stored is set by a verb of its own, and shown", async () => {
+  const asked: boolean[] = [];
+  server.play({
+    setNamespaceLogs: ({ namespace, noLogs }) => {
+      asked.push(noLogs);
+      return { namespace: { name: namespace, noLogs } };
+    },
+    getNamespace: () => ({ namespace: { name: "team", noLogs: true } }),
+    listNamespaces: () => ({ namespaces: [{ name: "team", limits, noLogs: true }], regions: [] }),
+  });
+  const off = await run("namespace logs off --namespace team");
+  expect(off.stdout).toBe("namespace team does not store logs of handlers\n");
+  const on = await run("namespace logs on --namespace team");
+  expect(on.stdout).toBe("namespace team stores logs of handlers\n");
+  expect(asked).toEqual([true, false]);
+  expect((await run("namespace logs perhaps")).code).toBe(2);
+  expect((await run("namespace show")).stdout).toContain("handler logs  not stored\n");
+  expect((await run("namespace list")).stdout).toContain(`${limitText}  off\n`);
 });

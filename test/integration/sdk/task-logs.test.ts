@@ -50,9 +50,15 @@ function given(of: Pick<TestServer, "address"> = server, namespace = "default") 
     const request = { ...create(ListLogsRequestSchema, { namespace, run }), ...over };
     return channel.unary(SchedulerService.method.listLogs, request, TIMEOUT);
   };
+  /** Whether lines of its first step are stored, and what decides it. */
+  const logs = async (runId: string) => {
+    const { settings } = await client.getRun(runId, { settings: true });
+    const { value, source } = settings.find(({ field }) => field === "logs") ?? {};
+    return { value, source };
+  };
   const messages = async (runId: string, over: Partial<ListLogsRequest> = {}) =>
     (await list(runId, over)).lines.map(({ message }) => message);
-  return { client, channel, queue, start, list, messages, namespace };
+  return { client, channel, queue, start, list, logs, messages, namespace };
 }
 
 type Given = ReturnType<typeof given>;
@@ -250,7 +256,10 @@ test("nothing of a step with `logs: off` leaves the agent, and what is sent all 
   });
   await world.client.waitRun(runId);
   await expect.poll(() => world.messages(runId), { timeout: 10_000 }).toEqual(["mail"]);
+  expect(await world.logs(runId)).toEqual({ value: "off", source: "DEFINITION" });
   expect(seen.sort()).toEqual(["mail", "pay"]);
+  const usual = await world.start({ id: "mail", task: "charge" });
+  expect(await world.logs(usual)).toEqual({ value: "on", source: "DEFAULT" });
   const other = given();
   await other.start({ id: "pay", task: "charge", logs: "off" });
   const { task, append } = await take(other);
@@ -258,11 +267,16 @@ test("nothing of a step with `logs: off` leaves the agent, and what is sent all 
   expect((await append(1, "secret"))?.status?.message).toContain('for the step "pay"');
 });
 
-test("a namespace may store none", async () => {
+test("a namespace may store none, whatever its limits are set to", async () => {
   const world = given();
-  await world.client.namespaces.setLimits({ noLogs: true });
-  onTestFinished(async () => void (await world.client.namespaces.setLimits({})));
-  await world.start({ id: "pay", task: "charge" });
+  const { namespaces } = world.client;
+  expect(await namespaces.setLogs(false)).toMatchObject({ storesLogs: false, limits: {} });
+  onTestFinished(async () => void (await namespaces.setLogs(true)));
+  const limits = { openRuns: 1_000 };
+  expect(await namespaces.setLimits(limits)).toMatchObject({ storesLogs: false, limits });
+  expect(await namespaces.setLimits({})).toMatchObject({ storesLogs: false, limits: {} });
+  const runId = await world.start({ id: "pay", task: "charge" });
+  expect(await world.logs(runId)).toEqual({ value: "off", source: "NAMESPACE" });
   const { task, append } = await take(world);
   expect(task.storeLogs).toBe(false);
   expect((await append(1, "secret"))?.status?.message).toContain('for the namespace "default"');
@@ -275,7 +289,8 @@ test("a server may store none", async () => {
   const runId = await world.start({ id: "pay", task: "charge" });
   const { task, append } = await take(world);
   expect(task.storeLogs).toBe(false);
-  expect((await append(1, "a line"))?.status?.code).not.toBe(0);
+  expect((await append(1, "a line"))?.status?.message).toContain("for tasks of this server");
+  expect(await world.logs(runId)).toEqual({ value: "off", source: "SERVER" });
   expect(await world.messages(runId)).toEqual([]);
 });
 

@@ -53,17 +53,21 @@ async function take(agent: ReturnType<typeof jsonAgent>, queue: string): Promise
   return textAt(listAt(body, "tasks")[0], "taskToken");
 }
 
-const report = (agent: ReturnType<typeof jsonAgent>, taskToken: string) =>
+const report = (
+  agent: ReturnType<typeof jsonAgent>,
+  taskToken: string,
+  outcome: object = { success: {} },
+) =>
   callJson(server.address, "AgentService/Complete", {
     agent,
-    results: [{ taskToken, outcome: { success: {} } }],
+    results: [{ taskToken, outcome }],
   });
 
-const ended = (runId: string) =>
+const ended = (runId: string, end = "RUN_STATE_COMPLETED") =>
   until("the run ends", async () => {
     const { body } = await callJson(server.address, "SchedulerService/GetRun", { run: { runId } });
     const state = textAt(body, "run", "state");
-    return state === "RUN_STATE_COMPLETED" ? state : null;
+    return state === end ? state : null;
   });
 
 describe("/metrics of a server that has worked", () => {
@@ -86,14 +90,25 @@ describe("/metrics of a server that has worked", () => {
     await report(other, await take(other, "lossy"));
     await ended(lossy);
 
+    const failing = await start({
+      workflow: "failing",
+      steps: [{ id: "a", task: { name: "work", queue: "failing" } }],
+    });
+    const failed = { code: "declined", message: "no", failureClass: "FAILURE_CLASS_PERMANENT" };
+    await report(agent, await take(agent, "failing"), { failed });
+    await ended(failing, "RUN_STATE_FAILED");
+
     const text = await scrape();
     const series: Readonly<Record<string, number>> = {
-      drover_runs_started_total: 2,
+      drover_runs_started_total: 3,
       'drover_runs_ended_total{state="COMPLETED"}': 2,
+      'drover_runs_ended_total{state="FAILED"}': 1,
+      drover_steps_failed_total: 1,
       'drover_attempts_total{task="perform",outcome="success"}': 2,
+      'drover_attempts_total{task="perform",outcome="failure"}': 1,
       'drover_attempts_total{task="perform",outcome="unknown"}': 1,
-      'drover_tasks_granted_total{task="perform"}': 3,
-      drover_task_wait_seconds_count: 3,
+      'drover_tasks_granted_total{task="perform"}': 4,
+      drover_task_wait_seconds_count: 4,
       'drover_interventions_total{rule="lease"}': 1,
       'drover_detection_seconds_count{rule="lease"}': 1,
       drover_recovery_seconds_count: 1,

@@ -14,6 +14,7 @@ export const auditActions: Readonly<Record<string, string>> = {
   "hook.put": "set webhook",
   "namespace.create": "created namespace",
   "namespace.limits": "set limits of namespace",
+  "namespace.logs": "set logs of namespace",
   "namespace.pause": "paused namespace",
   "namespace.resume": "resumed namespace",
   "namespace.retention": "set retention of namespace",

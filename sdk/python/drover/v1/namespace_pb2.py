@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/namespace.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n\tNamespace\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06region\x18\x02 \x01(\tR\x06region\x12;\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x37\n\tretention\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\tretention\x12\x32\n\x06limits\x18\x05 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\"\xb2\x01\n\x0fNamespaceLimits\x12\x1d\n\topen_runs\x18\x01 \x01(\x05\x42\x00R\x08openRuns\x12(\n\x0fruns_per_second\x18\x02 \x01(\x01\x42\x00R\rrunsPerSecond\x12\x16\n\x05\x62urst\x18\x03 \x01(\x05\x42\x00R\x05\x62urst\x12%\n\rpayload_bytes\x18\x04 \x01(\x05\x42\x00R\x0cpayloadBytes\x12\x17\n\x07no_logs\x18\x05 \x01(\x08R\x06noLogs\"k\n\x06Region\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12-\n\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n\npartitions\x18\x03 \x01(\x05R\npartitions\"H\n\x16\x43reateNamespaceRequest\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06region\x18\x02 \x01(\tB\x00R\x06region\"g\n\x17\x43reateNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\x12\x18\n\x07\x65xisted\x18\x02 \x01(\x08R\x07\x65xisted\"5\n\x13GetNamespaceRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"J\n\x14GetNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"y\n\x1cSetNamespaceRetentionRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x39\n\tretention\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\tretention\"S\n\x1dSetNamespaceRetentionResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"o\n\x19SetNamespaceLimitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x32\n\x06limits\x18\x02 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n\x1aSetNamespaceLimitsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"W\n\x15ListNamespacesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"\xa3\x01\n\x16ListNamespacesResponse\x12\x34\n\nnamespaces\x18\x01 \x03(\x0b\x32\x14.drover.v1.NamespaceR\nnamespaces\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n\x07regions\x18\x03 \x03(\x0b\x32\x11.drover.v1.RegionR\x07regionsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/namespace.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x01\n\tNamespace\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06region\x18\x02 \x01(\tR\x06region\x12;\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x37\n\tretention\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\tretention\x12\x32\n\x06limits\x18\x05 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\x12\x17\n\x07no_logs\x18\x06 \x01(\x08R\x06noLogs\"\x99\x01\n\x0fNamespaceLimits\x12\x1d\n\topen_runs\x18\x01 \x01(\x05\x42\x00R\x08openRuns\x12(\n\x0fruns_per_second\x18\x02 \x01(\x01\x42\x00R\rrunsPerSecond\x12\x16\n\x05\x62urst\x18\x03 \x01(\x05\x42\x00R\x05\x62urst\x12%\n\rpayload_bytes\x18\x04 \x01(\x05\x42\x00R\x0cpayloadBytes\"k\n\x06Region\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12-\n\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n\npartitions\x18\x03 \x01(\x05R\npartitions\"H\n\x16\x43reateNamespaceRequest\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06region\x18\x02 \x01(\tB\x00R\x06region\"g\n\x17\x43reateNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\x12\x18\n\x07\x65xisted\x18\x02 \x01(\x08R\x07\x65xisted\"5\n\x13GetNamespaceRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"J\n\x14GetNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"y\n\x1cSetNamespaceRetentionRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x39\n\tretention\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\tretention\"S\n\x1dSetNamespaceRetentionResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"o\n\x19SetNamespaceLimitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x32\n\x06limits\x18\x02 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n\x1aSetNamespaceLimitsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"R\n\x17SetNamespaceLogsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x17\n\x07no_logs\x18\x02 \x01(\x08R\x06noLogs\"N\n\x18SetNamespaceLogsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"W\n\x15ListNamespacesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"\xa3\x01\n\x16ListNamespacesResponse\x12\x34\n\nnamespaces\x18\x01 \x03(\x0b\x32\x14.drover.v1.NamespaceR\nnamespaces\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n\x07regions\x18\x03 \x03(\x0b\x32\x11.drover.v1.RegionR\x07regionsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,8 +34,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.namespace_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_NAMESPACE']._serialized_start=106
-  _globals['_NAMESPACE']._serialized_end=331
-  _globals['_NAMESPACELIMITS']._serialized_start=334
+  _globals['_NAMESPACE']._serialized_end=356
+  _globals['_NAMESPACELIMITS']._serialized_start=359
   _globals['_NAMESPACELIMITS']._serialized_end=512
   _globals['_REGION']._serialized_start=514
   _globals['_REGION']._serialized_end=621
@@ -55,8 +55,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SETNAMESPACELIMITSREQUEST']._serialized_end=1252
   _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_start=1254
   _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_end=1334
-  _globals['_LISTNAMESPACESREQUEST']._serialized_start=1336
-  _globals['_LISTNAMESPACESREQUEST']._serialized_end=1423
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=1426
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=1589
+  _globals['_SETNAMESPACELOGSREQUEST']._serialized_start=1336
+  _globals['_SETNAMESPACELOGSREQUEST']._serialized_end=1418
+  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_start=1420
+  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_end=1498
+  _globals['_LISTNAMESPACESREQUEST']._serialized_start=1500
+  _globals['_LISTNAMESPACESREQUEST']._serialized_end=1587
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=1590
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=1753
 # @@protoc_insertion_point(module_scope)

@@ -11,32 +11,32 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Namespace(_message.Message):
-    __slots__ = ("name", "region", "create_time", "retention", "limits")
+    __slots__ = ("name", "region", "create_time", "retention", "limits", "no_logs")
     NAME_FIELD_NUMBER: _ClassVar[int]
     REGION_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     RETENTION_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    NO_LOGS_FIELD_NUMBER: _ClassVar[int]
     name: str
     region: str
     create_time: _timestamp_pb2.Timestamp
     retention: _duration_pb2.Duration
     limits: NamespaceLimits
-    def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ...) -> None: ...
+    no_logs: bool
+    def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ..., no_logs: _Optional[bool] = ...) -> None: ...
 
 class NamespaceLimits(_message.Message):
-    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes", "no_logs")
+    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes")
     OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
     RUNS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     BURST_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_BYTES_FIELD_NUMBER: _ClassVar[int]
-    NO_LOGS_FIELD_NUMBER: _ClassVar[int]
     open_runs: int
     runs_per_second: float
     burst: int
     payload_bytes: int
-    no_logs: bool
-    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ..., no_logs: _Optional[bool] = ...) -> None: ...
+    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ...) -> None: ...
 
 class Region(_message.Message):
     __slots__ = ("name", "watched_partitions", "partitions")
@@ -99,6 +99,20 @@ class SetNamespaceLimitsRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ...) -> None: ...
 
 class SetNamespaceLimitsResponse(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: Namespace
+    def __init__(self, namespace: _Optional[_Union[Namespace, _Mapping]] = ...) -> None: ...
+
+class SetNamespaceLogsRequest(_message.Message):
+    __slots__ = ("namespace", "no_logs")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    NO_LOGS_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    no_logs: bool
+    def __init__(self, namespace: _Optional[str] = ..., no_logs: _Optional[bool] = ...) -> None: ...
+
+class SetNamespaceLogsResponse(_message.Message):
     __slots__ = ("namespace",)
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     namespace: Namespace

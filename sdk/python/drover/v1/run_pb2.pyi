@@ -129,6 +129,8 @@ class SettingSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SETTING_SOURCE_UNSPECIFIED: _ClassVar[SettingSource]
     SETTING_SOURCE_DEFAULT: _ClassVar[SettingSource]
     SETTING_SOURCE_DEFINITION: _ClassVar[SettingSource]
+    SETTING_SOURCE_NAMESPACE: _ClassVar[SettingSource]
+    SETTING_SOURCE_SERVER: _ClassVar[SettingSource]
 RUN_STATE_UNSPECIFIED: RunState
 RUN_STATE_PENDING: RunState
 RUN_STATE_RUNNING: RunState
@@ -214,6 +216,8 @@ OUTCOME_KIND_SUPERSEDED: OutcomeKind
 SETTING_SOURCE_UNSPECIFIED: SettingSource
 SETTING_SOURCE_DEFAULT: SettingSource
 SETTING_SOURCE_DEFINITION: SettingSource
+SETTING_SOURCE_NAMESPACE: SettingSource
+SETTING_SOURCE_SERVER: SettingSource
 
 class RunSubstateCount(_message.Message):
     __slots__ = ("substate", "steps")

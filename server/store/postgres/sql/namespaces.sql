@@ -11,20 +11,27 @@ returning id;
 -- name: set_namespace_limits
 -- Purpose: Sets the limits of a namespace. null: no limit.
 -- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
---   integer, :payload_bytes_max integer, :no_logs boolean.
+--   integer, :payload_bytes_max integer.
 -- Result: No row: it had these limits before.
 update drover.namespace
 set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision,
-  runs_burst = :runs_burst::integer,
-  payload_bytes_max = :payload_bytes_max::integer, no_logs = :no_logs::boolean
+  runs_burst = :runs_burst::integer, payload_bytes_max = :payload_bytes_max::integer
 where id = :namespace_id::integer
-  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max, no_logs)
+  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max)
     is distinct from (:open_runs_max::integer, :runs_per_second::double precision, :runs_burst::integer,
-      :payload_bytes_max::integer, :no_logs::boolean)
+      :payload_bytes_max::integer)
+returning id;
+
+-- name: set_namespace_logs
+-- Purpose: Sets whether the lines that handlers log in a namespace are stored.
+-- Params: :namespace_id integer, :no_logs boolean (null: they are stored).
+-- Result: No row: it was so before.
+update drover.namespace set no_logs = :no_logs::boolean
+where id = :namespace_id::integer and no_logs is distinct from :no_logs::boolean
 returning id;
 
 -- name: limited_namespaces
--- Purpose: Reads the namespaces that have a limit.
+-- Purpose: Reads the namespaces that have a limit, or that do not store the lines of handlers.
 -- Result: null: no such limit.
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max, n.no_logs
 from drover.namespace as n

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/namespace.proto.
  */
 export const file_drover_v1_namespace: GenFile = /*@__PURE__*/
-  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEitAEKCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJcmV0ZW50aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBmxpbWl0cxgFIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMirwIKD05hbWVzcGFjZUxpbWl0cxIfCglvcGVuX3J1bnMYASABKAVCDLpICRoHGICt4gQoABKoAQoPcnVuc19wZXJfc2Vjb25kGAIgASgBQo4BukiKAboBhgEKIG5hbWVzcGFjZV9saW1pdHMucnVuc19wZXJfc2Vjb25kEi5tdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjAwMSB0byAxMDAsMDAwGjJ0aGlzID09IDAuMCB8fCAodGhpcyA+PSAwLjAwMSAmJiB0aGlzIDw9IDEwMDAwMC4wKRIaCgVidXJzdBgDIAEoBUILukgIGgYYoI0GKAASIwoNcGF5bG9hZF9ieXRlcxgEIAEoBUIMukgJGgcYgICAASgAEg8KB25vX2xvZ3MYBSABKAgiRgoGUmVnaW9uEgwKBG5hbWUYASABKAkSGgoSd2F0Y2hlZF9wYXJ0aXRpb25zGAIgASgFEhIKCnBhcnRpdGlvbnMYAyABKAUicAoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIsCgRuYW1lGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSKAoGcmVnaW9uGAIgASgJQhi6SBVyEzIRXlthLXowLTktXXswLDY0fSQiUwoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZRIPCgdleGlzdGVkGAIgASgIIkgKE0dldE5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiPwoUR2V0TmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSKUAQocU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJBCglyZXRlbnRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CE7pIEKoBDSIGCICGsJYBMgMIkBwiSAodU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJ6ChlTZXROYW1lc3BhY2VMaW1pdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEioKBmxpbWl0cxgCIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMiRQoaU2V0TmFtZXNwYWNlTGltaXRzUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJUChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGIAIIn8KFkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USKAoKbmFtZXNwYWNlcxgBIAMoCzIULmRyb3Zlci52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEiIKB3JlZ2lvbnMYAyADKAsyES5kcm92ZXIudjEuUmVnaW9uYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEixQEKCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJcmV0ZW50aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBmxpbWl0cxgFIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMSDwoHbm9fbG9ncxgGIAEoCCKeAgoPTmFtZXNwYWNlTGltaXRzEh8KCW9wZW5fcnVucxgBIAEoBUIMukgJGgcYgK3iBCgAEqgBCg9ydW5zX3Blcl9zZWNvbmQYAiABKAFCjgG6SIoBugGGAQogbmFtZXNwYWNlX2xpbWl0cy5ydW5zX3Blcl9zZWNvbmQSLm11c3QgYmUgMCwgZm9yIGFueSBudW1iZXIsIG9yIDAuMDAxIHRvIDEwMCwwMDAaMnRoaXMgPT0gMC4wIHx8ICh0aGlzID49IDAuMDAxICYmIHRoaXMgPD0gMTAwMDAwLjApEhoKBWJ1cnN0GAMgASgFQgu6SAgaBhigjQYoABIjCg1wYXlsb2FkX2J5dGVzGAQgASgFQgy6SAkaBxiAgIABKAAiRgoGUmVnaW9uEgwKBG5hbWUYASABKAkSGgoSd2F0Y2hlZF9wYXJ0aXRpb25zGAIgASgFEhIKCnBhcnRpdGlvbnMYAyABKAUicAoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIsCgRuYW1lGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSKAoGcmVnaW9uGAIgASgJQhi6SBVyEzIRXlthLXowLTktXXswLDY0fSQiUwoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZRIPCgdleGlzdGVkGAIgASgIIkgKE0dldE5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiPwoUR2V0TmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSKUAQocU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJBCglyZXRlbnRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CE7pIEKoBDSIGCICGsJYBMgMIkBwiSAodU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJ6ChlTZXROYW1lc3BhY2VMaW1pdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEioKBmxpbWl0cxgCIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMiRQoaU2V0TmFtZXNwYWNlTGltaXRzUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJdChdTZXROYW1lc3BhY2VMb2dzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIPCgdub19sb2dzGAIgASgIIkMKGFNldE5hbWVzcGFjZUxvZ3NSZXNwb25zZRInCgluYW1lc3BhY2UYASABKAsyFC5kcm92ZXIudjEuTmFtZXNwYWNlIlQKFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgifwoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIoCgpuYW1lc3BhY2VzGAEgAygLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSIgoHcmVnaW9ucxgDIAMoCzIRLmRyb3Zlci52MS5SZWdpb25iBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * A namespace.
@@ -61,6 +61,13 @@ export type Namespace = Message<"drover.v1.Namespace"> & {
    * @generated from field: drover.v1.NamespaceLimits limits = 5;
    */
   limits?: NamespaceLimits | undefined;
+
+  /**
+   * Whether the lines that handlers log in this namespace are not stored. Default false.
+   *
+   * @generated from field: bool no_logs = 6;
+   */
+  noLogs: boolean;
 };
 
 /**
@@ -111,15 +118,6 @@ export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
    * @generated from field: int32 payload_bytes = 4;
    */
   payloadBytes: number;
-
-  /**
-   * Whether the lines that handlers log in this namespace are not stored, for example because they
-   * may contain secrets. Like the other limits it is set with every call, so a call that leaves it
-   * out stores lines again. Lines that are stored already stay for their time. Default false.
-   *
-   * @generated from field: bool no_logs = 5;
-   */
-  noLogs: boolean;
 };
 
 /**
@@ -363,6 +361,55 @@ export const SetNamespaceLimitsResponseSchema: GenMessage<SetNamespaceLimitsResp
   messageDesc(file_drover_v1_namespace, 10);
 
 /**
+ * Sets whether the lines that handlers log in a namespace are stored.
+ *
+ * @generated from message drover.v1.SetNamespaceLogsRequest
+ */
+export type SetNamespaceLogsRequest = Message<"drover.v1.SetNamespaceLogsRequest"> & {
+  /**
+   * The namespace. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Whether they are not stored, for example because they may contain secrets. Default false.
+   *
+   * @generated from field: bool no_logs = 2;
+   */
+  noLogs: boolean;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceLogsRequest.
+ * Use `create(SetNamespaceLogsRequestSchema)` to create a new message.
+ */
+export const SetNamespaceLogsRequestSchema: GenMessage<SetNamespaceLogsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 11);
+
+/**
+ * It is set.
+ *
+ * @generated from message drover.v1.SetNamespaceLogsResponse
+ */
+export type SetNamespaceLogsResponse = Message<"drover.v1.SetNamespaceLogsResponse"> & {
+  /**
+   * The namespace after the call.
+   *
+   * @generated from field: drover.v1.Namespace namespace = 1;
+   */
+  namespace?: Namespace | undefined;
+};
+
+/**
+ * Describes the message drover.v1.SetNamespaceLogsResponse.
+ * Use `create(SetNamespaceLogsResponseSchema)` to create a new message.
+ */
+export const SetNamespaceLogsResponseSchema: GenMessage<SetNamespaceLogsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 12);
+
+/**
  * Asks for namespaces.
  *
  * @generated from message drover.v1.ListNamespacesRequest
@@ -388,7 +435,7 @@ export type ListNamespacesRequest = Message<"drover.v1.ListNamespacesRequest"> &
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 11);
+  messageDesc(file_drover_v1_namespace, 13);
 
 /**
  * One page of namespaces.
@@ -423,5 +470,5 @@ export type ListNamespacesResponse = Message<"drover.v1.ListNamespacesResponse">
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 12);
+  messageDesc(file_drover_v1_namespace, 14);
 
