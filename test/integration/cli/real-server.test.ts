@@ -1,12 +1,14 @@
 // The command line against a real server: a run is steered and a question answered by commands.
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { deferred } from "../../../sdk/typescript/answers.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { PermanentError, UnknownError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { callDrover } from "../../support/drover-call.ts";
 import type { Ended } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { until } from "../../support/until.ts";
 
 let server: TestServer;
 let client: Client;
@@ -72,6 +74,31 @@ test("a child run is described with its parent, and its parent with it", async (
   await drover(`run signal ${child} paid --id p1`);
   expect((await drover(`run watch ${runId}`)).stdout).toContain("run COMPLETED");
   expect((await drover(`run show ${runId}`)).stdout).toMatch(/\{"paid":null\}/);
+});
+
+test("a step whose callback does not come is explained, and completed", async () => {
+  const agent = createAgent({
+    address: server.address,
+    id: "courier",
+    log: silentLog,
+    handlers: { ship: () => deferred() },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "ship", task: "ship" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "parcel", steps } });
+  const command = `drover run complete ${runId} ship --succeed`;
+  const why = await until("it waits for its callback", async () => {
+    const { stdout } = await drover(`run why ${runId}`);
+    return stdout.includes(command) ? stdout : null;
+  });
+  expect(why).toContain("waits for the outcome that courier has deferred");
+  const { stdout } = await drover(
+    `run complete ${runId} ship --payload {"parcel":7} --by ada --reason called`,
+  );
+  expect(stdout).toBe(`ship is reported as succeeded\nrun ${runId} is COMPLETED\n`);
+  expect((await drover(`run show ${runId}`)).stdout).toContain('{"parcel":7}');
+  expect((await drover(`audit list --subject run/${runId}`)).stdout).toMatch(/ada.*called/);
 });
 
 test("a question is found, read and answered", async () => {
