@@ -21,7 +21,7 @@ export function RunWhy(props: {
   return (
     <Panel title="What it waits for">
       <Shown of={props.of} what="the explanation">
-        {({ wait, steps }) => {
+        {({ wait, steps, untakenSignals }) => {
           const sentences = statementOf(wait, steps);
           return (
             <ul className="why">
@@ -36,6 +36,13 @@ export function RunWhy(props: {
               {sentences.length > SHOWN_MAX ? (
                 <li className="dim">and {sentences.length - SHOWN_MAX} more steps</li>
               ) : null}
+              {untakenSignals.map(({ signalId, sentence }) => (
+                <li key={`signal ${signalId}`}>
+                  <p>
+                    <ForeignMessage text={sentence} />
+                  </p>
+                </li>
+              ))}
             </ul>
           );
         }}
