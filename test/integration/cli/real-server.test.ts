@@ -101,6 +101,25 @@ test("a step whose callback does not come is explained, and completed", async ()
   expect((await drover(`audit list --subject run/${runId}`)).stdout).toMatch(/ada.*called/);
 });
 
+test("an output that is too large fails its step at the first try, and says by how much", async () => {
+  const agent = createAgent({
+    address: server.address,
+    id: "bulk",
+    log: silentLog,
+    handlers: { give: () => "x".repeat(300 * 1_024) },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "give", task: "give" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "large", steps } });
+  for await (const { run } of client.watchRun(runId)) if (run.state === "FAILED") break;
+  const cause =
+    "drover.output: The output was refused: it has 307202 bytes and may have 262144: keep it in object storage and send its address";
+  const outcome = `"give" failed after 1 attempt: ${cause}.`;
+  for (const verb of ["show", "why"])
+    expect((await drover(`run ${verb} ${runId}`)).stdout).toContain(outcome);
+});
+
 test("a question is found, read and answered", async () => {
   const agent = createAgent({
     address: server.address,
