@@ -258,6 +258,19 @@ describe("occurrences that come late", () => {
     expect((await runsOf(schedule)).map(({ state }) => state)).toEqual(states);
   });
 
+  it.for<[Overlap, string]>([
+    ["skip", ""],
+    ["buffer-one", ", and another one waits"],
+  ])("that are skipped say which run is still open, overlap %s", async ([overlap, end]) => {
+    const schedule = await make(3, { overlap });
+    const { actor } = await ownerOf(schedule);
+    await beginDue(here, schedule, actor);
+    const [started, , skipped] = await occurrencesOf(schedule);
+    expect(skipped?.message).toBe(
+      `overlap is ${overlap}, and the run ${started?.runId} is still open${end}`,
+    );
+  });
+
   it("with the overlap policy cancel-other end the run before, and the last one continues", async () => {
     const schedule = await make(3, { overlap: "cancel-other" });
     const { actor } = await ownerOf(schedule);
