@@ -13,7 +13,9 @@ export interface Shop {
   readonly address: string;
   readonly connectionString: string;
   readonly client: Client;
-  /** Waits until an agent holds a task of the run at `hold`, and ends it; `sold-out`: as a failure. */
+  /**
+   * Waits until an agent holds a task of the run at `hold`, and ends it; `sold-out`: as a failure.
+   */
   release(runId: string, how: "done" | "sold-out"): Promise<void>;
   /** Kills the server and starts another one at its address. */
   restart(): Promise<void>;
