@@ -114,12 +114,15 @@ function flagsOf(command: Command): readonly Candidate[] {
 }
 
 function verbOf(command: Command): readonly Candidate[] {
-  return command.name() === hiddenVerb
-    ? []
-    : [{ text: command.name(), about: command.description() }];
+  return isHidden(command) ? [] : [{ text: command.name(), about: command.description() }];
 }
 
 export const hiddenVerb = "complete";
+
+/** For scripts alone; `drover run complete` is another command. */
+export function isHidden(command: Command): boolean {
+  return command.name() === hiddenVerb && command.parent?.parent === null;
+}
 
 function choicesOf(of: Argument | Option | undefined): readonly Candidate[] {
   return (of?.argChoices ?? []).map((text) => ({ text, about: "" }));

@@ -95,6 +95,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover run watch key:order-17 --until-person",
   ],
   "run signal": [`drover run signal key:order-17 paid --payload '{"euros":120}' --id payment-9`],
+  "run complete": [
+    `drover run complete key:order-17 ship --payload '{"parcel":"p-7"}' --by ada --reason "the courier called"`,
+    "drover run complete key:order-17 ship --error lost-parcel --permanent --by ada",
+  ],
   "run decide": ['drover run decide key:order-17 release --approve --by ada --reason "checked"'],
   "run pause": ['drover run pause key:order-17 --reason "the customer called"'],
   "run resume": ["drover run resume key:order-17"],

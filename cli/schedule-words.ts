@@ -36,8 +36,9 @@ export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
   return `every ${durationWords(every ? durationMs(every) : 0)}${at}`;
 }
 
-export function stateWords({ pause }: Schedule): string {
-  return pause ? "paused" : "on";
+export function stateWords({ pause, workflowPause }: Schedule): string {
+  if (pause) return "paused";
+  return workflowPause ? "held: workflow is paused" : "on";
 }
 
 /** Time, result, run, state of the run, cause and reason. */
@@ -53,13 +54,14 @@ export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
 }
 
 function outcomeWords({ outcome, missed }: Occurrence): string {
+  if (outcome === OccurrenceOutcome.OVERLAPPED) return "skipped";
   const words = phrase(OccurrenceOutcomeSchema, outcome);
   const many = outcome === OccurrenceOutcome.MISSED || outcome === OccurrenceOutcome.PAUSED;
   return many && missed > 1 ? `${words}: ${counted(missed, "time")}` : words;
 }
 
 export function printSchedule(schedule: Schedule, output: Output): void {
-  const { name, spec, pause, next, last } = schedule;
+  const { name, spec, pause, workflowPause, next, last } = schedule;
   const catchUp = spec?.catchUp ? durationMs(spec.catchUp) : 0;
   const jitter = spec?.jitter ? durationMs(spec.jitter) : 0;
   printPairs(output, [
@@ -72,6 +74,7 @@ export function printSchedule(schedule: Schedule, output: Output): void {
     ["input", payloadWords(spec?.input)],
     ["labels", labelWords(spec?.labels ?? {})],
     ["paused", pauseWords(pause)],
+    ["held", workflowPause ? `workflow is paused, ${pauseWords(workflowPause)}` : ""],
     ["created", timeWords(schedule.createdTime)],
     ["changed", timeWords(schedule.changedTime)],
   ]);

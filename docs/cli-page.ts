@@ -36,9 +36,9 @@ A setting comes from the first source that has it: the option, the environment, 
 
 A context is a server by name: its address, its namespace, and the file or the environment variable that has its token. Contexts are in \`$XDG_CONFIG_HOME/drover/contexts.json\`, else in \`~/.config/drover/contexts.json\`, which only the user may read; the token itself is never in it. \`drover context use NAME\` chooses the one for all commands, \`--context NAME\` or \`DROVER_CONTEXT\` the one for a command.`;
 
-/** The verb of the completion scripts is not for people. */
+/** The command of the completion scripts is not for people; `drover run complete` is. */
 function isDocumented(command: Command): boolean {
-  return command.name() !== "complete";
+  return command.name() !== "complete" || command.parent?.parent !== null;
 }
 
 function nounPart(noun: Command): string {

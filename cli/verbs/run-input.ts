@@ -8,8 +8,8 @@ import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
+import { stepRefOf } from "../step-ref.ts";
 import { clean, wholePayload } from "../words.ts";
-import { stepOf } from "./run-logs.ts";
 
 export function addRunInput(run: Command, ended: Ended): void {
   run
@@ -20,7 +20,7 @@ export function addRunInput(run: Command, ended: Ended): void {
     .action(async (name: string, step: string, _options: object, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
-      const request = { namespace, run: runRefOf(name, {}), ...stepOf(step) };
+      const request = { namespace, run: runRefOf(name, {}), ...stepRefOf(step) };
       const answer = await scheduler.getStepInput(request);
       output.data(GetStepInputResponseSchema, answer);
       if (!answer.hasInput)

@@ -2,7 +2,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
-  type ListLogsRequest,
   type ListLogsRequestSchema,
   ListLogsResponseSchema,
   type LogLine,
@@ -16,6 +15,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { Output, Style } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
 import { endAtSignals } from "../screen.ts";
+import { stepRefOf } from "../step-ref.ts";
 import { clean, timeWords, word } from "../words.ts";
 
 const linesMax = 1_000_000;
@@ -57,7 +57,7 @@ async function printLogs(
   options: LogsOptions,
   output: Output,
 ): Promise<{ readonly lines: number; readonly hasMore: boolean }> {
-  const request = { namespace, run: runRefOf(name, {}), ...stepOf(step) };
+  const request = { namespace, run: runRefOf(name, {}), ...stepRefOf(step) };
   const sinceMs = options.since === undefined ? 0 : Date.now() - options.since;
   const document: LogLine[] = [];
   let lines = 0;
@@ -96,11 +96,6 @@ async function* logLines(
     if (!follow || polls >= pollsAfterEnd) return;
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
-}
-
-export function stepOf(text: string): Pick<ListLogsRequest, "stepId"> & { readonly item?: number } {
-  const [, stepId, item] = /^(.+)\[(\d{1,5})\]$/.exec(text) ?? [];
-  return stepId === undefined ? { stepId: text } : { stepId, item: Number(item) };
 }
 
 const levelStyles: Readonly<Partial<Record<LogLevel, Style>>> = {

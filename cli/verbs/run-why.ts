@@ -78,6 +78,12 @@ function agentWords({ agentVersion }: PersonAction): string {
   return agentVersion === "" ? "an agent" : `an agent of version ${clean(agentVersion)}`;
 }
 
+/** As an argument: an item of a map, such as deploy[3], is quoted, or a shell looks for files. */
+function stepWords(stepId: string): string {
+  const step = clean(stepId);
+  return step.includes("[") ? `'${step}'` : step;
+}
+
 /** A command if there is one, else the call of the contract. */
 function actionWords(action: PersonAction, runId: string, again: string): string {
   const choices = action.choices.map(clean);
@@ -97,7 +103,7 @@ function actionWords(action: PersonAction, runId: string, again: string): string
       return `drover approval decide ${step} --by NAME ${ways}${again} (approvers: ${approvers}); drover approval show ${step}${again} prints its form`;
     }
     case ActionKind.COMPLETE_DEFERRED:
-      return `report the outcome of ${clean(action.stepId)} by its callback token (CompleteDeferred)`;
+      return `drover run complete ${runId} ${stepWords(action.stepId)} --succeed, or --payload JSON, or --error CODE${again} (if the callback does not come)`;
     case ActionKind.PAUSE:
       return `drover run pause ${runId}${again}`;
     case ActionKind.RESUME_QUEUE:

@@ -4,6 +4,7 @@ import type { Ended } from "../failure.ts";
 import { addRunGraph } from "./graph.ts";
 import { addRunBulk } from "./run-bulk.ts";
 import { addRunCancel } from "./run-cancel.ts";
+import { addRunComplete } from "./run-complete.ts";
 import { addDecide } from "./run-decide.ts";
 import { addRunInput } from "./run-input.ts";
 import { addRunItems } from "./run-items.ts";
@@ -31,6 +32,7 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunWatch(run, ended);
   addRunSignal(run, ended);
   addDecide(run, ended);
+  addRunComplete(run, ended);
   addRunPause(run, ended);
   addRunCancel(run, ended);
   addRunRetry(run, ended);

@@ -209,6 +209,8 @@ function addShow(schedule: Command, ended: Ended): void {
       const answer = await scheduler.getSchedule({ namespace, name });
       output.data(GetScheduleResponseSchema, answer);
       if (output.format === "table" && answer.schedule) printSchedule(answer.schedule, output);
+      if (answer.schedule?.workflowPause)
+        output.next(`drover workflow resume ${clean(answer.schedule.spec?.workflow ?? "")}`);
       ended(exitCodes.done);
     });
 }

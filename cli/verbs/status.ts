@@ -167,9 +167,11 @@ function concernsOf(
     ...overview.pausedQueues.map(({ name, pause }) =>
       pauseRow(`queue "${clean(name)}"`, pause, `drover queue resume ${clean(name)}`),
     ),
-    ...overview.pausedWorkflows.map(({ name, pause }) =>
-      pauseRow(`workflow "${clean(name)}"`, pause, `drover workflow resume ${clean(name)}`),
-    ),
+    ...overview.pausedWorkflows.map(({ name, pause, schedules }) => {
+      const holds = schedules === 0 ? "" : ` and holds ${counted(schedules, "schedule")}`;
+      const next = `drover workflow resume ${clean(name)}`;
+      return pauseRow(`workflow "${clean(name)}"`, pause, next, holds);
+    }),
     ...overview.cordons.map(cordonRow),
     ...overview.openCircuits.map(circuitRow),
   ];
@@ -215,9 +217,9 @@ function cordonRow(cordon: Cordon): Concern {
   return row(cordonWords(cordon), cordon.cordonedTime, uncordonCommand(cordon));
 }
 
-function pauseRow(what: string, pause: Pause | undefined, next: string): Concern {
+function pauseRow(what: string, pause: Pause | undefined, next: string, holds = ""): Concern {
   const why = pause?.reason ? `: ${clean(pause.reason)}` : "";
-  return row(`${what} is paused${why}`, pause?.sinceTime, next);
+  return row(`${what} is paused${holds}${why}`, pause?.sinceTime, next);
 }
 
 /**

@@ -12,6 +12,8 @@ import type { Value } from "./values.ts";
 
 /** What the reading of a text needs and adds to. */
 export interface Reading {
+  /** Whether what can be read is returned although there are problems; left out: it is not. */
+  readonly isPartial?: boolean;
   readonly document: TextDocument;
   readonly problems: TextProblems;
   /** The position of each value in the text, by its path as `steps[0].input.from`. */
@@ -88,7 +90,7 @@ export function listAt<T>(
     const value = read(item, where);
     if (value !== undefined) list.push(value);
   }
-  return problems.count > before ? undefined : list;
+  return problems.count > before && !reading.isPartial ? undefined : list;
 }
 
 /** `otherwise`: the problem of a node that is no map. */

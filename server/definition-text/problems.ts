@@ -26,6 +26,8 @@ export interface TextProblems {
   readonly count: number;
   /** The list is full: later problems would be noise. */
   readonly full: boolean;
+  /** The first ones, each message with its position. */
+  readonly list: readonly FieldProblem[];
   /** The path "" is that of the whole text. */
   invalid(path: string, place: Place, message: string): void;
   /** Throws all problems as one error; does nothing if there are none. */
@@ -47,17 +49,29 @@ export function createTextProblems(what: TextKind = "workflow"): TextProblems {
     get full() {
       return found > problemsMax;
     },
+    get list() {
+      return [...fields];
+    },
     invalid(path: string, place: Place, message: string) {
       found++;
       if (fields.length === problemsMax) return;
       fields.push({ path: path === "" ? wholeText : path, message: withPlace(message, place) });
     },
     throwIfAny() {
-      const [first] = fields;
-      if (first === undefined) return;
-      throw new DroverError("INVALID_DEFINITION", sentence(first, found, what), { fields });
+      if (fields.length > 0) throw refusedText(fields, found, what);
     },
   });
+}
+
+/** `found`: their number, also of those that are not listed. */
+export function refusedText(
+  fields: readonly FieldProblem[],
+  found: number,
+  what: TextKind,
+): DroverError {
+  const [first] = fields;
+  if (first === undefined) throw new Error("a refusal needs a problem");
+  return new DroverError("INVALID_DEFINITION", sentence(first, found, what), { fields });
 }
 
 function sentence(first: FieldProblem, found: number, what: TextKind): string {

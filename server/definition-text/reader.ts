@@ -45,8 +45,8 @@ import {
 } from "./values.ts";
 
 /**
- * undefined: a problem was reported. The places are those of the fields of the message, each by the
- * path that it has there.
+ * undefined: a problem was reported; of a partial reading, the node is no map. The places are
+ * those of the fields of the message, each by the path that it has there.
  */
 export function readMessage(
   node: Node,
@@ -81,7 +81,7 @@ export function readMessage(
   };
   readEntries(entries, path, { fields, unknown, read }, reading);
   reportMissing(node, entries, desc, path, reading);
-  return problems.count > before ? undefined : message;
+  return problems.count > before && !reading.isPartial ? undefined : message;
 }
 
 function set(message: JsonObject, { field, parent }: TextKey, value: JsonValue): void {

@@ -8,11 +8,21 @@
  * or corrected. Ranges and patterns of single values, and the graph as a whole, are checked on the
  * message; `locate` maps the paths of those problems to positions in the text.
  */
-import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
-import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
+import {
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import {
+  type WorkflowDefinition,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { FieldProblem } from "../errors.ts";
 import { readDocument } from "./document.ts";
 import { nearestPlace } from "./nodes.ts";
-import { createTextProblems, type Place, type TextKind } from "./problems.ts";
+import { createTextProblems, type Place, type TextKind, type TextProblems } from "./problems.ts";
 import { readMessage } from "./reader.ts";
 
 interface DefinitionText<Desc extends DescMessage> {
@@ -29,6 +39,59 @@ export type WorkflowText = DefinitionText<typeof WorkflowDefinitionSchema>;
 /** Throws a DroverError: INVALID_DEFINITION. */
 export function parseWorkflowText(text: string): WorkflowText {
   return parseDefinitionText(text, WorkflowDefinitionSchema, "workflow");
+}
+
+/** A text that may have problems. */
+interface WorkflowReading {
+  /** The first 20, each message with its position. */
+  readonly problems: readonly FieldProblem[];
+  /**
+   * What can be checked further: a step with a problem has its id and needs, and a task in the
+   * place of what it does. Null: nothing can. Without problems: the definition.
+   */
+  readonly sound: WorkflowDefinition | null;
+  readonly locate: WorkflowText["locate"];
+}
+
+/** Reads as much as it can, so that the author learns every problem of the text at once. */
+export function readWorkflowText(text: string): WorkflowReading {
+  const problems = createTextProblems("workflow");
+  const document = readDocument(text, problems, "workflow");
+  const { root } = document;
+  const places = new Map<string, Place>();
+  const reading = { document, problems, places, isPartial: true };
+  const json = root && readMessage(root, WorkflowDefinitionSchema, "", reading);
+  const sound = json && soundPart(json, problems, places);
+  return Object.freeze({
+    problems: problems.list,
+    sound: sound ? fromJson(WorkflowDefinitionSchema, sound) : null,
+    locate: (path: string) =>
+      nearestPlace(path, places) ??
+      (root && isFieldOf(WorkflowDefinitionSchema, path) ? document.placeOf(root) : null),
+  });
+}
+
+/** Null: a part that concerns all steps is missing. */
+function soundPart(
+  { steps, ...fields }: JsonObject,
+  { list, full }: TextProblems,
+  places: ReadonlyMap<string, Place>,
+): JsonObject | null {
+  if (list.length === 0) return { ...fields, ...(steps !== undefined && { steps }) };
+  const isWhole = Array.isArray(steps) && !places.has(`steps[${steps.length}]`);
+  if (full || !isWhole || list.some(({ path }) => !/^(steps\[|workflow$)/.test(path))) return null;
+  const isBad = (no: number) =>
+    list.some(({ path }) => /^steps\[(\d+)\]/.exec(path)?.[1] === `${no}`);
+  return { ...fields, steps: steps.map((step, no) => (isBad(no) ? placeholder(step) : step)) };
+}
+
+function placeholder(step: JsonValue): JsonObject {
+  const { id, needs } = typeof step === "object" && !Array.isArray(step) ? { ...step } : {};
+  return {
+    ...(id !== undefined && { id }),
+    ...(needs !== undefined && { needs }),
+    task: { name: "unreadable" },
+  };
 }
 
 /** Throws a DroverError: INVALID_DEFINITION. */

@@ -309,8 +309,18 @@ function handOutsBefore(
   return Array.from({ length: most }, (_, back) => ({ runId, step, fence: fence - back }));
 }
 
-/** The secret whose digest is in the callback token; null: no attempt has it. */
+/**
+ * The secret whose digest is in the callback token; null: no attempt has it. An operator has no
+ * token, and reports about an attempt that has ended.
+ */
 function secretOf(view: View, event: Extract<RunEvent, { kind: "callback" }>): string | null {
+  const { step, fence } = event;
+  if (event.secretDigest === null)
+    return (
+      view.attempts.find(
+        (one) => one.kind === "perform" && one.step === step && one.fence === fence,
+      )?.secret ?? null
+    );
   const forward = view.steps.get(event.step)?.forward;
   const secrets = [
     ...(forward?.kind === "LEASED" ? [forward.secret] : []),

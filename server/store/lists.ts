@@ -12,7 +12,7 @@ import type { Pin } from "./pins.ts";
 import type { Pause, QueuePage, QueueRecord, WorkflowRef } from "./queues.ts";
 import type { EscalationRecord, RunDefinition, RunRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
-import type { SchedulePage, ScheduleRecord } from "./schedules.ts";
+import type { SchedulePage, ShownSchedule } from "./schedules.ts";
 import type { FailureFilter } from "./search-keys.ts";
 import type { RefusalRecord, TriggerRecord } from "./triggers.ts";
 
@@ -192,7 +192,7 @@ export interface Lists {
   /** By kind and name. */
   cordons(namespaceId: number): Promise<readonly Cordon[]>;
   /** By name. */
-  schedules(namespaceId: number, page: SchedulePage): Promise<readonly ScheduleRecord[]>;
+  schedules(namespaceId: number, page: SchedulePage): Promise<readonly ShownSchedule[]>;
   /** By name. */
   triggers(namespaceId: number): Promise<readonly TriggerRecord[]>;
   /** The latest first; of one trigger, or (null) of all. */

@@ -296,7 +296,12 @@ export interface Attention {
   readonly failingAgents: readonly FailingAgent[];
   readonly namespacePause: Pause | null;
   readonly pausedQueues: readonly { readonly name: string; readonly pause: Pause }[];
-  readonly pausedWorkflows: readonly { readonly name: string; readonly pause: Pause }[];
+  readonly pausedWorkflows: readonly {
+    readonly name: string;
+    readonly pause: Pause;
+    /** Schedules that start it, counted up to `SCHEDULES_COUNTED_MAX`; paused ones are left out. */
+    readonly schedules: number;
+  }[];
 }
 
 /** Gauges over all namespaces together. */
@@ -328,6 +333,7 @@ export const SUPERVISORS_MAX = 1_000;
 export const ATTENTION_MAX = 100;
 /** Most pairs of a live session and a task that are evaluated for `FailingAgent`. */
 export const SUSPECTS_MAX = 1_000;
+export const SCHEDULES_COUNTED_MAX = 1_000;
 export const ESCALATIONS_COUNTED_MAX = 10_000;
 export const WAITING_COUNTED_MAX = 1_000;
 

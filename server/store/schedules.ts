@@ -60,6 +60,12 @@ export interface ScheduleRecord extends ScheduleRef {
   readonly changedAt: EpochMs;
 }
 
+/** A schedule as people see it. */
+export interface ShownSchedule extends ScheduleRecord {
+  /** While its workflow is paused, its runs begin, and their tasks are held; null: it is not. */
+  readonly workflowPause: Pause | null;
+}
+
 export interface NewSchedule extends ScheduleRef {
   readonly namespaceId: number;
   readonly name: string;
@@ -133,7 +139,7 @@ export interface SchedulePage {
 
 /** Plain reads, and a change that needs no lock. */
 export interface Schedules {
-  find(namespaceId: number, name: string): Promise<ScheduleRecord | null>;
+  find(namespaceId: number, name: string): Promise<ShownSchedule | null>;
   /** Those of these schedules that exist. */
   byId(ids: readonly ScheduleId[]): Promise<readonly ScheduleRecord[]>;
   /** The last occurrences of each of these, up to `limit`, the newest first. */

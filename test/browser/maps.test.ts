@@ -57,6 +57,10 @@ async function loaded(workflow: string, items: number): Promise<string> {
   return runId;
 }
 
+/** Whether a text of the graph is cut off. */
+const IS_NODE_CUT = `[...document.querySelectorAll(".graph-node span")].some((span) =>
+  span.scrollHeight > span.clientHeight || span.scrollWidth > span.clientWidth)`;
+
 async function openRun(page: Page, runId: string): Promise<void> {
   await visit(page, `/runs/${runId}`);
   await page.locator(".graph-node").first().waitFor(WAIT);
@@ -70,10 +74,7 @@ test("failed items that were tolerated are a warning, and never plain success", 
   expect(await head.getAttribute("data-tone")).toBe("warning");
   const node = page.getByLabel("load, 197 of 200, 3 failed").locator(".graph-node");
   expect(await node.getAttribute("data-tone")).toBe("warning");
-  // Nothing of it is cut off.
-  const isCut = `[...document.querySelectorAll(".graph-node span")].some((span) =>
-    span.scrollHeight > span.clientHeight || span.scrollWidth > span.clientWidth)`;
-  expect(await page.evaluate(isCut)).toBe(false);
+  expect(await page.evaluate(IS_NODE_CUT)).toBe(false);
   const warnings = page.getByRole("region", { name: "Warnings" });
   await warnings.getByText("3 of 200 items failed").waitFor(WAIT);
   await checkScreen(page, "run-warning");
@@ -141,6 +142,7 @@ test("items are one row of the timeline, and what is not loaded is mentioned", a
   ]);
   const height = await page.evaluate<number>("document.documentElement.scrollHeight");
   expect(height).toBeLessThan(2_500);
+  expect(await page.evaluate(IS_NODE_CUT)).toBe(false);
   await page.getByLabel("load, 1,997 of 2,000, 3 failed").click();
   const table = page.getByRole("table", { name: "Items of load" });
   await table.getByRole("button", { name: "load[7]" }).waitFor(WAIT);

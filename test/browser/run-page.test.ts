@@ -58,6 +58,10 @@ test("signals are listed with the step that took them, or that none does", async
   await shop.client.signal(runId, "payment");
   await signals.getByText("no step can take it any more").waitFor(WAIT);
   expect(await signals.count()).toBe(2);
+  await page
+    .getByRole("region", { name: "What it waits for" })
+    .getByText(/^The signal "payment" came .* ago, and no step takes it any more\.$/)
+    .waitFor(WAIT);
   await first.getByText("Payload").click();
   await first.getByText("1200").waitFor(WAIT);
   await checkScreen(page, "run-signals");

@@ -5,6 +5,7 @@ import type {
   Occurrence,
   ScheduleRecord,
   ScheduleSpec,
+  ShownSchedule,
 } from "../../server/store/schedules.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
@@ -32,7 +33,7 @@ export const NEXT = {
 export function describeSchedules(opened: Opened): void {
   const store = (): EngineStore => opened().store;
 
-  async function make(more: Partial<NewSchedule> = {}): Promise<ScheduleRecord> {
+  async function make(more: Partial<NewSchedule> = {}): Promise<ShownSchedule> {
     const namespaceId = more.namespaceId ?? (await newNamespace(store()));
     const row: NewSchedule = {
       id: newUuid(),
@@ -92,7 +93,19 @@ export function describeSchedules(opened: Opened): void {
       createdAt: expect.any(Number),
       changedAt: expect.any(Number),
     });
-    expect(await store().schedules.byId([newUuid(), record.id])).toEqual([record]);
+    const { workflowPause, ...stored } = record;
+    expect(workflowPause).toBeNull();
+    expect(await store().schedules.byId([newUuid(), record.id])).toEqual([stored]);
+  });
+
+  test("a schedule is found with the pause of its workflow, as long as that lasts", async () => {
+    const { namespace, name, spec } = await make();
+    const workflow = { namespaceId: namespace.id, workflow: spec.workflow };
+    const found = async () => (await store().schedules.find(namespace.id, name))?.workflowPause;
+    const pause = await store().queues.pauseWorkflow(workflow, "wrong prices");
+    expect(await found()).toEqual(pause);
+    await store().queues.resumeWorkflow(workflow);
+    expect(await found()).toBeNull();
   });
 
   test("a name is taken once in a namespace, and free again when its schedule is deleted", async () => {

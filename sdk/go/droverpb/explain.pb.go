@@ -287,7 +287,7 @@ const (
 	ActionKind_ACTION_KIND_SIGNAL ActionKind = 3
 	// Decide on `step_id`; `choices` are approve and reject, and `approvers` may decide.
 	ActionKind_ACTION_KIND_DECIDE ActionKind = 4
-	// CompleteDeferred, with the callback token of the attempt.
+	// CompleteDeferred, with the callback token of the attempt; without it CompleteStep of `step_id`.
 	ActionKind_ACTION_KIND_COMPLETE_DEFERRED ActionKind = 5
 	// PauseRun.
 	ActionKind_ACTION_KIND_PAUSE ActionKind = 6

@@ -158,6 +158,203 @@ func (x *ListEscalationsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// The outcome of a deferred step, reported by a person.
+type CompleteStepRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the run. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The run. Required.
+	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Id of the step. Required, 1 to 128 characters of [A-Za-z0-9._-].
+	StepId string `protobuf:"bytes,3,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Index of an item of that step, from 0. Required where the step is a map.
+	Item *uint32 `protobuf:"varint,4,opt,name=item,proto3,oneof" json:"item,omitempty"`
+	// How the attempt ended. Required, exactly one.
+	//
+	// Types that are valid to be assigned to Outcome:
+	//
+	//	*CompleteStepRequest_Success
+	//	*CompleteStepRequest_Failed
+	Outcome isCompleteStepRequest_Outcome `protobuf_oneof:"outcome"`
+	// The person who reports, as stated by the caller; the server does not verify it, and outputs say
+	// so. Required, 1 to 256 characters, no control characters.
+	By string `protobuf:"bytes,7,opt,name=by,proto3" json:"by,omitempty"`
+	// Why, for the audit. At most 1,024 characters, no NUL.
+	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompleteStepRequest) Reset() {
+	*x = CompleteStepRequest{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteStepRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteStepRequest) ProtoMessage() {}
+
+func (x *CompleteStepRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteStepRequest.ProtoReflect.Descriptor instead.
+func (*CompleteStepRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CompleteStepRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CompleteStepRequest) GetRun() *RunRef {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *CompleteStepRequest) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *CompleteStepRequest) GetItem() uint32 {
+	if x != nil && x.Item != nil {
+		return *x.Item
+	}
+	return 0
+}
+
+func (x *CompleteStepRequest) GetOutcome() isCompleteStepRequest_Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *CompleteStepRequest) GetSuccess() *Outcome_Success {
+	if x != nil {
+		if x, ok := x.Outcome.(*CompleteStepRequest_Success); ok {
+			return x.Success
+		}
+	}
+	return nil
+}
+
+func (x *CompleteStepRequest) GetFailed() *Outcome_Failed {
+	if x != nil {
+		if x, ok := x.Outcome.(*CompleteStepRequest_Failed); ok {
+			return x.Failed
+		}
+	}
+	return nil
+}
+
+func (x *CompleteStepRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *CompleteStepRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type isCompleteStepRequest_Outcome interface {
+	isCompleteStepRequest_Outcome()
+}
+
+type CompleteStepRequest_Success struct {
+	// The work is done.
+	Success *Outcome_Success `protobuf:"bytes,5,opt,name=success,proto3,oneof"`
+}
+
+type CompleteStepRequest_Failed struct {
+	// The work failed.
+	Failed *Outcome_Failed `protobuf:"bytes,6,opt,name=failed,proto3,oneof"`
+}
+
+func (*CompleteStepRequest_Success) isCompleteStepRequest_Outcome() {}
+
+func (*CompleteStepRequest_Failed) isCompleteStepRequest_Outcome() {}
+
+// The outcome is stored.
+type CompleteStepResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run after the call.
+	Run *Run `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The same outcome was reported before; this is the same answer again.
+	Repeated      bool `protobuf:"varint,2,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompleteStepResponse) Reset() {
+	*x = CompleteStepResponse{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteStepResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteStepResponse) ProtoMessage() {}
+
+func (x *CompleteStepResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteStepResponse.ProtoReflect.Descriptor instead.
+func (*CompleteStepResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CompleteStepResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *CompleteStepResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
 // Asks for open approvals.
 type ListApprovalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -186,7 +383,7 @@ type ListApprovalsRequest struct {
 
 func (x *ListApprovalsRequest) Reset() {
 	*x = ListApprovalsRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +395,7 @@ func (x *ListApprovalsRequest) String() string {
 func (*ListApprovalsRequest) ProtoMessage() {}
 
 func (x *ListApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[2]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +408,7 @@ func (x *ListApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*ListApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListApprovalsRequest) GetNamespace() string {
@@ -269,7 +466,7 @@ type ListApprovalsResponse struct {
 
 func (x *ListApprovalsResponse) Reset() {
 	*x = ListApprovalsResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -281,7 +478,7 @@ func (x *ListApprovalsResponse) String() string {
 func (*ListApprovalsResponse) ProtoMessage() {}
 
 func (x *ListApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[3]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -294,7 +491,7 @@ func (x *ListApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*ListApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListApprovalsResponse) GetApprovals() []*Approval {
@@ -349,7 +546,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -361,7 +558,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -374,7 +571,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Approval) GetRunId() string {
@@ -490,7 +687,7 @@ type GetEscalationRequest struct {
 
 func (x *GetEscalationRequest) Reset() {
 	*x = GetEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -502,7 +699,7 @@ func (x *GetEscalationRequest) String() string {
 func (*GetEscalationRequest) ProtoMessage() {}
 
 func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -515,7 +712,7 @@ func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationRequest.ProtoReflect.Descriptor instead.
 func (*GetEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetEscalationRequest) GetNamespace() string {
@@ -561,7 +758,7 @@ type GetEscalationResponse struct {
 
 func (x *GetEscalationResponse) Reset() {
 	*x = GetEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +770,7 @@ func (x *GetEscalationResponse) String() string {
 func (*GetEscalationResponse) ProtoMessage() {}
 
 func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +783,7 @@ func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationResponse.ProtoReflect.Descriptor instead.
 func (*GetEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetEscalationResponse) GetEscalation() *Escalation {
@@ -653,7 +850,7 @@ type ResolveEscalationRequest struct {
 
 func (x *ResolveEscalationRequest) Reset() {
 	*x = ResolveEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +862,7 @@ func (x *ResolveEscalationRequest) String() string {
 func (*ResolveEscalationRequest) ProtoMessage() {}
 
 func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +875,7 @@ func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ResolveEscalationRequest) GetNamespace() string {
@@ -745,7 +942,7 @@ type ResolveEscalationResponse struct {
 
 func (x *ResolveEscalationResponse) Reset() {
 	*x = ResolveEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +954,7 @@ func (x *ResolveEscalationResponse) String() string {
 func (*ResolveEscalationResponse) ProtoMessage() {}
 
 func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +967,7 @@ func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ResolveEscalationResponse) GetEscalation() *Escalation {
@@ -818,7 +1015,7 @@ type PutHookRequest struct {
 
 func (x *PutHookRequest) Reset() {
 	*x = PutHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +1027,7 @@ func (x *PutHookRequest) String() string {
 func (*PutHookRequest) ProtoMessage() {}
 
 func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +1040,7 @@ func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookRequest.ProtoReflect.Descriptor instead.
 func (*PutHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PutHookRequest) GetNamespace() string {
@@ -892,7 +1089,7 @@ type PutHookResponse struct {
 
 func (x *PutHookResponse) Reset() {
 	*x = PutHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1101,7 @@ func (x *PutHookResponse) String() string {
 func (*PutHookResponse) ProtoMessage() {}
 
 func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1114,7 @@ func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookResponse.ProtoReflect.Descriptor instead.
 func (*PutHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PutHookResponse) GetCreated() bool {
@@ -938,7 +1135,7 @@ type ListHooksRequest struct {
 
 func (x *ListHooksRequest) Reset() {
 	*x = ListHooksRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1147,7 @@ func (x *ListHooksRequest) String() string {
 func (*ListHooksRequest) ProtoMessage() {}
 
 func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1160,7 @@ func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListHooksRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListHooksRequest) GetNamespace() string {
@@ -984,7 +1181,7 @@ type ListHooksResponse struct {
 
 func (x *ListHooksResponse) Reset() {
 	*x = ListHooksResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1193,7 @@ func (x *ListHooksResponse) String() string {
 func (*ListHooksResponse) ProtoMessage() {}
 
 func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1206,7 @@ func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListHooksResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListHooksResponse) GetHooks() []*Hook {
@@ -1032,7 +1229,7 @@ type DeleteHookRequest struct {
 
 func (x *DeleteHookRequest) Reset() {
 	*x = DeleteHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1241,7 @@ func (x *DeleteHookRequest) String() string {
 func (*DeleteHookRequest) ProtoMessage() {}
 
 func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1254,7 @@ func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteHookRequest) GetNamespace() string {
@@ -1085,7 +1282,7 @@ type DeleteHookResponse struct {
 
 func (x *DeleteHookResponse) Reset() {
 	*x = DeleteHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1294,7 @@ func (x *DeleteHookResponse) String() string {
 func (*DeleteHookResponse) ProtoMessage() {}
 
 func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1307,7 @@ func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteHookResponse) GetDeleted() bool {
@@ -1140,7 +1337,7 @@ type ListDeliveriesRequest struct {
 
 func (x *ListDeliveriesRequest) Reset() {
 	*x = ListDeliveriesRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1349,7 @@ func (x *ListDeliveriesRequest) String() string {
 func (*ListDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1362,7 @@ func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDeliveriesRequest) GetNamespace() string {
@@ -1216,7 +1413,7 @@ type ListDeliveriesResponse struct {
 
 func (x *ListDeliveriesResponse) Reset() {
 	*x = ListDeliveriesResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1425,7 @@ func (x *ListDeliveriesResponse) String() string {
 func (*ListDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1438,7 @@ func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDeliveriesResponse) GetDeliveries() []*Delivery {
@@ -1278,7 +1475,7 @@ type ClaimEscalationRequest struct {
 
 func (x *ClaimEscalationRequest) Reset() {
 	*x = ClaimEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1290,7 +1487,7 @@ func (x *ClaimEscalationRequest) String() string {
 func (*ClaimEscalationRequest) ProtoMessage() {}
 
 func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1303,7 +1500,7 @@ func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ClaimEscalationRequest) GetNamespace() string {
@@ -1352,7 +1549,7 @@ type ClaimEscalationResponse struct {
 
 func (x *ClaimEscalationResponse) Reset() {
 	*x = ClaimEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1561,7 @@ func (x *ClaimEscalationResponse) String() string {
 func (*ClaimEscalationResponse) ProtoMessage() {}
 
 func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1574,7 @@ func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{18}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ClaimEscalationResponse) GetEscalation() *Escalation {
@@ -1407,7 +1604,7 @@ type ReleaseEscalationRequest struct {
 
 func (x *ReleaseEscalationRequest) Reset() {
 	*x = ReleaseEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1616,7 @@ func (x *ReleaseEscalationRequest) String() string {
 func (*ReleaseEscalationRequest) ProtoMessage() {}
 
 func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1629,7 @@ func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{19}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReleaseEscalationRequest) GetNamespace() string {
@@ -1481,7 +1678,7 @@ type ReleaseEscalationResponse struct {
 
 func (x *ReleaseEscalationResponse) Reset() {
 	*x = ReleaseEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1493,7 +1690,7 @@ func (x *ReleaseEscalationResponse) String() string {
 func (*ReleaseEscalationResponse) ProtoMessage() {}
 
 func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1506,7 +1703,7 @@ func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{20}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReleaseEscalationResponse) GetEscalation() *Escalation {
@@ -1520,7 +1717,7 @@ var File_drover_v1_operator_service_proto protoreflect.FileDescriptor
 
 const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\n" +
-	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x15drover/v1/audit.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x15drover/v1/token.proto\x1a\x17drover/v1/trigger.proto\x1a\x18drover/v1/workflow.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n" +
+	" drover/v1/operator_service.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1adrover/v1/agent_info.proto\x1a\x15drover/v1/audit.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/hook.proto\x1a\x1cdrover/v1/intervention.proto\x1a\x19drover/v1/namespace.proto\x1a\x18drover/v1/overview.proto\x1a\x19drover/v1/partition.proto\x1a\x17drover/v1/payload.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a!drover/v1/scheduler_service.proto\x1a\x14drover/v1/task.proto\x1a\x15drover/v1/token.proto\x1a\x17drover/v1/trigger.proto\x1a\x18drover/v1/workflow.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcf\x01\n" +
 	"\x16ListEscalationsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
@@ -1530,7 +1727,22 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"z\n" +
 	"\x17ListEscalationsResponse\x127\n" +
 	"\vescalations\x18\x01 \x03(\v2\x15.drover.v1.EscalationR\vescalations\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc8\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc4\x03\n" +
+	"\x13CompleteStepRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
+	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x06stepId\x12!\n" +
+	"\x04item\x18\x04 \x01(\rB\b\xbaH\x05*\x03\x10\x90NH\x01R\x04item\x88\x01\x01\x126\n" +
+	"\asuccess\x18\x05 \x01(\v2\x1a.drover.v1.Outcome.SuccessH\x00R\asuccess\x123\n" +
+	"\x06failed\x18\x06 \x01(\v2\x19.drover.v1.Outcome.FailedH\x00R\x06failed\x120\n" +
+	"\x02by\x18\a \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x02by\x12,\n" +
+	"\x06reason\x18\b \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
+	"^[^\\x00]*$R\x06reasonB\x10\n" +
+	"\aoutcome\x12\x05\xbaH\x02\b\x01B\a\n" +
+	"\x05_item\"T\n" +
+	"\x14CompleteStepResponse\x12 \n" +
+	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12\x1a\n" +
+	"\brepeated\x18\x02 \x01(\bR\brepeated\"\xc8\x02\n" +
 	"\x14ListApprovalsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12#\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefR\x03run\x12<\n" +
@@ -1643,13 +1855,14 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xf5 \n" +
+	"escalation2\xe9 \n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
 	"\x11ResolveEscalation\x12#.drover.v1.ResolveEscalationRequest\x1a$.drover.v1.ResolveEscalationResponse\x12X\n" +
 	"\x0fClaimEscalation\x12!.drover.v1.ClaimEscalationRequest\x1a\".drover.v1.ClaimEscalationResponse\x12^\n" +
-	"\x11ReleaseEscalation\x12#.drover.v1.ReleaseEscalationRequest\x1a$.drover.v1.ReleaseEscalationResponse\x12R\n" +
+	"\x11ReleaseEscalation\x12#.drover.v1.ReleaseEscalationRequest\x1a$.drover.v1.ReleaseEscalationResponse\x12O\n" +
+	"\fCompleteStep\x12\x1e.drover.v1.CompleteStepRequest\x1a\x1f.drover.v1.CompleteStepResponse\x12R\n" +
 	"\rListApprovals\x12\x1f.drover.v1.ListApprovalsRequest\x1a .drover.v1.ListApprovalsResponse\x12@\n" +
 	"\aPutHook\x12\x19.drover.v1.PutHookRequest\x1a\x1a.drover.v1.PutHookResponse\x12F\n" +
 	"\tListHooks\x12\x1b.drover.v1.ListHooksRequest\x1a\x1c.drover.v1.ListHooksResponse\x12I\n" +
@@ -1699,8 +1912,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12O\n" +
 	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
 	"\x15SetNamespaceRetention\x12'.drover.v1.SetNamespaceRetentionRequest\x1a(.drover.v1.SetNamespaceRetentionResponse\x12a\n" +
-	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12[\n" +
-	"\x10SetNamespaceLogs\x12\".drover.v1.SetNamespaceLogsRequest\x1a#.drover.v1.SetNamespaceLogsResponse\x12U\n" +
+	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12U\n" +
 	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponse\x12L\n" +
 	"\vCreateToken\x12\x1d.drover.v1.CreateTokenRequest\x1a\x1e.drover.v1.CreateTokenResponse\x12I\n" +
 	"\n" +
@@ -1721,254 +1933,260 @@ func file_drover_v1_operator_service_proto_rawDescGZIP() []byte {
 	return file_drover_v1_operator_service_proto_rawDescData
 }
 
-var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*ListEscalationsRequest)(nil),        // 0: drover.v1.ListEscalationsRequest
 	(*ListEscalationsResponse)(nil),       // 1: drover.v1.ListEscalationsResponse
-	(*ListApprovalsRequest)(nil),          // 2: drover.v1.ListApprovalsRequest
-	(*ListApprovalsResponse)(nil),         // 3: drover.v1.ListApprovalsResponse
-	(*Approval)(nil),                      // 4: drover.v1.Approval
-	(*GetEscalationRequest)(nil),          // 5: drover.v1.GetEscalationRequest
-	(*GetEscalationResponse)(nil),         // 6: drover.v1.GetEscalationResponse
-	(*ResolveEscalationRequest)(nil),      // 7: drover.v1.ResolveEscalationRequest
-	(*ResolveEscalationResponse)(nil),     // 8: drover.v1.ResolveEscalationResponse
-	(*PutHookRequest)(nil),                // 9: drover.v1.PutHookRequest
-	(*PutHookResponse)(nil),               // 10: drover.v1.PutHookResponse
-	(*ListHooksRequest)(nil),              // 11: drover.v1.ListHooksRequest
-	(*ListHooksResponse)(nil),             // 12: drover.v1.ListHooksResponse
-	(*DeleteHookRequest)(nil),             // 13: drover.v1.DeleteHookRequest
-	(*DeleteHookResponse)(nil),            // 14: drover.v1.DeleteHookResponse
-	(*ListDeliveriesRequest)(nil),         // 15: drover.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil),        // 16: drover.v1.ListDeliveriesResponse
-	(*ClaimEscalationRequest)(nil),        // 17: drover.v1.ClaimEscalationRequest
-	(*ClaimEscalationResponse)(nil),       // 18: drover.v1.ClaimEscalationResponse
-	(*ReleaseEscalationRequest)(nil),      // 19: drover.v1.ReleaseEscalationRequest
-	(*ReleaseEscalationResponse)(nil),     // 20: drover.v1.ReleaseEscalationResponse
-	nil,                                   // 21: drover.v1.Approval.LabelsEntry
-	(*Escalation)(nil),                    // 22: drover.v1.Escalation
-	(*RunRef)(nil),                        // 23: drover.v1.RunRef
-	(*Payload)(nil),                       // 24: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil),         // 25: google.protobuf.Timestamp
-	(ApprovalExpiry)(0),                   // 26: drover.v1.ApprovalExpiry
-	(*Run)(nil),                           // 27: drover.v1.Run
-	(*Step)(nil),                          // 28: drover.v1.Step
-	(*Attempt)(nil),                       // 29: drover.v1.Attempt
-	(*Hook)(nil),                          // 30: drover.v1.Hook
-	(*Delivery)(nil),                      // 31: drover.v1.Delivery
-	(*PutTriggerRequest)(nil),             // 32: drover.v1.PutTriggerRequest
-	(*GetTriggerRequest)(nil),             // 33: drover.v1.GetTriggerRequest
-	(*ListTriggersRequest)(nil),           // 34: drover.v1.ListTriggersRequest
-	(*DeleteTriggerRequest)(nil),          // 35: drover.v1.DeleteTriggerRequest
-	(*ListRefusalsRequest)(nil),           // 36: drover.v1.ListRefusalsRequest
-	(*TryTriggerRequest)(nil),             // 37: drover.v1.TryTriggerRequest
-	(*ListQueuesRequest)(nil),             // 38: drover.v1.ListQueuesRequest
-	(*GetQueueRequest)(nil),               // 39: drover.v1.GetQueueRequest
-	(*PauseQueueRequest)(nil),             // 40: drover.v1.PauseQueueRequest
-	(*ResumeQueueRequest)(nil),            // 41: drover.v1.ResumeQueueRequest
-	(*SetQueueLimitsRequest)(nil),         // 42: drover.v1.SetQueueLimitsRequest
-	(*PinQueueRequest)(nil),               // 43: drover.v1.PinQueueRequest
-	(*UnpinQueueRequest)(nil),             // 44: drover.v1.UnpinQueueRequest
-	(*PauseNamespaceRequest)(nil),         // 45: drover.v1.PauseNamespaceRequest
-	(*ResumeNamespaceRequest)(nil),        // 46: drover.v1.ResumeNamespaceRequest
-	(*PauseWorkflowRequest)(nil),          // 47: drover.v1.PauseWorkflowRequest
-	(*ResumeWorkflowRequest)(nil),         // 48: drover.v1.ResumeWorkflowRequest
-	(*SetCircuitRequest)(nil),             // 49: drover.v1.SetCircuitRequest
-	(*ListCircuitsRequest)(nil),           // 50: drover.v1.ListCircuitsRequest
-	(*CordonAgentRequest)(nil),            // 51: drover.v1.CordonAgentRequest
-	(*UncordonAgentRequest)(nil),          // 52: drover.v1.UncordonAgentRequest
-	(*ListCordonsRequest)(nil),            // 53: drover.v1.ListCordonsRequest
-	(*ListAgentsRequest)(nil),             // 54: drover.v1.ListAgentsRequest
-	(*GetAgentRequest)(nil),               // 55: drover.v1.GetAgentRequest
-	(*ListPartitionsRequest)(nil),         // 56: drover.v1.ListPartitionsRequest
-	(*ListHandOversRequest)(nil),          // 57: drover.v1.ListHandOversRequest
-	(*ListSupervisorsRequest)(nil),        // 58: drover.v1.ListSupervisorsRequest
-	(*ListInterventionsRequest)(nil),      // 59: drover.v1.ListInterventionsRequest
-	(*ListAuditRequest)(nil),              // 60: drover.v1.ListAuditRequest
-	(*GetOverviewRequest)(nil),            // 61: drover.v1.GetOverviewRequest
-	(*WatchOverviewRequest)(nil),          // 62: drover.v1.WatchOverviewRequest
-	(*GetClusterInfoRequest)(nil),         // 63: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),        // 64: drover.v1.CreateNamespaceRequest
-	(*GetNamespaceRequest)(nil),           // 65: drover.v1.GetNamespaceRequest
-	(*SetNamespaceRetentionRequest)(nil),  // 66: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceLimitsRequest)(nil),     // 67: drover.v1.SetNamespaceLimitsRequest
-	(*SetNamespaceLogsRequest)(nil),       // 68: drover.v1.SetNamespaceLogsRequest
-	(*ListNamespacesRequest)(nil),         // 69: drover.v1.ListNamespacesRequest
-	(*CreateTokenRequest)(nil),            // 70: drover.v1.CreateTokenRequest
-	(*ListTokensRequest)(nil),             // 71: drover.v1.ListTokensRequest
-	(*RevokeTokenRequest)(nil),            // 72: drover.v1.RevokeTokenRequest
-	(*PutTriggerResponse)(nil),            // 73: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 74: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 75: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 76: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 77: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 78: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 79: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 80: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 81: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 82: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 83: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 84: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 85: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 86: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 87: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 88: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 89: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 90: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 91: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 92: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 93: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 94: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 95: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 96: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 97: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 98: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 99: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 100: drover.v1.ListInterventionsResponse
-	(*ListAuditResponse)(nil),             // 101: drover.v1.ListAuditResponse
-	(*GetOverviewResponse)(nil),           // 102: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 103: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 104: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 105: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 106: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 107: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 108: drover.v1.SetNamespaceLimitsResponse
-	(*SetNamespaceLogsResponse)(nil),      // 109: drover.v1.SetNamespaceLogsResponse
-	(*ListNamespacesResponse)(nil),        // 110: drover.v1.ListNamespacesResponse
-	(*CreateTokenResponse)(nil),           // 111: drover.v1.CreateTokenResponse
-	(*ListTokensResponse)(nil),            // 112: drover.v1.ListTokensResponse
-	(*RevokeTokenResponse)(nil),           // 113: drover.v1.RevokeTokenResponse
+	(*CompleteStepRequest)(nil),           // 2: drover.v1.CompleteStepRequest
+	(*CompleteStepResponse)(nil),          // 3: drover.v1.CompleteStepResponse
+	(*ListApprovalsRequest)(nil),          // 4: drover.v1.ListApprovalsRequest
+	(*ListApprovalsResponse)(nil),         // 5: drover.v1.ListApprovalsResponse
+	(*Approval)(nil),                      // 6: drover.v1.Approval
+	(*GetEscalationRequest)(nil),          // 7: drover.v1.GetEscalationRequest
+	(*GetEscalationResponse)(nil),         // 8: drover.v1.GetEscalationResponse
+	(*ResolveEscalationRequest)(nil),      // 9: drover.v1.ResolveEscalationRequest
+	(*ResolveEscalationResponse)(nil),     // 10: drover.v1.ResolveEscalationResponse
+	(*PutHookRequest)(nil),                // 11: drover.v1.PutHookRequest
+	(*PutHookResponse)(nil),               // 12: drover.v1.PutHookResponse
+	(*ListHooksRequest)(nil),              // 13: drover.v1.ListHooksRequest
+	(*ListHooksResponse)(nil),             // 14: drover.v1.ListHooksResponse
+	(*DeleteHookRequest)(nil),             // 15: drover.v1.DeleteHookRequest
+	(*DeleteHookResponse)(nil),            // 16: drover.v1.DeleteHookResponse
+	(*ListDeliveriesRequest)(nil),         // 17: drover.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),        // 18: drover.v1.ListDeliveriesResponse
+	(*ClaimEscalationRequest)(nil),        // 19: drover.v1.ClaimEscalationRequest
+	(*ClaimEscalationResponse)(nil),       // 20: drover.v1.ClaimEscalationResponse
+	(*ReleaseEscalationRequest)(nil),      // 21: drover.v1.ReleaseEscalationRequest
+	(*ReleaseEscalationResponse)(nil),     // 22: drover.v1.ReleaseEscalationResponse
+	nil,                                   // 23: drover.v1.Approval.LabelsEntry
+	(*Escalation)(nil),                    // 24: drover.v1.Escalation
+	(*RunRef)(nil),                        // 25: drover.v1.RunRef
+	(*Outcome_Success)(nil),               // 26: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),                // 27: drover.v1.Outcome.Failed
+	(*Run)(nil),                           // 28: drover.v1.Run
+	(*Payload)(nil),                       // 29: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
+	(ApprovalExpiry)(0),                   // 31: drover.v1.ApprovalExpiry
+	(*Step)(nil),                          // 32: drover.v1.Step
+	(*Attempt)(nil),                       // 33: drover.v1.Attempt
+	(*Hook)(nil),                          // 34: drover.v1.Hook
+	(*Delivery)(nil),                      // 35: drover.v1.Delivery
+	(*PutTriggerRequest)(nil),             // 36: drover.v1.PutTriggerRequest
+	(*GetTriggerRequest)(nil),             // 37: drover.v1.GetTriggerRequest
+	(*ListTriggersRequest)(nil),           // 38: drover.v1.ListTriggersRequest
+	(*DeleteTriggerRequest)(nil),          // 39: drover.v1.DeleteTriggerRequest
+	(*ListRefusalsRequest)(nil),           // 40: drover.v1.ListRefusalsRequest
+	(*TryTriggerRequest)(nil),             // 41: drover.v1.TryTriggerRequest
+	(*ListQueuesRequest)(nil),             // 42: drover.v1.ListQueuesRequest
+	(*GetQueueRequest)(nil),               // 43: drover.v1.GetQueueRequest
+	(*PauseQueueRequest)(nil),             // 44: drover.v1.PauseQueueRequest
+	(*ResumeQueueRequest)(nil),            // 45: drover.v1.ResumeQueueRequest
+	(*SetQueueLimitsRequest)(nil),         // 46: drover.v1.SetQueueLimitsRequest
+	(*PinQueueRequest)(nil),               // 47: drover.v1.PinQueueRequest
+	(*UnpinQueueRequest)(nil),             // 48: drover.v1.UnpinQueueRequest
+	(*PauseNamespaceRequest)(nil),         // 49: drover.v1.PauseNamespaceRequest
+	(*ResumeNamespaceRequest)(nil),        // 50: drover.v1.ResumeNamespaceRequest
+	(*PauseWorkflowRequest)(nil),          // 51: drover.v1.PauseWorkflowRequest
+	(*ResumeWorkflowRequest)(nil),         // 52: drover.v1.ResumeWorkflowRequest
+	(*SetCircuitRequest)(nil),             // 53: drover.v1.SetCircuitRequest
+	(*ListCircuitsRequest)(nil),           // 54: drover.v1.ListCircuitsRequest
+	(*CordonAgentRequest)(nil),            // 55: drover.v1.CordonAgentRequest
+	(*UncordonAgentRequest)(nil),          // 56: drover.v1.UncordonAgentRequest
+	(*ListCordonsRequest)(nil),            // 57: drover.v1.ListCordonsRequest
+	(*ListAgentsRequest)(nil),             // 58: drover.v1.ListAgentsRequest
+	(*GetAgentRequest)(nil),               // 59: drover.v1.GetAgentRequest
+	(*ListPartitionsRequest)(nil),         // 60: drover.v1.ListPartitionsRequest
+	(*ListHandOversRequest)(nil),          // 61: drover.v1.ListHandOversRequest
+	(*ListSupervisorsRequest)(nil),        // 62: drover.v1.ListSupervisorsRequest
+	(*ListInterventionsRequest)(nil),      // 63: drover.v1.ListInterventionsRequest
+	(*ListAuditRequest)(nil),              // 64: drover.v1.ListAuditRequest
+	(*GetOverviewRequest)(nil),            // 65: drover.v1.GetOverviewRequest
+	(*WatchOverviewRequest)(nil),          // 66: drover.v1.WatchOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 67: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 68: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 69: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 70: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 71: drover.v1.SetNamespaceLimitsRequest
+	(*ListNamespacesRequest)(nil),         // 72: drover.v1.ListNamespacesRequest
+	(*CreateTokenRequest)(nil),            // 73: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 74: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 75: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 76: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 77: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 78: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 79: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 80: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 81: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 82: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 83: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 84: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 85: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 86: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 87: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 88: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 89: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 90: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 91: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 92: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 93: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 94: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 95: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 96: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 97: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 98: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 99: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 100: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 101: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 102: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 103: drover.v1.ListInterventionsResponse
+	(*ListAuditResponse)(nil),             // 104: drover.v1.ListAuditResponse
+	(*GetOverviewResponse)(nil),           // 105: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 106: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 107: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 108: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 109: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 110: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 111: drover.v1.SetNamespaceLimitsResponse
+	(*ListNamespacesResponse)(nil),        // 112: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 113: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 114: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 115: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
-	22,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
-	23,  // 1: drover.v1.ListApprovalsRequest.run:type_name -> drover.v1.RunRef
-	4,   // 2: drover.v1.ListApprovalsResponse.approvals:type_name -> drover.v1.Approval
-	21,  // 3: drover.v1.Approval.labels:type_name -> drover.v1.Approval.LabelsEntry
-	24,  // 4: drover.v1.Approval.form:type_name -> drover.v1.Payload
-	25,  // 5: drover.v1.Approval.since_time:type_name -> google.protobuf.Timestamp
-	25,  // 6: drover.v1.Approval.deadline_time:type_name -> google.protobuf.Timestamp
-	26,  // 7: drover.v1.Approval.on_expiry:type_name -> drover.v1.ApprovalExpiry
-	23,  // 8: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
-	22,  // 9: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	27,  // 10: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
-	28,  // 11: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
-	29,  // 12: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
-	23,  // 13: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
-	24,  // 14: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
-	22,  // 15: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	27,  // 16: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
-	30,  // 17: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
-	31,  // 18: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
-	23,  // 19: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
-	22,  // 20: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	23,  // 21: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
-	22,  // 22: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	0,   // 23: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
-	5,   // 24: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
-	7,   // 25: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
-	17,  // 26: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
-	19,  // 27: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
-	2,   // 28: drover.v1.OperatorService.ListApprovals:input_type -> drover.v1.ListApprovalsRequest
-	9,   // 29: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
-	11,  // 30: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
-	13,  // 31: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
-	15,  // 32: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
-	32,  // 33: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
-	33,  // 34: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
-	34,  // 35: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
-	35,  // 36: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
-	36,  // 37: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
-	37,  // 38: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
-	38,  // 39: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
-	39,  // 40: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
-	40,  // 41: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
-	41,  // 42: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
-	42,  // 43: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
-	43,  // 44: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
-	44,  // 45: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
-	45,  // 46: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
-	46,  // 47: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
-	47,  // 48: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
-	48,  // 49: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
-	49,  // 50: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
-	50,  // 51: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
-	51,  // 52: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
-	52,  // 53: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
-	53,  // 54: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
-	54,  // 55: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
-	55,  // 56: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
-	56,  // 57: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	57,  // 58: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
-	58,  // 59: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	59,  // 60: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	60,  // 61: drover.v1.OperatorService.ListAudit:input_type -> drover.v1.ListAuditRequest
-	61,  // 62: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	62,  // 63: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
-	63,  // 64: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	64,  // 65: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	65,  // 66: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	66,  // 67: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	67,  // 68: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	68,  // 69: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
-	69,  // 70: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	70,  // 71: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
-	71,  // 72: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
-	72,  // 73: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
-	1,   // 74: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	6,   // 75: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	8,   // 76: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	18,  // 77: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	20,  // 78: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	3,   // 79: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
-	10,  // 80: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	12,  // 81: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	14,  // 82: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	16,  // 83: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	73,  // 84: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	74,  // 85: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	75,  // 86: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	76,  // 87: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	77,  // 88: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	78,  // 89: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	79,  // 90: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	80,  // 91: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	81,  // 92: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	82,  // 93: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	83,  // 94: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	84,  // 95: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	85,  // 96: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	86,  // 97: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	87,  // 98: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	88,  // 99: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	89,  // 100: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	90,  // 101: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	91,  // 102: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	92,  // 103: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	93,  // 104: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	94,  // 105: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	95,  // 106: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	96,  // 107: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	97,  // 108: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	98,  // 109: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	99,  // 110: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	100, // 111: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	101, // 112: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
-	102, // 113: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	103, // 114: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	104, // 115: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	105, // 116: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	106, // 117: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	107, // 118: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	108, // 119: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	109, // 120: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
-	110, // 121: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	111, // 122: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
-	112, // 123: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
-	113, // 124: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
-	74,  // [74:125] is the sub-list for method output_type
-	23,  // [23:74] is the sub-list for method input_type
-	23,  // [23:23] is the sub-list for extension type_name
-	23,  // [23:23] is the sub-list for extension extendee
-	0,   // [0:23] is the sub-list for field type_name
+	24,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
+	25,  // 1: drover.v1.CompleteStepRequest.run:type_name -> drover.v1.RunRef
+	26,  // 2: drover.v1.CompleteStepRequest.success:type_name -> drover.v1.Outcome.Success
+	27,  // 3: drover.v1.CompleteStepRequest.failed:type_name -> drover.v1.Outcome.Failed
+	28,  // 4: drover.v1.CompleteStepResponse.run:type_name -> drover.v1.Run
+	25,  // 5: drover.v1.ListApprovalsRequest.run:type_name -> drover.v1.RunRef
+	6,   // 6: drover.v1.ListApprovalsResponse.approvals:type_name -> drover.v1.Approval
+	23,  // 7: drover.v1.Approval.labels:type_name -> drover.v1.Approval.LabelsEntry
+	29,  // 8: drover.v1.Approval.form:type_name -> drover.v1.Payload
+	30,  // 9: drover.v1.Approval.since_time:type_name -> google.protobuf.Timestamp
+	30,  // 10: drover.v1.Approval.deadline_time:type_name -> google.protobuf.Timestamp
+	31,  // 11: drover.v1.Approval.on_expiry:type_name -> drover.v1.ApprovalExpiry
+	25,  // 12: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
+	24,  // 13: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	28,  // 14: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
+	32,  // 15: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
+	33,  // 16: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
+	25,  // 17: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
+	29,  // 18: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
+	24,  // 19: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	28,  // 20: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
+	34,  // 21: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
+	35,  // 22: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
+	25,  // 23: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
+	24,  // 24: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	25,  // 25: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
+	24,  // 26: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	0,   // 27: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
+	7,   // 28: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
+	9,   // 29: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
+	19,  // 30: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
+	21,  // 31: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
+	2,   // 32: drover.v1.OperatorService.CompleteStep:input_type -> drover.v1.CompleteStepRequest
+	4,   // 33: drover.v1.OperatorService.ListApprovals:input_type -> drover.v1.ListApprovalsRequest
+	11,  // 34: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
+	13,  // 35: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
+	15,  // 36: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
+	17,  // 37: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
+	36,  // 38: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
+	37,  // 39: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
+	38,  // 40: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
+	39,  // 41: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
+	40,  // 42: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
+	41,  // 43: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
+	42,  // 44: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
+	43,  // 45: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
+	44,  // 46: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
+	45,  // 47: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
+	46,  // 48: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
+	47,  // 49: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
+	48,  // 50: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
+	49,  // 51: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
+	50,  // 52: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
+	51,  // 53: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
+	52,  // 54: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
+	53,  // 55: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
+	54,  // 56: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
+	55,  // 57: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
+	56,  // 58: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
+	57,  // 59: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
+	58,  // 60: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
+	59,  // 61: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
+	60,  // 62: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
+	61,  // 63: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	62,  // 64: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	63,  // 65: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	64,  // 66: drover.v1.OperatorService.ListAudit:input_type -> drover.v1.ListAuditRequest
+	65,  // 67: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	66,  // 68: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
+	67,  // 69: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	68,  // 70: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	69,  // 71: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	70,  // 72: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	71,  // 73: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	72,  // 74: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	73,  // 75: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	74,  // 76: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	75,  // 77: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 78: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	8,   // 79: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	10,  // 80: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	20,  // 81: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	22,  // 82: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	3,   // 83: drover.v1.OperatorService.CompleteStep:output_type -> drover.v1.CompleteStepResponse
+	5,   // 84: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
+	12,  // 85: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	14,  // 86: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	16,  // 87: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	18,  // 88: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	76,  // 89: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	77,  // 90: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	78,  // 91: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	79,  // 92: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	80,  // 93: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	81,  // 94: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	82,  // 95: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	83,  // 96: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	84,  // 97: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	85,  // 98: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	86,  // 99: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	87,  // 100: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	88,  // 101: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	89,  // 102: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	90,  // 103: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	91,  // 104: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	92,  // 105: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	93,  // 106: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	94,  // 107: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	95,  // 108: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	96,  // 109: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	97,  // 110: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	98,  // 111: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	99,  // 112: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	100, // 113: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	101, // 114: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	102, // 115: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	103, // 116: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	104, // 117: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
+	105, // 118: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	106, // 119: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	107, // 120: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	108, // 121: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	109, // 122: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	110, // 123: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	111, // 124: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	112, // 125: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	113, // 126: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	114, // 127: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	115, // 128: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	78,  // [78:129] is the sub-list for method output_type
+	27,  // [27:78] is the sub-list for method input_type
+	27,  // [27:27] is the sub-list for extension type_name
+	27,  // [27:27] is the sub-list for extension extendee
+	0,   // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_operator_service_proto_init() }
@@ -1988,16 +2206,21 @@ func file_drover_v1_operator_service_proto_init() {
 	file_drover_v1_queue_proto_init()
 	file_drover_v1_run_proto_init()
 	file_drover_v1_scheduler_service_proto_init()
+	file_drover_v1_task_proto_init()
 	file_drover_v1_token_proto_init()
 	file_drover_v1_trigger_proto_init()
 	file_drover_v1_workflow_proto_init()
+	file_drover_v1_operator_service_proto_msgTypes[2].OneofWrappers = []any{
+		(*CompleteStepRequest_Success)(nil),
+		(*CompleteStepRequest_Failed)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_operator_service_proto_rawDesc), len(file_drover_v1_operator_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	OperatorService_ResolveEscalation_FullMethodName     = "/drover.v1.OperatorService/ResolveEscalation"
 	OperatorService_ClaimEscalation_FullMethodName       = "/drover.v1.OperatorService/ClaimEscalation"
 	OperatorService_ReleaseEscalation_FullMethodName     = "/drover.v1.OperatorService/ReleaseEscalation"
+	OperatorService_CompleteStep_FullMethodName          = "/drover.v1.OperatorService/CompleteStep"
 	OperatorService_ListApprovals_FullMethodName         = "/drover.v1.OperatorService/ListApprovals"
 	OperatorService_PutHook_FullMethodName               = "/drover.v1.OperatorService/PutHook"
 	OperatorService_ListHooks_FullMethodName             = "/drover.v1.OperatorService/ListHooks"
@@ -102,6 +103,12 @@ type OperatorServiceClient interface {
 	// Takes back a claim. Idempotent: OK without change when the escalation is not claimed. Errors:
 	// RUN_NOT_FOUND, ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
 	ReleaseEscalation(ctx context.Context, in *ReleaseEscalationRequest, opts ...grpc.CallOption) (*ReleaseEscalationResponse, error)
+	// Reports the outcome of a deferred step on behalf of its callback, which does not come: its token
+	// was lost, or the service that has it is gone. Only while the step waits for the callback. The
+	// outcome counts as CompleteDeferred's would. Idempotent: the same outcome again is OK without
+	// change until the step is handed out again. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, RUN_STATE
+	// (the step does not wait for a callback), LEASE_LOST, PAYLOAD_TOO_LARGE.
+	CompleteStep(ctx context.Context, in *CompleteStepRequest, opts ...grpc.CallOption) (*CompleteStepResponse, error)
 	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
 	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
@@ -300,6 +307,16 @@ func (c *operatorServiceClient) ReleaseEscalation(ctx context.Context, in *Relea
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReleaseEscalationResponse)
 	err := c.cc.Invoke(ctx, OperatorService_ReleaseEscalation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) CompleteStep(ctx context.Context, in *CompleteStepRequest, opts ...grpc.CallOption) (*CompleteStepResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompleteStepResponse)
+	err := c.cc.Invoke(ctx, OperatorService_CompleteStep_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -799,6 +816,12 @@ type OperatorServiceServer interface {
 	// Takes back a claim. Idempotent: OK without change when the escalation is not claimed. Errors:
 	// RUN_NOT_FOUND, ESCALATION_NOT_FOUND, ESCALATION_CLOSED, ESCALATION_CLAIMED.
 	ReleaseEscalation(context.Context, *ReleaseEscalationRequest) (*ReleaseEscalationResponse, error)
+	// Reports the outcome of a deferred step on behalf of its callback, which does not come: its token
+	// was lost, or the service that has it is gone. Only while the step waits for the callback. The
+	// outcome counts as CompleteDeferred's would. Idempotent: the same outcome again is OK without
+	// change until the step is handed out again. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, RUN_STATE
+	// (the step does not wait for a callback), LEASE_LOST, PAYLOAD_TOO_LARGE.
+	CompleteStep(context.Context, *CompleteStepRequest) (*CompleteStepResponse, error)
 	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
 	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
@@ -967,6 +990,9 @@ func (UnimplementedOperatorServiceServer) ClaimEscalation(context.Context, *Clai
 }
 func (UnimplementedOperatorServiceServer) ReleaseEscalation(context.Context, *ReleaseEscalationRequest) (*ReleaseEscalationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReleaseEscalation not implemented")
+}
+func (UnimplementedOperatorServiceServer) CompleteStep(context.Context, *CompleteStepRequest) (*CompleteStepResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CompleteStep not implemented")
 }
 func (UnimplementedOperatorServiceServer) ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListApprovals not implemented")
@@ -1213,6 +1239,24 @@ func _OperatorService_ReleaseEscalation_Handler(srv interface{}, ctx context.Con
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).ReleaseEscalation(ctx, req.(*ReleaseEscalationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_CompleteStep_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompleteStepRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).CompleteStep(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_CompleteStep_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).CompleteStep(ctx, req.(*CompleteStepRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -2064,6 +2108,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReleaseEscalation",
 			Handler:    _OperatorService_ReleaseEscalation_Handler,
+		},
+		{
+			MethodName: "CompleteStep",
+			Handler:    _OperatorService_CompleteStep_Handler,
 		},
 		{
 			MethodName: "ListApprovals",

@@ -1151,7 +1151,10 @@ type NamedPause struct {
 	// Name of the queue or workflow.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Since when it is paused, and why.
-	Pause         *Pause `protobuf:"bytes,2,opt,name=pause,proto3" json:"pause,omitempty"`
+	Pause *Pause `protobuf:"bytes,2,opt,name=pause,proto3" json:"pause,omitempty"`
+	// Of a workflow: number of schedules that start it and are not paused themselves, whose runs are
+	// held; 1,000 means that many or more.
+	Schedules     int32 `protobuf:"varint,3,opt,name=schedules,proto3" json:"schedules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1198,6 +1201,13 @@ func (x *NamedPause) GetPause() *Pause {
 		return x.Pause
 	}
 	return nil
+}
+
+func (x *NamedPause) GetSchedules() int32 {
+	if x != nil {
+		return x.Schedules
+	}
+	return 0
 }
 
 // Asks for the state of the installation.
@@ -1547,11 +1557,12 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"oldestTime\x12;\n" +
 	"\vpolled_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"polledTime\x12#\n" +
-	"\ragent_version\x18\x05 \x01(\tR\fagentVersion\"H\n" +
+	"\ragent_version\x18\x05 \x01(\tR\fagentVersion\"f\n" +
 	"\n" +
 	"NamedPause\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
-	"\x05pause\x18\x02 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\x17\n" +
+	"\x05pause\x18\x02 \x01(\v2\x10.drover.v1.PauseR\x05pause\x12\x1c\n" +
+	"\tschedules\x18\x03 \x01(\x05R\tschedules\"\x17\n" +
 	"\x15GetClusterInfoRequest\"\xc5\x02\n" +
 	"\x16GetClusterInfoResponse\x12%\n" +
 	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n" +

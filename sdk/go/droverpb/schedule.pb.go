@@ -537,7 +537,10 @@ type Schedule struct {
 	// the schedule is paused. A time in the past is being handled now.
 	Next []*ScheduleTime `protobuf:"bytes,6,rep,name=next,proto3" json:"next,omitempty"`
 	// Its last occurrences, the newest first: 50 in GetSchedule, 3 in ListSchedules.
-	Last          []*Occurrence `protobuf:"bytes,7,rep,name=last,proto3" json:"last,omitempty"`
+	Last []*Occurrence `protobuf:"bytes,7,rep,name=last,proto3" json:"last,omitempty"`
+	// The pause of its workflow: runs of the schedule begin, and their tasks are held. Absent: the
+	// workflow is not paused.
+	WorkflowPause *Pause `protobuf:"bytes,8,opt,name=workflow_pause,json=workflowPause,proto3" json:"workflow_pause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -617,6 +620,13 @@ func (x *Schedule) GetNext() []*ScheduleTime {
 func (x *Schedule) GetLast() []*Occurrence {
 	if x != nil {
 		return x.Last
+	}
+	return nil
+}
+
+func (x *Schedule) GetWorkflowPause() *Pause {
+	if x != nil {
+		return x.WorkflowPause
 	}
 	return nil
 }
@@ -1976,7 +1986,7 @@ const file_drover_v1_schedule_proto_rawDesc = "" +
 	"\x10IntervalCalendar\x12E\n" +
 	"\x05every\x18\x01 \x01(\v2\x19.google.protobuf.DurationB\x14\xbaH\x11\xc8\x01\x01\xaa\x01\v\"\x05\b\x80\x8a\x8a\x0f2\x02\b\n" +
 	"R\x05every\x12;\n" +
-	"\x06offset\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\x06offset\"\xc9\x02\n" +
+	"\x06offset\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\x06offset\"\x82\x03\n" +
 	"\bSchedule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04spec\x18\x02 \x01(\v2\x17.drover.v1.ScheduleSpecR\x04spec\x12&\n" +
@@ -1984,7 +1994,8 @@ const file_drover_v1_schedule_proto_rawDesc = "" +
 	"\fcreated_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedTime\x12=\n" +
 	"\fchanged_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\vchangedTime\x12+\n" +
 	"\x04next\x18\x06 \x03(\v2\x17.drover.v1.ScheduleTimeR\x04next\x12)\n" +
-	"\x04last\x18\a \x03(\v2\x15.drover.v1.OccurrenceR\x04last\"a\n" +
+	"\x04last\x18\a \x03(\v2\x15.drover.v1.OccurrenceR\x04last\x127\n" +
+	"\x0eworkflow_pause\x18\b \x01(\v2\x10.drover.v1.PauseR\rworkflowPause\"a\n" +
 	"\fScheduleTime\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12!\n" +
 	"\fnominal_time\x18\x02 \x01(\tR\vnominalTime\"\xcd\x03\n" +
@@ -2164,31 +2175,32 @@ var file_drover_v1_schedule_proto_depIdxs = []int32{
 	33, // 13: drover.v1.Schedule.changed_time:type_name -> google.protobuf.Timestamp
 	7,  // 14: drover.v1.Schedule.next:type_name -> drover.v1.ScheduleTime
 	8,  // 15: drover.v1.Schedule.last:type_name -> drover.v1.Occurrence
-	33, // 16: drover.v1.ScheduleTime.time:type_name -> google.protobuf.Timestamp
-	33, // 17: drover.v1.Occurrence.time:type_name -> google.protobuf.Timestamp
-	33, // 18: drover.v1.Occurrence.handled_time:type_name -> google.protobuf.Timestamp
-	1,  // 19: drover.v1.Occurrence.cause:type_name -> drover.v1.OccurrenceCause
-	2,  // 20: drover.v1.Occurrence.outcome:type_name -> drover.v1.OccurrenceOutcome
-	34, // 21: drover.v1.Occurrence.run_state:type_name -> drover.v1.RunState
-	33, // 22: drover.v1.Occurrence.missed_before_time:type_name -> google.protobuf.Timestamp
-	3,  // 23: drover.v1.CreateScheduleRequest.spec:type_name -> drover.v1.ScheduleSpec
-	6,  // 24: drover.v1.CreateScheduleResponse.schedule:type_name -> drover.v1.Schedule
-	6,  // 25: drover.v1.GetScheduleResponse.schedule:type_name -> drover.v1.Schedule
-	6,  // 26: drover.v1.ListSchedulesResponse.schedules:type_name -> drover.v1.Schedule
-	3,  // 27: drover.v1.UpdateScheduleRequest.spec:type_name -> drover.v1.ScheduleSpec
-	6,  // 28: drover.v1.UpdateScheduleResponse.schedule:type_name -> drover.v1.Schedule
-	6,  // 29: drover.v1.PauseScheduleResponse.schedule:type_name -> drover.v1.Schedule
-	6,  // 30: drover.v1.ResumeScheduleResponse.schedule:type_name -> drover.v1.Schedule
-	33, // 31: drover.v1.BackfillScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
-	33, // 32: drover.v1.BackfillScheduleRequest.end_time:type_name -> google.protobuf.Timestamp
-	25, // 33: drover.v1.BackfillScheduleResponse.occurrences:type_name -> drover.v1.BackfillOccurrence
-	33, // 34: drover.v1.BackfillScheduleResponse.next_start_time:type_name -> google.protobuf.Timestamp
-	33, // 35: drover.v1.BackfillOccurrence.time:type_name -> google.protobuf.Timestamp
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	32, // 16: drover.v1.Schedule.workflow_pause:type_name -> drover.v1.Pause
+	33, // 17: drover.v1.ScheduleTime.time:type_name -> google.protobuf.Timestamp
+	33, // 18: drover.v1.Occurrence.time:type_name -> google.protobuf.Timestamp
+	33, // 19: drover.v1.Occurrence.handled_time:type_name -> google.protobuf.Timestamp
+	1,  // 20: drover.v1.Occurrence.cause:type_name -> drover.v1.OccurrenceCause
+	2,  // 21: drover.v1.Occurrence.outcome:type_name -> drover.v1.OccurrenceOutcome
+	34, // 22: drover.v1.Occurrence.run_state:type_name -> drover.v1.RunState
+	33, // 23: drover.v1.Occurrence.missed_before_time:type_name -> google.protobuf.Timestamp
+	3,  // 24: drover.v1.CreateScheduleRequest.spec:type_name -> drover.v1.ScheduleSpec
+	6,  // 25: drover.v1.CreateScheduleResponse.schedule:type_name -> drover.v1.Schedule
+	6,  // 26: drover.v1.GetScheduleResponse.schedule:type_name -> drover.v1.Schedule
+	6,  // 27: drover.v1.ListSchedulesResponse.schedules:type_name -> drover.v1.Schedule
+	3,  // 28: drover.v1.UpdateScheduleRequest.spec:type_name -> drover.v1.ScheduleSpec
+	6,  // 29: drover.v1.UpdateScheduleResponse.schedule:type_name -> drover.v1.Schedule
+	6,  // 30: drover.v1.PauseScheduleResponse.schedule:type_name -> drover.v1.Schedule
+	6,  // 31: drover.v1.ResumeScheduleResponse.schedule:type_name -> drover.v1.Schedule
+	33, // 32: drover.v1.BackfillScheduleRequest.start_time:type_name -> google.protobuf.Timestamp
+	33, // 33: drover.v1.BackfillScheduleRequest.end_time:type_name -> google.protobuf.Timestamp
+	25, // 34: drover.v1.BackfillScheduleResponse.occurrences:type_name -> drover.v1.BackfillOccurrence
+	33, // 35: drover.v1.BackfillScheduleResponse.next_start_time:type_name -> google.protobuf.Timestamp
+	33, // 36: drover.v1.BackfillOccurrence.time:type_name -> google.protobuf.Timestamp
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_schedule_proto_init() }

@@ -174,6 +174,11 @@ LIST_ESCALATIONS = Method(
     operators.ListEscalationsRequest,
     operators.ListEscalationsResponse,
 )
+COMPLETE_STEP = Method(
+    "/drover.v1.OperatorService/CompleteStep",
+    operators.CompleteStepRequest,
+    operators.CompleteStepResponse,
+)
 LIST_APPROVALS = Method(
     "/drover.v1.OperatorService/ListApprovals",
     operators.ListApprovalsRequest,

@@ -72,6 +72,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   resolveEscalation: operators,
   claimEscalation: operators,
   releaseEscalation: operators,
+  completeStep: operators,
   listApprovals: viewers,
   putHook: operators,
   listHooks: viewers,

@@ -20,6 +20,7 @@ import { createAgentCalls } from "./agent-list.ts";
 import { listApprovals } from "./approval-list.ts";
 import { createAuditCalls } from "./audit-list.ts";
 import { createCircuitLists, createCircuitSettings } from "./circuit-calls.ts";
+import { completeStep } from "./complete-step.ts";
 import { type AnswerDeps, createAnswerCalls, listEscalations } from "./escalation-calls.ts";
 import { createHandOverCalls } from "./hand-over-list.ts";
 import { createHookCalls } from "./hook-calls.ts";
@@ -58,6 +59,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
   return Object.freeze({
     ...createAnswerCalls(deps),
     listEscalations: (request) => listEscalations(deps, request),
+    completeStep: (request, who) => completeStep(deps, runs, request, who),
     listApprovals: (request) => listApprovals(deps, runs, request),
 
     ...createHookCalls(deps),

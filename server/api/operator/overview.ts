@@ -215,8 +215,13 @@ function unservedMessage({ queue, task, agentVersion, oldestAt, polledAt }: Orph
   };
 }
 
-function namedPause({ name, pause }: { readonly name: string; readonly pause: Pause }) {
-  return { name, pause: pauseMessage(pause) };
+function namedPause(of: {
+  readonly name: string;
+  readonly pause: Pause;
+  readonly schedules?: number;
+}) {
+  const { name, pause, schedules = 0 } = of;
+  return { name, pause: pauseMessage(pause), schedules };
 }
 
 function versionOfServer(): string {

@@ -18,8 +18,8 @@ import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   OccurrenceRecord,
-  ScheduleRecord,
   ScheduleSpec,
+  ShownSchedule,
   OccurrenceCause as StoreCause,
   OccurrenceOutcome as StoreOutcome,
 } from "../../store/schedules.ts";
@@ -31,6 +31,7 @@ import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { payloadField, payloadFrom } from "../calls/payload.ts";
 import { epochMsFrom, timeField } from "../calls/time-field.ts";
+import { pauseMessage } from "../operator/queue-calls.ts";
 import { concurrencyFrom, concurrencyMessage } from "../run/convert-concurrency.ts";
 import { RUN_STATES } from "../run/convert-run.ts";
 import { pageOf } from "../run/run-list.ts";
@@ -287,7 +288,7 @@ type Shown = typeof ALONE;
 
 async function messagesOf(
   { scheduler, store }: ScheduleDeps,
-  records: readonly ScheduleRecord[],
+  records: readonly ShownSchedule[],
   most: Shown,
 ): Promise<MessageInitShape<typeof ScheduleSchema>[]> {
   if (records.length === 0) return [];
@@ -299,7 +300,7 @@ async function messagesOf(
   const nameOf = (spec: ScheduleSpec, nominalTime: number) =>
     scheduler.nominalTimeText(spec, nominalTime);
   return records.map((record) => {
-    const { id, name, spec, pause } = record;
+    const { id, name, spec, pause, workflowPause } = record;
     const next = pause ? [] : scheduler.timesToCome(record, most.next);
     return {
       name,
@@ -307,6 +308,7 @@ async function messagesOf(
       ...(pause && {
         pause: { sinceTime: timestampFromMs(pause.since), reason: pause.reason },
       }),
+      ...(workflowPause && { workflowPause: pauseMessage(workflowPause) }),
       createdTime: timestampFromMs(record.createdAt),
       changedTime: timestampFromMs(record.changedAt),
       next: next.map(({ at, nominalTime }) => {

@@ -1,14 +1,23 @@
 // Definitions as a message or as a text, and everything that is wrong with one as a whole: first
 // its structure (core), then the semantic check that the caller supplies, such as expressions and
 // schemas.
-import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import {
+  StepDefinitionSchema,
+  type WorkflowDefinition,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../../core/definition/definition.ts";
 import {
   type DefinitionProblem,
   definitionNotes,
   definitionProblems,
 } from "../../core/definition/definition-check.ts";
-import { parseWorkflowText, type WorkflowText } from "../../definition-text/workflow-text.ts";
+import { refusedText } from "../../definition-text/problems.ts";
+import {
+  parseWorkflowText,
+  readWorkflowText,
+  type WorkflowText,
+} from "../../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import { refusal } from "../calls/errors.ts";
 import type { RequestCheck } from "../calls/request-check.ts";
@@ -32,21 +41,60 @@ export function definitionOfMessage(
   return definition;
 }
 
-/** Each problem names its line and column. */
+/** Every problem is reported at once, and names its line and column. */
 export function definitionOfText(
   text: string,
   check: Pick<RequestCheck, "checkDefinition">,
   semanticCheck: DefinitionCheck,
 ): Definition {
-  const parsed = parseWorkflowText(text);
+  const { problems, sound, locate } = readWorkflowText(text);
+  const found = new Map(problems.map((problem) => [problem.path, problem]));
+  const add = (more: readonly FieldProblem[]) => {
+    for (const problem of more)
+      if (!found.has(problem.path)) found.set(problem.path, withPlace(problem, locate));
+  };
+  if (sound === null) throw refusedText(problems, problems.length, "workflow");
+  const violations = violationsOf(sound, check);
+  add(violations);
+  const definition = definitionFrom(withoutViolations(sound, violations));
+  add(definitionProblems(definition));
+  add(semanticCheck(definition));
+  if (found.size === 0) return definition;
+  const all = [...found.values()];
+  if (problems.length > 0) throw refusedText(all, all.length, "workflow");
+  throw refusal("INVALID_DEFINITION", all);
+}
+
+/** What breaks the rules of the proto. */
+function violationsOf(
+  definition: WorkflowDefinition,
+  check: Pick<RequestCheck, "checkDefinition">,
+): readonly FieldProblem[] {
   try {
-    check.checkDefinition(parsed.definition);
-    const definition = definitionFrom(parsed.definition);
-    refuseProblems(definition, semanticCheck, (path) => path);
-    return definition;
+    check.checkDefinition(definition);
+    return [];
   } catch (error) {
-    throw error instanceof DroverError ? placed(error, parsed.locate) : error;
+    if (error instanceof DroverError && error.reason === "INVALID_DEFINITION") return error.fields;
+    throw error;
   }
+}
+
+/** A step that breaks a rule has its id and needs, for the checks of the other steps. */
+function withoutViolations(
+  definition: WorkflowDefinition,
+  violations: readonly FieldProblem[],
+): WorkflowDefinition {
+  const bad = new Set(violations.map(({ path }) => /^steps\[(\d+)\]/.exec(path)?.[1] ?? ""));
+  const steps = definition.steps.map((step, no) =>
+    bad.has(String(no))
+      ? create(StepDefinitionSchema, {
+          id: step.id,
+          needs: step.needs,
+          kind: { case: "task", value: { name: "refused" } },
+        })
+      : step,
+  );
+  return { ...definition, steps };
 }
 
 /** Notes for the author of a valid text; each names its line and column. */
@@ -67,11 +115,6 @@ function refuseProblems(
     "INVALID_DEFINITION",
     problems.map(({ path, message }) => ({ path: pathOf(path), message })),
   );
-}
-
-function placed(error: DroverError, locate: WorkflowText["locate"]): DroverError {
-  const fields = error.fields.map((problem) => withPlace(problem, locate));
-  return refusal(error.reason, fields, error.metadata);
 }
 
 function withPlace({ path, message }: FieldProblem, locate: WorkflowText["locate"]): FieldProblem {

@@ -14,6 +14,7 @@ import {
   type Step,
   stageOf,
 } from "../model/model.ts";
+import { publicStep } from "../model/public-state.ts";
 import { currentStrategy, isFresh, isUnsettled, strategyToUndo } from "../model/strategy.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "../pass.ts";
 import { planStepAt } from "../plan/plan.ts";
@@ -60,9 +61,14 @@ export function onReport(pass: Pass, report: Report): Answer {
     : { kind: "no-such-task" };
 }
 
-/** CompleteDeferred: valid whether or not the agent has deferred, also before it has reported. */
+/**
+ * CompleteDeferred: valid whether or not the agent has deferred, also before it has reported.
+ * CompleteStep: valid only while the step waits for the callback.
+ */
 export function onCallback(pass: Pass, callback: Callback): Answer {
   const { secret, fence, outcome, digest } = callback;
+  const refused = callback.secretDigest === null ? notDeferred(pass, callback) : null;
+  if (refused !== null) return refused;
   if (secret === null || !planStepAt(pass.plan, callback.step)) return { kind: "no-such-task" };
   const step = stepOf(pass, callback.step);
   const { forward } = step;
@@ -75,6 +81,27 @@ export function onCallback(pass: Pass, callback: Callback): Answer {
   if (!ended) return { kind: "no-such-task" };
   const { agentId, session } = ended;
   return onEnded(pass, step, ended, { outcome, digest, agentId, session, called: true });
+}
+
+/** Why an operator may not report an outcome of the step; null: it waits for its callback. */
+function notDeferred(pass: Pass, { step: no, fence, secret, digest }: Callback): Answer | null {
+  const planned = planStepAt(pass.plan, no);
+  if (!planned) return { kind: "no-such-task" };
+  const ended =
+    secret === null ? undefined : findEnded(pass, "perform", { step: no, fence, secret });
+  if (ended?.digest === digest) return { kind: "repeated" };
+  const run = pass.view.run.state;
+  const step = stepOf(pass, no);
+  const { forward } = step;
+  const waits = forward.kind === "WAITING" && forward.on === "callback";
+  if (waits && step.fence === fence) return null;
+  const { state } = publicStep(step, run, planned.always);
+  const why = isEnded(run)
+    ? `The run is ${run.kind}: no step of it waits for a callback.`
+    : waits
+      ? `The step "${planned.id}" waits for the callback of a later attempt.`
+      : `The step "${planned.id}" does not wait for a callback: it is ${state}.`;
+  return { kind: "refused", run: run.kind, why };
 }
 
 function findEnded(

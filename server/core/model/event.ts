@@ -33,16 +33,20 @@ export type RunEvent =
       readonly agentId: string;
       readonly session: string;
     }
-  /** CompleteDeferred: the holder of the callback token reports how the attempt ended. */
+  /**
+   * CompleteDeferred: the holder of the callback token reports how the attempt ended. CompleteStep:
+   * an operator does, for a callback that does not come.
+   */
   | {
       readonly kind: "callback";
       readonly step: number;
       readonly fence: number;
-      /** SHA-256 of the attempt's secret, hex. */
-      readonly secretDigest: string;
+      /** SHA-256 of the attempt's secret, hex; null: an operator reports, who has no token. */
+      readonly secretDigest: string | null;
       /**
-       * The secret with this digest, of a lease or an ended attempt of the step; null: there is
-       * none. The sender leaves it null: it is looked up once the run is locked.
+       * The secret with this digest, of a lease or an ended attempt of the step; for an operator
+       * that of the attempt that has ended; null: there is none. The sender leaves it null: it is
+       * looked up once the run is locked.
        */
       readonly secret: string | null;
       readonly outcome: Extract<Outcome, { kind: "success" | "failure" }>;

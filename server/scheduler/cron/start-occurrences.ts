@@ -288,7 +288,10 @@ export async function beginOccurrences(
     const result = resultsOf.get(one);
     if (result?.kind === "done") return { run: result.result, error: null };
     if (result?.kind === "failed" && result.error instanceof DroverError)
-      return { run: null, error: result.error };
+      return {
+        run: null,
+        error: isOverlap(one, result.error) ? overlapError(one, result.error) : result.error,
+      };
     throw new Error(`the occurrence ${one.text} of ${one.record.name} came back without an answer`);
   });
   const rows = wanted.flatMap((one, place): OccurrenceRow[] => {
@@ -340,18 +343,25 @@ async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly Sched
   return accept(options, tx, items, ANY_SIZE);
 }
 
-function occurrenceOf(
-  { key, at, cause, record, actor }: Wanted,
-  { run, error }: OccurrenceResult,
-): OccurrenceRow {
+function occurrenceOf(wanted: Wanted, { run, error }: OccurrenceResult): OccurrenceRow {
+  const { key, at, cause, actor } = wanted;
   const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
   if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };
+  const message = error?.message ?? "";
+  const outcome = error && isOverlap(wanted, error) ? "overlapped" : "refused";
+  return { ...of, outcome, runId: null, message };
+}
+
+function isOverlap({ record }: Pick<Wanted, "record">, { reason }: DroverError): boolean {
+  return reason === "CONCURRENCY_LIMIT" && record.spec.overlap !== "allow-all";
+}
+
+/** The owner of a schedule knows its overlap policy, and no concurrency key. */
+function overlapError({ record }: Wanted, { reason, metadata }: DroverError): DroverError {
   const { overlap } = record.spec;
-  if (error?.reason !== "CONCURRENCY_LIMIT" || overlap === "allow-all")
-    return { ...of, outcome: "refused", runId: null, message: error?.message ?? "" };
-  // The error tells a caller of Schedule what to do, which an owner of a schedule cannot.
-  const message = `run ${error.metadata.run_id} was still open, and overlap is "${overlap}"`;
-  return { ...of, outcome: "overlapped", runId: null, message };
+  const waits = overlap === "buffer-one" ? ", and another one waits" : "";
+  const message = `overlap is ${overlap}, and the run ${metadata.run_id ?? ""} is still open${waits}`;
+  return new DroverError(reason, message, { metadata });
 }
 
 const POLICIES = {

@@ -9,6 +9,7 @@ import type {
   ScheduleTx,
 } from "../schedules.ts";
 import type { DueSchedule } from "../store.ts";
+import { workflowKey } from "./queue-tables.ts";
 import { createTable, type Table } from "./table.ts";
 import { pageOf, type Tables } from "./tables.ts";
 import type { Journal, Transactions } from "./transactions.ts";
@@ -58,7 +59,10 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
     find: (namespaceId, name) =>
       run(() => {
         const row = named(tables, namespaceId, name);
-        return row ? recordOf(world, row) : null;
+        if (!row) return null;
+        const workflow = workflowKey({ namespaceId, workflow: row.spec.workflow });
+        const workflowPause = tables.pausedWorkflow.get(workflow)?.pause ?? null;
+        return { ...recordOf(world, row), workflowPause };
       }),
     byId: (ids) => run(() => recordsOf(world, ids)),
     lastOccurrences: (ids, limit) =>

@@ -20,6 +20,7 @@ import {
   QUEUE_TASKS_MAX,
   type QueueActivity,
   type QueueTask,
+  SCHEDULES_COUNTED_MAX,
   SUPERVISORS_MAX,
   type SupervisorRecord,
   WAITING_COUNTED_MAX,
@@ -288,6 +289,7 @@ interface PausedRow {
   name: string;
   paused_at: EpochMs;
   pause_reason: string | null;
+  schedules: number;
 }
 
 async function attention(
@@ -305,15 +307,16 @@ async function attention(
   const paused = await query<PausedRow>("paused_things", {
     namespace_id: namespaceId,
     limit: ATTENTION_MAX,
+    counted_max: SCHEDULES_COUNTED_MAX,
   });
-  const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {
+  const named = paused.map(({ is_workflow: isWorkflow, name, schedules, ...row }) => {
     const pause = { since: row.paused_at, reason: row.pause_reason ?? "" };
-    return { isWorkflow, name, pause };
+    return { isWorkflow, name, pause, schedules };
   });
   const of = (isWorkflow: boolean) =>
     named
       .filter((one) => one.isWorkflow === isWorkflow && one.name !== "")
-      .map(({ name, pause }) => ({ name, pause }));
+      .map(({ name, pause, schedules }) => ({ name, pause, schedules }));
   return {
     escalations: open?.escalations ?? 0,
     orphans: lanes.map((row): OrphanLane => {

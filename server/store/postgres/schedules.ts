@@ -11,6 +11,7 @@ import type {
   ScheduleRecord,
   Schedules,
   ScheduleTx,
+  ShownSchedule,
 } from "../schedules.ts";
 import type { Audited } from "./audit.ts";
 import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
@@ -21,8 +22,8 @@ import type { Query, Transaction } from "./transaction.ts";
 export function createSchedules(query: Query, audited: Audited): Schedules {
   return Object.freeze({
     async find(namespaceId, name) {
-      const [row] = await query<ScheduleRow>("find_schedule", { namespace_id: namespaceId, name });
-      return row ? scheduleOf(row) : null;
+      const [row] = await query<ShownRow>("find_schedule", { namespace_id: namespaceId, name });
+      return row ? shownOf(row) : null;
     },
     byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", { ids })),
     async lastOccurrences(ids, limit) {
@@ -46,13 +47,13 @@ export async function listSchedules(
   query: Query,
   namespaceId: number,
   { workflow, after, limit }: SchedulePage,
-): Promise<readonly ScheduleRecord[]> {
+): Promise<readonly ShownSchedule[]> {
   const page = { namespace_id: namespaceId, after, limit };
   const rows =
     workflow === null
-      ? await query<ScheduleRow>("list_schedules", page)
-      : await query<ScheduleRow>("list_schedules_of_workflow", { ...page, workflow });
-  return rows.map(scheduleOf);
+      ? await query<ShownRow>("list_schedules", page)
+      : await query<ShownRow>("list_schedules_of_workflow", { ...page, workflow });
+  return rows.map(shownOf);
 }
 
 export function schedulesLockedBy({
@@ -181,6 +182,18 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };
+}
+
+/** With the pause of its workflow. */
+interface ShownRow extends ScheduleRow {
+  workflow_paused_at: EpochMs | null;
+  workflow_reason: string | null;
+}
+
+function shownOf(row: ShownRow): ShownSchedule {
+  const { workflow_paused_at: since, workflow_reason: reason } = row;
+  const workflowPause = since === null ? null : { since, reason: reason ?? "" };
+  return { ...scheduleOf(row), workflowPause };
 }
 
 function nextOf(row: ScheduleRow): PlacedTime | null {

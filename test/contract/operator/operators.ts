@@ -23,6 +23,7 @@ import {
 } from "../fixture.ts";
 import { describeSilentAgents, ENGINE_READERS, type LaneReaders } from "../silent-agents.ts";
 import { describeAgents, describeQueueActivity } from "./agents.ts";
+import { makeSchedule } from "./schedules.ts";
 
 const INTERVENTIONS: InterventionPage = {
   rules: null,
@@ -271,7 +272,11 @@ function describeAttention(opened: Opened<Store>): void {
     const name = `w-${hex(4)}`;
     await store.internDefinition(namespaceId, { ...workflow({ a: {} }), workflow: name });
     const pause = await store.queues.pauseWorkflow({ namespaceId, workflow: name }, "prices");
-    expect((await attention(run)).pausedWorkflows).toEqual([{ name, pause }]);
+    expect((await attention(run)).pausedWorkflows).toEqual([{ name, pause, schedules: 0 }]);
+    await makeSchedule(store, { namespaceId, name: "nightly", workflow: name });
+    await makeSchedule(store, { namespaceId, name: "paused", workflow: name, pauseReason: "old" });
+    await makeSchedule(store, { namespaceId, name: "another", workflow: "another" });
+    expect((await attention(run)).pausedWorkflows).toEqual([{ name, pause, schedules: 1 }]);
   });
 
   test("open runs are counted by their state", async () => {

@@ -4,20 +4,26 @@ import type { Store } from "../../../server/store/store.ts";
 import { newNamespace, newUuid, type Opened } from "../fixture.ts";
 import { NEXT, SPEC } from "../schedules.ts";
 
+interface Wanted {
+  readonly namespaceId: number;
+  readonly name: string;
+  readonly workflow?: string;
+  /** Left out: it is not paused. */
+  readonly pauseReason?: string;
+}
+
+export function makeSchedule(store: Store, wanted: Wanted): Promise<boolean> {
+  const { namespaceId, name, workflow = SPEC.workflow, pauseReason = null } = wanted;
+  const spec = { ...SPEC, workflow };
+  const placed = { id: newUuid(), partition: 255, next: NEXT };
+  return store.transact({ name: "create" }, (tx) =>
+    tx.insertSchedule({ ...placed, namespaceId, name, spec, pauseReason }),
+  );
+}
+
 export function describeScheduleLists(opened: Opened<Store>): void {
   const store = (): Store => opened().store;
-  const make = ({ namespaceId, name }: { namespaceId: number; name: string }) =>
-    store().transact({ name: "create" }, (tx) =>
-      tx.insertSchedule({
-        id: newUuid(),
-        namespaceId,
-        name,
-        partition: 255,
-        spec: SPEC,
-        next: NEXT,
-        pauseReason: null,
-      }),
-    );
+  const make = (wanted: Wanted) => makeSchedule(store(), wanted);
 
   test("schedules are listed by name, page by page", async () => {
     const namespaceId = await newNamespace(store());

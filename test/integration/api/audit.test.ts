@@ -238,6 +238,19 @@ const CHANGES: Readonly<Record<string, Change>> = {
     subject: UUID,
     details: { outcome: "success" },
   },
+  CompleteStep: {
+    before: async () => {
+      const { runId, task } = await takeTask();
+      await report(task, { deferred: {} });
+      return runOf(runId);
+    },
+    request: (run) => ({ ...run, stepId: "work", success: {}, by: "ada", ...why }),
+    action: "run.complete",
+    subject: UUID,
+    by: "ada",
+    reason: "because",
+    details: { step: "work", outcome: "success" },
+  },
   CreateSchedule: {
     request: fixed({ name: "nightly", spec }),
     action: "schedule.create",

@@ -87,6 +87,7 @@ beforeEach(() => {
 /** What a verb needs beside its arguments. */
 const options: Readonly<Record<string, readonly string[]>> = {
   "run decide": ["--approve", "--by", "ada"],
+  "run complete": ["--succeed", "--by", "ada"],
   "approval decide": ["--approve", "--by", "ada"],
   "run rerun": ["--from", "a"],
   "run bulk": ["--state", "failed", "--yes"],

@@ -1,12 +1,14 @@
 // The command line against a real server: a run is steered and a question answered by commands.
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../../sdk/typescript/agent.ts";
+import { deferred } from "../../../sdk/typescript/answers.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { PermanentError, UnknownError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { callDrover } from "../../support/drover-call.ts";
 import type { Ended } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { until } from "../../support/until.ts";
 
 let server: TestServer;
 let client: Client;
@@ -72,6 +74,50 @@ test("a child run is described with its parent, and its parent with it", async (
   await drover(`run signal ${child} paid --id p1`);
   expect((await drover(`run watch ${runId}`)).stdout).toContain("run: completed");
   expect((await drover(`run show ${runId}`)).stdout).toMatch(/\{"paid":null\}/);
+});
+
+test("a step whose callback does not come is explained, and completed", async () => {
+  const agent = createAgent({
+    address: server.address,
+    id: "courier",
+    log: silentLog,
+    handlers: { ship: () => deferred() },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "ship", task: "ship" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "parcel", steps } });
+  const command = `drover run complete ${runId} ship --succeed`;
+  const why = await until("it waits for its callback", async () => {
+    const { stdout } = await drover(`run why ${runId}`);
+    return stdout.includes(command) ? stdout : null;
+  });
+  expect(why).toContain("waits for the outcome that courier has deferred");
+  const { stdout } = await drover(
+    `run complete ${runId} ship --payload {"parcel":7} --by ada --reason called`,
+  );
+  expect(stdout).toBe(`ship is reported as succeeded\nrun ${runId} is COMPLETED\n`);
+  expect((await drover(`run show ${runId}`)).stdout).toContain('{"parcel":7}');
+  expect((await drover(`audit list --subject run/${runId}`)).stdout).toMatch(/ada.*called/);
+});
+
+test("an output that is too large fails its step at the first try, and says by how much", async () => {
+  const agent = createAgent({
+    address: server.address,
+    id: "bulk",
+    log: silentLog,
+    handlers: { give: () => "x".repeat(300 * 1_024) },
+  });
+  agent.start();
+  onTestFinished(() => agent.stop());
+  const steps = [{ id: "give", task: "give" }];
+  const { runId } = await client.schedule({ workflow: { workflow: "large", steps } });
+  for await (const { run } of client.watchRun(runId)) if (run.state === "FAILED") break;
+  const cause =
+    "drover.output: The output was refused: it has 307202 bytes and may have 262144: keep it in object storage and send its address";
+  const outcome = `"give" failed after 1 attempt: ${cause}.`;
+  for (const verb of ["show", "why"])
+    expect((await drover(`run ${verb} ${runId}`)).stdout).toContain(outcome);
 });
 
 test("a question is found, read and answered", async () => {

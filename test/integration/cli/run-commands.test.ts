@@ -1,11 +1,13 @@
 // drover run signal, decide, pause and resume, against a server that answers by script.
 import { Code } from "@connectrpc/connect";
+import type { CompleteStepRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type DecideRequest,
   DecisionKind,
   type SignalRequest,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { describe, expect, test } from "vitest";
 import { refusedBy } from "../../support/fake-scheduler.ts";
 import { scriptedServer } from "./fixture.ts";
@@ -107,6 +109,78 @@ describe("decide", () => {
         "drover: eve may not decide\n" +
         "  next: drover approval show RUN STEP prints the approvers, and the command with the form\n",
     });
+  });
+});
+
+describe("complete", () => {
+  function answering(repeated = false): CompleteStepRequest[] {
+    const requests: CompleteStepRequest[] = [];
+    server.play({
+      completeStep(request) {
+        requests.push(request);
+        return { run: { runId: "r1", state: RunState.RUNNING }, repeated };
+      },
+    });
+    return requests;
+  }
+
+  test("reports that a step is done, with its output, and who says so", async () => {
+    const requests = answering();
+    const who = ["--by", "ada", "--reason", "the courier called"];
+    expect(await run("complete", "key:order-7", "ship", "--payload", '{"n":7}', ...who)).toEqual({
+      code: 0,
+      stdout: "ship is reported as succeeded\nrun r1 is RUNNING\n",
+      stderr: "  next: drover run watch r1\n",
+    });
+    await run("complete", "r1", "load[3]", "--succeed", "--by", "ada");
+    expect(requests).toMatchObject([
+      {
+        run: { ref: { case: "key", value: "order-7" } },
+        stepId: "ship",
+        outcome: {
+          case: "success",
+          value: { output: { body: { case: "json", value: '{"n":7}' } } },
+        },
+        by: "ada",
+        reason: "the courier called",
+      },
+      { stepId: "load", item: 3, outcome: { case: "success" } },
+    ]);
+    expect(requests[0]?.item).toBeUndefined();
+  });
+
+  test("reports a failure, which trying again may help or not", async () => {
+    const requests = answering(true);
+    const failed = [
+      "complete",
+      "r1",
+      "ship",
+      "--error",
+      "lost",
+      "--message",
+      "gone",
+      "--by",
+      "ada",
+    ];
+    expect((await run(...failed)).stdout).toContain("ship was already reported as failed\n");
+    await run(...failed, "--permanent");
+    const { TRANSIENT, PERMANENT } = FailureClass;
+    expect(requests.map(({ outcome }) => outcome.value)).toMatchObject([
+      { code: "lost", message: "gone", failureClass: TRANSIENT },
+      { code: "lost", message: "gone", failureClass: PERMANENT },
+    ]);
+  });
+
+  test.each([
+    ["no outcome", [], "no outcome was given"],
+    ["two outcomes", ["--succeed", "--error", "x"], "cannot be used with"],
+    ["an output of a failure", ["--payload", "1", "--error", "x"], "cannot be used with"],
+    ["a message of a success", ["--succeed", "--message", "x"], "describe a failure"],
+    ["an output that is no JSON", ["--payload", "{"], "--payload is not JSON"],
+  ])("with %s is refused before any call", async (_name, args, expected) => {
+    const { code, stderr } = await run("complete", "r1", "ship", "--by", "ada", ...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(expected);
   });
 });
 

@@ -88,6 +88,14 @@ test.each([
     { kind: ActionKind.DECIDE, stepId: "ok", choices: ["approve", "reject"] },
     "drover approval decide r1 ok --by NAME --approve, or --reject (approvers: any person); drover approval show r1 ok prints its form",
   ],
+  [
+    { kind: ActionKind.COMPLETE_DEFERRED, stepId: "ship" },
+    "drover run complete r1 ship --succeed, or --payload JSON, or --error CODE (if the callback does not come)",
+  ],
+  [
+    { kind: ActionKind.COMPLETE_DEFERRED, stepId: "ship[3]" },
+    "drover run complete r1 'ship[3]' --succeed, or --payload JSON, or --error CODE (if the callback does not come)",
+  ],
   [{ kind: ActionKind.PAUSE }, "drover run pause r1"],
   [{ kind: ActionKind.RESUME }, "drover run resume r1"],
 ])("names the command for what a person can do: %o", async (action, command) => {

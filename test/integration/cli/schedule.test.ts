@@ -141,3 +141,31 @@ describe("a schedule", () => {
     expect(await schedules.delete("hourly")).toEqual({ deleted: true });
   });
 });
+
+test("a schedule whose workflow is paused is held, and says how to resume it", async () => {
+  await client.registerWorkflow({ workflow: "report", steps: [{ id: "go", task: "go" }] });
+  await done("schedule", "create", "hourly", "report", "--every", "1h");
+  await done("schedule", "create", "daily", "report", "--every", "24h", "--paused");
+  expect(await done("schedule", "list")).toMatch(/^hourly +report +every 1h00m +on /m);
+  await done("workflow", "pause", "report", "--reason", "wrong prices");
+  const listed = await done("schedule", "list");
+  expect(listed).toMatch(/^hourly +report +every 1h00m +held: workflow is paused /m);
+  expect(listed).toMatch(/^daily +report +\S+ +\S+ +paused/m);
+  const shown = await drover("schedule", "show", "hourly");
+  expect(shown.stdout).toMatch(/^held +workflow is paused, since \S+ \S+Z: wrong prices$/m);
+  expect(shown.stderr).toContain("next: drover workflow resume report");
+  expect(await done("status")).toContain(
+    'workflow "report" is paused and holds 1 schedule: wrong prices',
+  );
+  await done("workflow", "resume", "report");
+  expect(await done("schedule", "list")).toMatch(/^hourly +report +every 1h00m +on /m);
+  expect(await done("status")).not.toContain("is paused");
+});
+
+test("a run beside which the overlap policy allows no other is named", async () => {
+  await done("schedule", "create", "often", "etl", "--every", "24h");
+  const [, runId = ""] = /run (\S+)/.exec(await done("schedule", "run", "often")) ?? [];
+  const again = await drover("schedule", "run", "often");
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain(`overlap is skip, and the run ${runId} is still open`);
+});

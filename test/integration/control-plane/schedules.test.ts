@@ -258,12 +258,17 @@ describe("occurrences that come late", () => {
     expect((await runsOf(schedule)).map(({ state }) => state)).toEqual(states);
   });
 
-  it("that are overlapped name the run that was open, and the policy", async () => {
-    const schedule = await make(2, { overlap: "skip" });
+  it.for<[Overlap, string]>([
+    ["skip", ""],
+    ["buffer-one", ", and another one waits"],
+  ])("that are skipped say which run is still open, overlap %s", async ([overlap, end]) => {
+    const schedule = await make(3, { overlap });
     const { actor } = await ownerOf(schedule);
     await beginDue(here, schedule, actor);
-    const [first, second] = await occurrencesOf(schedule);
-    expect(second?.message).toBe(`run ${first?.runId} was still open, and overlap is "skip"`);
+    const [started, , skipped] = await occurrencesOf(schedule);
+    expect(skipped?.message).toBe(
+      `overlap is ${overlap}, and the run ${started?.runId} is still open${end}`,
+    );
   });
 
   it("with the overlap policy cancel-other end the run before, and the last one continues", async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isHidden } from "../../../cli/completion.ts";
 import { EXAMPLES } from "../../../cli/examples.ts";
 import { createProgram } from "../../../cli/program.ts";
 
@@ -24,7 +25,7 @@ type Verb = readonly [name: string, command: Command];
 /** Commands that act, by their path; `complete` is for scripts. */
 function verbsOf(command: Command, name = ""): readonly Verb[] {
   const under = command.commands
-    .filter((child) => child.name() !== "complete")
+    .filter((child) => !isHidden(child))
     .flatMap((child) => verbsOf(child, `${name} ${child.name()}`.trim()));
   const acts = command.commands.length === 0 || name === "supervisor";
   return acts ? [[name, command], ...under] : under;

@@ -4,8 +4,10 @@
  */
 import { describe, expect, test } from "vitest";
 import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
+import type { RunEvent } from "../../../server/core/model/event.ts";
 import {
   broken,
+  type CallbackOutcome,
   calledBack,
   cancelled,
   deferred,
@@ -14,7 +16,8 @@ import {
   success,
   unknown,
 } from "../../support/core-outcomes.ts";
-import { createWorld, lose, workflow } from "../../support/core-world.ts";
+import type { Held } from "../../support/core-rows.ts";
+import { createWorld, lose, type World, workflow } from "../../support/core-world.ts";
 
 const permanent = { ...calledBack.failure, class: "permanent" } as const;
 
@@ -208,6 +211,103 @@ describe("a callback", () => {
       { ...callback, step: 9 },
     ])
       expect(world.pass([wrong])).toEqual([{ kind: "no-such-task" }]);
+  });
+});
+
+describe("an operator who reports for the callback", () => {
+  const byOperator = (world: World, held: Held, outcome: CallbackOutcome): RunEvent => {
+    const event = world.callbackOf(held, outcome);
+    return event.kind === "callback" ? { ...event, secretDigest: null } : event;
+  };
+
+  test("ends a step that waits for it, as the callback would", () => {
+    const world = createWorld(workflow({ a: {}, b: { needs: ["a"] } }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    expect(world.pass([byOperator(world, held, calledBack.success)])).toEqual([{ kind: "done" }]);
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "SUCCEEDED" },
+      result: { fence: 1, kind: "perform" },
+    });
+    expect(world.step("b").forward.kind).toBe("READY");
+  });
+
+  test("reports a failure that is tried again, or is permanent", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.pass([byOperator(world, held, calledBack.failure)]);
+    expect(world.step("a").forward.kind).toBe("BACKOFF");
+    world.fireNext();
+    const again = world.claim("a", "s2");
+    world.report(again, deferred);
+    world.pass([byOperator(world, again, permanent)]);
+    expect(world.run().state.kind).toBe("FAILED");
+  });
+
+  test("gets the same answer when the outcome is on record already, whoever reported it", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    world.report(held, deferred);
+    world.callback(held, calledBack.success);
+    const before = world.run();
+    expect(world.pass([byOperator(world, held, calledBack.success)])).toEqual([
+      { kind: "repeated" },
+    ]);
+    expect(world.run()).toEqual(before);
+  });
+
+  test("is refused while an agent has the task, and after the step has ended", () => {
+    const world = createWorld(workflow({ a: {}, b: {} }));
+    const held = world.claim("a");
+    const refusal = (state: string) => ({
+      kind: "refused",
+      run: "RUNNING",
+      why: `The step "a" does not wait for a callback: it is ${state}.`,
+    });
+    const before = world.step("a");
+    expect(world.pass([byOperator(world, held, calledBack.success)])).toEqual([refusal("LEASED")]);
+    expect(world.step("a")).toEqual(before);
+    world.report(held, success());
+    expect(world.pass([byOperator(world, held, calledBack.failure)])).toEqual([
+      refusal("SUCCEEDED"),
+    ]);
+  });
+
+  test("may not settle an attempt that is unknown: that is asked as a question", () => {
+    const world = createWorld(workflow({ a: { effects: "once" } }));
+    const held = lose(world, "a");
+    expect(world.pass([byOperator(world, held, calledBack.success)])).toMatchObject([
+      { kind: "refused", why: expect.stringContaining("it is ESCALATED") },
+    ]);
+  });
+
+  test("is refused once the run has ended, and for a step that there is not", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const held = world.claim("a");
+    world.report(held, success());
+    const event = byOperator(world, held, calledBack.failure);
+    expect(world.pass([event])).toEqual([
+      {
+        kind: "refused",
+        run: "COMPLETED",
+        why: "The run is COMPLETED: no step of it waits for a callback.",
+      },
+    ]);
+    const elsewhere = byOperator(world, { ...held, step: 9 }, calledBack.success);
+    expect(world.pass([elsewhere])).toEqual([{ kind: "no-such-task" }]);
+  });
+
+  test("who has seen an earlier attempt is refused", () => {
+    const world = createWorld(workflow({ a: {} }));
+    const first = world.claim("a");
+    world.report(first, deferred);
+    world.callback(first, calledBack.failure);
+    world.fireNext();
+    world.report(world.claim("a", "s2"), deferred);
+    expect(world.pass([byOperator(world, first, calledBack.success)])).toMatchObject([
+      { kind: "refused", why: 'The step "a" waits for the callback of a later attempt.' },
+    ]);
   });
 });
 

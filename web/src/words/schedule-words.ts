@@ -32,8 +32,9 @@ export function nominalTimeWords(nominalTime: string): string {
     .replace(/Z$/, " UTC");
 }
 
-export function scheduleStatus({ pause, next }: Schedule): Status {
+export function scheduleStatus({ pause, workflowPause, next }: Schedule): Status {
   if (pause) return { tone: "paused", word: "paused" };
+  if (workflowPause) return { tone: "paused", word: "held: workflow is paused" };
   return next.length === 0 ? { tone: "idle", word: "no time left" } : { tone: "ok", word: "on" };
 }
 
@@ -53,7 +54,7 @@ export function overlapWords(overlap: OverlapPolicy): string {
 
 const outcomes: Readonly<Record<number, Status>> = {
   [OccurrenceOutcome.STARTED]: { tone: "ok", word: "started" },
-  [OccurrenceOutcome.OVERLAPPED]: { tone: "idle", word: "overlapped" },
+  [OccurrenceOutcome.OVERLAPPED]: { tone: "idle", word: "skipped" },
   [OccurrenceOutcome.MISSED]: { tone: "warning", word: "missed" },
   [OccurrenceOutcome.PAUSED]: { tone: "paused", word: "paused" },
   [OccurrenceOutcome.REFUSED]: { tone: "bad", word: "refused" },

@@ -12,6 +12,7 @@ from drover.v1 import payload_pb2 as _payload_pb2
 from drover.v1 import queue_pb2 as _queue_pb2
 from drover.v1 import run_pb2 as _run_pb2
 from drover.v1 import scheduler_service_pb2 as _scheduler_service_pb2
+from drover.v1 import task_pb2 as _task_pb2
 from drover.v1 import token_pb2 as _token_pb2
 from drover.v1 import trigger_pb2 as _trigger_pb2
 from drover.v1 import workflow_pb2 as _workflow_pb2
@@ -43,6 +44,34 @@ class ListEscalationsResponse(_message.Message):
     escalations: _containers.RepeatedCompositeFieldContainer[_run_pb2.Escalation]
     next_page_token: str
     def __init__(self, escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class CompleteStepRequest(_message.Message):
+    __slots__ = ("namespace", "run", "step_id", "item", "success", "failed", "by", "reason")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: _scheduler_service_pb2.RunRef
+    step_id: str
+    item: int
+    success: _task_pb2.Outcome.Success
+    failed: _task_pb2.Outcome.Failed
+    by: str
+    reason: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[_scheduler_service_pb2.RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., success: _Optional[_Union[_task_pb2.Outcome.Success, _Mapping]] = ..., failed: _Optional[_Union[_task_pb2.Outcome.Failed, _Mapping]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class CompleteStepResponse(_message.Message):
+    __slots__ = ("run", "repeated")
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    REPEATED_FIELD_NUMBER: _ClassVar[int]
+    run: _run_pb2.Run
+    repeated: bool
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., repeated: _Optional[bool] = ...) -> None: ...
 
 class ListApprovalsRequest(_message.Message):
     __slots__ = ("namespace", "run", "approver", "roles", "page_size", "page_token")

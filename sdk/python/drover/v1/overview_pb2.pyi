@@ -210,12 +210,14 @@ class UnservedTask(_message.Message):
     def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., oldest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., polled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class NamedPause(_message.Message):
-    __slots__ = ("name", "pause")
+    __slots__ = ("name", "pause", "schedules")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PAUSE_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULES_FIELD_NUMBER: _ClassVar[int]
     name: str
     pause: _queue_pb2.Pause
-    def __init__(self, name: _Optional[str] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
+    schedules: int
+    def __init__(self, name: _Optional[str] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., schedules: _Optional[int] = ...) -> None: ...
 
 class GetClusterInfoRequest(_message.Message):
     __slots__ = ()

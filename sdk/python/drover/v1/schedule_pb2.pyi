@@ -107,7 +107,7 @@ class IntervalCalendar(_message.Message):
     def __init__(self, every: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Schedule(_message.Message):
-    __slots__ = ("name", "spec", "pause", "created_time", "changed_time", "next", "last")
+    __slots__ = ("name", "spec", "pause", "created_time", "changed_time", "next", "last", "workflow_pause")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
     PAUSE_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +115,7 @@ class Schedule(_message.Message):
     CHANGED_TIME_FIELD_NUMBER: _ClassVar[int]
     NEXT_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_PAUSE_FIELD_NUMBER: _ClassVar[int]
     name: str
     spec: ScheduleSpec
     pause: _queue_pb2.Pause
@@ -122,7 +123,8 @@ class Schedule(_message.Message):
     changed_time: _timestamp_pb2.Timestamp
     next: _containers.RepeatedCompositeFieldContainer[ScheduleTime]
     last: _containers.RepeatedCompositeFieldContainer[Occurrence]
-    def __init__(self, name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next: _Optional[_Iterable[_Union[ScheduleTime, _Mapping]]] = ..., last: _Optional[_Iterable[_Union[Occurrence, _Mapping]]] = ...) -> None: ...
+    workflow_pause: _queue_pb2.Pause
+    def __init__(self, name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next: _Optional[_Iterable[_Union[ScheduleTime, _Mapping]]] = ..., last: _Optional[_Iterable[_Union[Occurrence, _Mapping]]] = ..., workflow_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
 
 class ScheduleTime(_message.Message):
     __slots__ = ("time", "nominal_time")

@@ -293,14 +293,23 @@ order by l.queue, l.task, l.id;
 
 -- name: paused_things
 -- Purpose: Lists paused queues and paused workflows, by name. The name '' is the whole namespace.
--- Params: :namespace_id integer, :limit integer (for each kind; one more queue, as '' is among them).
-(select false as is_workflow, q.name, q.paused_at, q.pause_reason
+-- Params: :namespace_id integer, :limit integer (for each kind; one more queue, as '' is among them),
+--   :counted_max integer (schedules are counted up to it).
+-- Result: schedules: of a workflow, how many start it and are not paused themselves.
+(select false as is_workflow, q.name, q.paused_at, q.pause_reason, 0 as schedules
 from drover.queue as q
 where q.namespace_id = :namespace_id::integer and q.paused_at is not null
 order by q.name
 limit :limit::integer + 1)
 union all
-(select true, w.name, w.paused_at, w.reason
+(select true, w.name, w.paused_at, w.reason, (
+    select count(*)::integer from (
+      select from drover.schedule as s
+      where s.workflow = w.name and s.namespace_id = w.namespace_id and s.deleted_at is null
+        and s.paused_at is null
+      limit :counted_max::integer
+    ) as counted
+  )
 from drover.paused_workflow as w
 where w.namespace_id = :namespace_id::integer
 order by w.name

@@ -24,9 +24,14 @@ returning id;
 -- Params: :namespace_id integer, :name text.
 -- Plan: schedule_by_name.
 -- Result: No row: there is none, or it is deleted.
-select s.*, n.name as namespace, n.region
+select s.*, n.name as namespace, n.region, p.paused_at as workflow_paused_at, p.reason as workflow_reason
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
+left join lateral (
+  select w.paused_at, w.reason from drover.paused_workflow as w
+  where w.namespace_id = s.namespace_id and w.name = s.workflow
+  limit 1
+) as p on true
 where s.namespace_id = :namespace_id::integer and s.name = :name::text and s.deleted_at is null;
 
 -- name: schedules_by_id
@@ -43,9 +48,14 @@ where s.id = any (:ids::uuid[]);
 -- Params: :namespace_id integer, :after text (the last name of the previous page; null: the first page),
 --   :limit integer.
 -- Plan: schedule_by_name.
-select s.*, n.name as namespace, n.region
+select s.*, n.name as namespace, n.region, p.paused_at as workflow_paused_at, p.reason as workflow_reason
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
+left join lateral (
+  select w.paused_at, w.reason from drover.paused_workflow as w
+  where w.namespace_id = s.namespace_id and w.name = s.workflow
+  limit 1
+) as p on true
 where s.namespace_id = :namespace_id::integer and s.deleted_at is null
   and (:after::text is null or s.name collate "C" > :after::text)
 order by s.name collate "C"
@@ -56,9 +66,14 @@ limit :limit::integer;
 -- Params: :namespace_id integer, :workflow text, :after text (the last name of the previous page; null: the
 --   first page), :limit integer.
 -- Plan: schedule_by_workflow.
-select s.*, n.name as namespace, n.region
+select s.*, n.name as namespace, n.region, p.paused_at as workflow_paused_at, p.reason as workflow_reason
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
+left join lateral (
+  select w.paused_at, w.reason from drover.paused_workflow as w
+  where w.namespace_id = s.namespace_id and w.name = s.workflow
+  limit 1
+) as p on true
 where s.namespace_id = :namespace_id::integer and s.workflow = :workflow::text and s.deleted_at is null
   and (:after::text is null or s.name collate "C" > :after::text)
 order by s.name collate "C"

@@ -197,11 +197,12 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
     ...[
       ...of.pausedQueues.map((one) => ({ ...one, what: "Queue", at: "/queues" })),
       ...of.pausedWorkflows.map((one) => ({ ...one, what: "Workflow", at: "/workflows" })),
-    ].map(({ name, pause, what, at }) => ({
+    ].map(({ name, pause, schedules, what, at }) => ({
       ...({ key: `${what} ${name}`, tone: "paused", word: "paused" } as const),
       text: (
         <>
           {what} <b>{name}</b>, since <Ago at={pause?.sinceTime} />
+          {schedules === 0 ? "" : `, holds ${counted(schedules, "schedule")}`}
           {because(pause?.reason ?? "")}.
         </>
       ),

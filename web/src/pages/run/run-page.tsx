@@ -133,7 +133,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
           <RunEscalations of={history.value} />
         </>
       ) : null}
-      {open ? <RunWhy of={why} onPick={pick} /> : null}
+      {open ? <RunWhy run={run} of={why} onPick={pick} /> : null}
       <RunData history={history} />
       <Panel title="Timeline">
         <Shown of={history} what="the timeline">

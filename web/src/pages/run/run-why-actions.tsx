@@ -68,6 +68,8 @@ function wordsOf(action: PersonAction): ReactNode {
       );
     case ActionKind.DECIDE:
       return "approve or reject it (at the head of the page)";
+    case ActionKind.COMPLETE_DEFERRED:
+      return "report the outcome, if the callback does not come";
     default:
       return null;
   }

@@ -29,7 +29,7 @@ const columns: readonly Column<Schedule>[] = [
     width: "minmax(10rem, 1.2fr)",
     cell: ({ name }) => <Link href={`/schedules/${name}`}>{name}</Link>,
   },
-  { title: "State", width: "9.5rem", cell: (one) => <Badge {...scheduleStatus(one)} /> },
+  { title: "State", width: "14rem", cell: (one) => <Badge {...scheduleStatus(one)} /> },
   {
     title: "Workflow",
     width: "minmax(9rem, 1fr)",

@@ -1059,7 +1059,7 @@ export const ActionKind = {
   DECIDE: 4,
 
   /**
-   * CompleteDeferred, with the callback token of the attempt.
+   * CompleteDeferred, with the callback token of the attempt; without it CompleteStep of `step_id`.
    *
    * @generated from enum value: ACTION_KIND_COMPLETE_DEFERRED = 5;
    */

@@ -35,6 +35,8 @@ import type { Attempt, Escalation, Run, Step } from "./run_pb.ts";
 import { file_drover_v1_run } from "./run_pb.ts";
 import type { RunRef } from "./scheduler_service_pb.ts";
 import { file_drover_v1_scheduler_service } from "./scheduler_service_pb.ts";
+import type { Outcome_Failed, Outcome_Success } from "./task_pb.ts";
+import { file_drover_v1_task } from "./task_pb.ts";
 import type { CreateTokenRequestSchema, CreateTokenResponseSchema, ListTokensRequestSchema, ListTokensResponseSchema, RevokeTokenRequestSchema, RevokeTokenResponseSchema } from "./token_pb.ts";
 import { file_drover_v1_token } from "./token_pb.ts";
 import type { DeleteTriggerRequestSchema, DeleteTriggerResponseSchema, GetTriggerRequestSchema, GetTriggerResponseSchema, ListRefusalsRequestSchema, ListRefusalsResponseSchema, ListTriggersRequestSchema, ListTriggersResponseSchema, PutTriggerRequestSchema, PutTriggerResponseSchema, TryTriggerRequestSchema, TryTriggerResponseSchema } from "./trigger_pb.ts";
@@ -49,7 +51,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/operator_service.proto.
  */
 export const file_drover_v1_operator_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKSAgoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSHgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZhIyCghhcHByb3ZlchgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMjU2fSQSNgoFcm9sZXMYBCADKAlCJ7pIJJIBIRBkIh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIdCglwYWdlX3NpemUYBSABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgGIAEoCUIIukgFcgMYgAgiWAoVTGlzdEFwcHJvdmFsc1Jlc3BvbnNlEiYKCWFwcHJvdmFscxgBIAMoCzITLmRyb3Zlci52MS5BcHByb3ZhbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwMKCEFwcHJvdmFsEg4KBnJ1bl9pZBgBIAEoCRIPCgdydW5fa2V5GAIgASgJEhAKCHdvcmtmbG93GAMgASgJEg8KB3ZlcnNpb24YBCABKAUSLwoGbGFiZWxzGAUgAygLMh8uZHJvdmVyLnYxLkFwcHJvdmFsLkxhYmVsc0VudHJ5Eg8KB3N0ZXBfaWQYBiABKAkSEQoJYXBwcm92ZXJzGAcgAygJEhUKDW5vdF9yZXF1ZXN0ZXIYCCABKAgSDAoEbmVlZBgJIAEoDRITCgthcHByb3ZlZF9ieRgKIAMoCRIgCgRmb3JtGAsgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQSLgoKc2luY2VfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNZGVhZGxpbmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJb25fZXhwaXJ5GA4gASgOMhkuZHJvdmVyLnYxLkFwcHJvdmFsRXhwaXJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqAEKFEdldEVzY2FsYXRpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARI1Cg1lc2NhbGF0aW9uX2lkGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiuAEKFUdldEVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SGwoDcnVuGAIgASgLMg4uZHJvdmVyLnYxLlJ1bhIdCgRzdGVwGAMgASgLMg8uZHJvdmVyLnYxLlN0ZXASJAoIYXR0ZW1wdHMYBCADKAsyEi5kcm92ZXIudjEuQXR0ZW1wdBISCgplZmZlY3Rfa2V5GAUgASgJIv0CChhSZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBJZCgZhbnN3ZXIYBCABKAlCSbpIRnJEUgVyZXRyeVINcmV0cnktY2hhbmdlZFIHc3VjY2VlZFIEc2tpcFIKY29tcGVuc2F0ZVIEZmFpbFILYWNrbm93bGVkZ2USLAoCYnkYBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEiEKA3doeRgGIAEoCUIUukgRcg8YgAgyCl5bXlx4MDBdKiQSIwoHcGF5bG9hZBgHIAEoCzISLmRyb3Zlci52MS5QYXlsb2FkInUKGVJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhsKA3J1bhgCIAEoCzIOLmRyb3Zlci52MS5SdW4SEAoIcmVwZWF0ZWQYAyABKAgiuAIKDlB1dEhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIXCgN1cmwYAyABKAlCCrpIB3IFEAEYgBASdgoGZXZlbnRzGAQgAygJQma6SGOSAWAYASJcclpSEWVzY2FsYXRpb24tb3BlbmVkUhNlc2NhbGF0aW9uLXJlbWluZGVyUhFlc2NhbGF0aW9uLWNsb3NlZFIJcnVuLWVuZGVkUhJhcHByb3ZhbC1yZXF1ZXN0ZWQSNAoGc2VjcmV0GAUgASgJQiS6SCFyHzIdXihbXlx4MDAtXHgxZlx4N2ZdezE2LDI1Nn0pPyQiIgoPUHV0SG9va1Jlc3BvbnNlEg8KB2NyZWF0ZWQYASABKAgiRQoQTGlzdEhvb2tzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIzChFMaXN0SG9va3NSZXNwb25zZRIeCgVob29rcxgBIAMoCzIPLmRyb3Zlci52MS5Ib29rInQKEURlbGV0ZUhvb2tSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBG5hbWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIlChJEZWxldGVIb29rUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoCCLxAQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiwKBGhvb2sYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBI6CgZzdGF0ZXMYAyADKAlCKrpIJ5IBJBgBIiByHlIHcGVuZGluZ1IJZGVsaXZlcmVkUghnaXZlbi11cBIdCglwYWdlX3NpemUYBCABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgAgiWgoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRInCgpkZWxpdmVyaWVzGAEgAygLMhMuZHJvdmVyLnYxLkRlbGl2ZXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLoAQoWQ2xhaW1Fc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiwKAmJ5GAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIOCgZhbnl3YXkYBSABKAgiRAoXQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uIuoBChhSZWxlYXNlRXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIsCgJieRgEIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSDgoGYW55d2F5GAUgASgIIkYKGVJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USKQoKZXNjYWxhdGlvbhgBIAEoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uMvUgCg9PcGVyYXRvclNlcnZpY2USWAoPTGlzdEVzY2FsYXRpb25zEiEuZHJvdmVyLnYxLkxpc3RFc2NhbGF0aW9uc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdEVzY2FsYXRpb25zUmVzcG9uc2USUgoNR2V0RXNjYWxhdGlvbhIfLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVxdWVzdBogLmRyb3Zlci52MS5HZXRFc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVzb2x2ZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVzb2x2ZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlc29sdmVFc2NhbGF0aW9uUmVzcG9uc2USWAoPQ2xhaW1Fc2NhbGF0aW9uEiEuZHJvdmVyLnYxLkNsYWltRXNjYWxhdGlvblJlcXVlc3QaIi5kcm92ZXIudjEuQ2xhaW1Fc2NhbGF0aW9uUmVzcG9uc2USXgoRUmVsZWFzZUVzY2FsYXRpb24SIy5kcm92ZXIudjEuUmVsZWFzZUVzY2FsYXRpb25SZXF1ZXN0GiQuZHJvdmVyLnYxLlJlbGVhc2VFc2NhbGF0aW9uUmVzcG9uc2USUgoNTGlzdEFwcHJvdmFscxIfLmRyb3Zlci52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USQAoHUHV0SG9vaxIZLmRyb3Zlci52MS5QdXRIb29rUmVxdWVzdBoaLmRyb3Zlci52MS5QdXRIb29rUmVzcG9uc2USRgoJTGlzdEhvb2tzEhsuZHJvdmVyLnYxLkxpc3RIb29rc1JlcXVlc3QaHC5kcm92ZXIudjEuTGlzdEhvb2tzUmVzcG9uc2USSQoKRGVsZXRlSG9vaxIcLmRyb3Zlci52MS5EZWxldGVIb29rUmVxdWVzdBodLmRyb3Zlci52MS5EZWxldGVIb29rUmVzcG9uc2USVQoOTGlzdERlbGl2ZXJpZXMSIC5kcm92ZXIudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2USSQoKUHV0VHJpZ2dlchIcLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5QdXRUcmlnZ2VyUmVzcG9uc2USSQoKR2V0VHJpZ2dlchIcLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5HZXRUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFRyaWdnZXJzEh4uZHJvdmVyLnYxLkxpc3RUcmlnZ2Vyc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFRyaWdnZXJzUmVzcG9uc2USUgoNRGVsZXRlVHJpZ2dlchIfLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVxdWVzdBogLmRyb3Zlci52MS5EZWxldGVUcmlnZ2VyUmVzcG9uc2USTwoMTGlzdFJlZnVzYWxzEh4uZHJvdmVyLnYxLkxpc3RSZWZ1c2Fsc1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdFJlZnVzYWxzUmVzcG9uc2USSQoKVHJ5VHJpZ2dlchIcLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVxdWVzdBodLmRyb3Zlci52MS5UcnlUcmlnZ2VyUmVzcG9uc2USSQoKTGlzdFF1ZXVlcxIcLmRyb3Zlci52MS5MaXN0UXVldWVzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0UXVldWVzUmVzcG9uc2USQwoIR2V0UXVldWUSGi5kcm92ZXIudjEuR2V0UXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldFF1ZXVlUmVzcG9uc2USSQoKUGF1c2VRdWV1ZRIcLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5QYXVzZVF1ZXVlUmVzcG9uc2USTAoLUmVzdW1lUXVldWUSHS5kcm92ZXIudjEuUmVzdW1lUXVldWVSZXF1ZXN0Gh4uZHJvdmVyLnYxLlJlc3VtZVF1ZXVlUmVzcG9uc2USVQoOU2V0UXVldWVMaW1pdHMSIC5kcm92ZXIudjEuU2V0UXVldWVMaW1pdHNSZXF1ZXN0GiEuZHJvdmVyLnYxLlNldFF1ZXVlTGltaXRzUmVzcG9uc2USQwoIUGluUXVldWUSGi5kcm92ZXIudjEuUGluUXVldWVSZXF1ZXN0GhsuZHJvdmVyLnYxLlBpblF1ZXVlUmVzcG9uc2USSQoKVW5waW5RdWV1ZRIcLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVxdWVzdBodLmRyb3Zlci52MS5VbnBpblF1ZXVlUmVzcG9uc2USVQoOUGF1c2VOYW1lc3BhY2USIC5kcm92ZXIudjEuUGF1c2VOYW1lc3BhY2VSZXF1ZXN0GiEuZHJvdmVyLnYxLlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USWAoPUmVzdW1lTmFtZXNwYWNlEiEuZHJvdmVyLnYxLlJlc3VtZU5hbWVzcGFjZVJlcXVlc3QaIi5kcm92ZXIudjEuUmVzdW1lTmFtZXNwYWNlUmVzcG9uc2USUgoNUGF1c2VXb3JrZmxvdxIfLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVxdWVzdBogLmRyb3Zlci52MS5QYXVzZVdvcmtmbG93UmVzcG9uc2USVQoOUmVzdW1lV29ya2Zsb3cSIC5kcm92ZXIudjEuUmVzdW1lV29ya2Zsb3dSZXF1ZXN0GiEuZHJvdmVyLnYxLlJlc3VtZVdvcmtmbG93UmVzcG9uc2USSQoKU2V0Q2lyY3VpdBIcLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVxdWVzdBodLmRyb3Zlci52MS5TZXRDaXJjdWl0UmVzcG9uc2USTwoMTGlzdENpcmN1aXRzEh4uZHJvdmVyLnYxLkxpc3RDaXJjdWl0c1JlcXVlc3QaHy5kcm92ZXIudjEuTGlzdENpcmN1aXRzUmVzcG9uc2USTAoLQ29yZG9uQWdlbnQSHS5kcm92ZXIudjEuQ29yZG9uQWdlbnRSZXF1ZXN0Gh4uZHJvdmVyLnYxLkNvcmRvbkFnZW50UmVzcG9uc2USUgoNVW5jb3Jkb25BZ2VudBIfLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVxdWVzdBogLmRyb3Zlci52MS5VbmNvcmRvbkFnZW50UmVzcG9uc2USTAoLTGlzdENvcmRvbnMSHS5kcm92ZXIudjEuTGlzdENvcmRvbnNSZXF1ZXN0Gh4uZHJvdmVyLnYxLkxpc3RDb3Jkb25zUmVzcG9uc2USSQoKTGlzdEFnZW50cxIcLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVxdWVzdBodLmRyb3Zlci52MS5MaXN0QWdlbnRzUmVzcG9uc2USQwoIR2V0QWdlbnQSGi5kcm92ZXIudjEuR2V0QWdlbnRSZXF1ZXN0GhsuZHJvdmVyLnYxLkdldEFnZW50UmVzcG9uc2USVQoOTGlzdFBhcnRpdGlvbnMSIC5kcm92ZXIudjEuTGlzdFBhcnRpdGlvbnNSZXF1ZXN0GiEuZHJvdmVyLnYxLkxpc3RQYXJ0aXRpb25zUmVzcG9uc2USUgoNTGlzdEhhbmRPdmVycxIfLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVxdWVzdBogLmRyb3Zlci52MS5MaXN0SGFuZE92ZXJzUmVzcG9uc2USWAoPTGlzdFN1cGVydmlzb3JzEiEuZHJvdmVyLnYxLkxpc3RTdXBlcnZpc29yc1JlcXVlc3QaIi5kcm92ZXIudjEuTGlzdFN1cGVydmlzb3JzUmVzcG9uc2USXgoRTGlzdEludGVydmVudGlvbnMSIy5kcm92ZXIudjEuTGlzdEludGVydmVudGlvbnNSZXF1ZXN0GiQuZHJvdmVyLnYxLkxpc3RJbnRlcnZlbnRpb25zUmVzcG9uc2USRgoJTGlzdEF1ZGl0EhsuZHJvdmVyLnYxLkxpc3RBdWRpdFJlcXVlc3QaHC5kcm92ZXIudjEuTGlzdEF1ZGl0UmVzcG9uc2USTAoLR2V0T3ZlcnZpZXcSHS5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0Gh4uZHJvdmVyLnYxLkdldE92ZXJ2aWV3UmVzcG9uc2USVAoNV2F0Y2hPdmVydmlldxIfLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVxdWVzdBogLmRyb3Zlci52MS5XYXRjaE92ZXJ2aWV3UmVzcG9uc2UwARJVCg5HZXRDbHVzdGVySW5mbxIgLmRyb3Zlci52MS5HZXRDbHVzdGVySW5mb1JlcXVlc3QaIS5kcm92ZXIudjEuR2V0Q2x1c3RlckluZm9SZXNwb25zZRJYCg9DcmVhdGVOYW1lc3BhY2USIS5kcm92ZXIudjEuQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBoiLmRyb3Zlci52MS5DcmVhdGVOYW1lc3BhY2VSZXNwb25zZRJPCgxHZXROYW1lc3BhY2USHi5kcm92ZXIudjEuR2V0TmFtZXNwYWNlUmVxdWVzdBofLmRyb3Zlci52MS5HZXROYW1lc3BhY2VSZXNwb25zZRJqChVTZXROYW1lc3BhY2VSZXRlbnRpb24SJy5kcm92ZXIudjEuU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBooLmRyb3Zlci52MS5TZXROYW1lc3BhY2VSZXRlbnRpb25SZXNwb25zZRJhChJTZXROYW1lc3BhY2VMaW1pdHMSJC5kcm92ZXIudjEuU2V0TmFtZXNwYWNlTGltaXRzUmVxdWVzdBolLmRyb3Zlci52MS5TZXROYW1lc3BhY2VMaW1pdHNSZXNwb25zZRJbChBTZXROYW1lc3BhY2VMb2dzEiIuZHJvdmVyLnYxLlNldE5hbWVzcGFjZUxvZ3NSZXF1ZXN0GiMuZHJvdmVyLnYxLlNldE5hbWVzcGFjZUxvZ3NSZXNwb25zZRJVCg5MaXN0TmFtZXNwYWNlcxIgLmRyb3Zlci52MS5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIS5kcm92ZXIudjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZRJMCgtDcmVhdGVUb2tlbhIdLmRyb3Zlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJJCgpMaXN0VG9rZW5zEhwuZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Gh0uZHJvdmVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJMCgtSZXZva2VUb2tlbhIdLmRyb3Zlci52MS5SZXZva2VUb2tlblJlcXVlc3QaHi5kcm92ZXIudjEuUmV2b2tlVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_audit, file_drover_v1_circuit, file_drover_v1_hook, file_drover_v1_intervention, file_drover_v1_namespace, file_drover_v1_overview, file_drover_v1_partition, file_drover_v1_payload, file_drover_v1_queue, file_drover_v1_run, file_drover_v1_scheduler_service, file_drover_v1_token, file_drover_v1_trigger, file_drover_v1_workflow, file_google_protobuf_timestamp]);
+  fileDesc("CiBkcm92ZXIvdjEvb3BlcmF0b3Jfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqABChZMaXN0RXNjYWxhdGlvbnNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKDmluY2x1ZGVfY2xvc2VkGAIgASgIEh0KCXBhZ2Vfc2l6ZRgDIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAQgASgJQgi6SAVyAxiACCJeChdMaXN0RXNjYWxhdGlvbnNSZXNwb25zZRIqCgtlc2NhbGF0aW9ucxgBIAMoCzIVLmRyb3Zlci52MS5Fc2NhbGF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKJAwoTQ29tcGxldGVTdGVwUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESLwoHc3RlcF9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhsKBGl0ZW0YBCABKA1CCLpIBSoDEJBOSAGIAQESLQoHc3VjY2VzcxgFIAEoCzIaLmRyb3Zlci52MS5PdXRjb21lLlN1Y2Nlc3NIABIrCgZmYWlsZWQYBiABKAsyGS5kcm92ZXIudjEuT3V0Y29tZS5GYWlsZWRIABIsCgJieRgHIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSJAoGcmVhc29uGAggASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJEIQCgdvdXRjb21lEgW6SAIIAUIHCgVfaXRlbSJFChRDb21wbGV0ZVN0ZXBSZXNwb25zZRIbCgNydW4YASABKAsyDi5kcm92ZXIudjEuUnVuEhAKCHJlcGVhdGVkGAIgASgIIpICChRMaXN0QXBwcm92YWxzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIeCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmEjIKCGFwcHJvdmVyGAMgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBI2CgVyb2xlcxgEIAMoCUInukgkkgEhEGQiHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEh0KCXBhZ2Vfc2l6ZRgFIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAYgASgJQgi6SAVyAxiACCJYChVMaXN0QXBwcm92YWxzUmVzcG9uc2USJgoJYXBwcm92YWxzGAEgAygLMhMuZHJvdmVyLnYxLkFwcHJvdmFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK/AwoIQXBwcm92YWwSDgoGcnVuX2lkGAEgASgJEg8KB3J1bl9rZXkYAiABKAkSEAoId29ya2Zsb3cYAyABKAkSDwoHdmVyc2lvbhgEIAEoBRIvCgZsYWJlbHMYBSADKAsyHy5kcm92ZXIudjEuQXBwcm92YWwuTGFiZWxzRW50cnkSDwoHc3RlcF9pZBgGIAEoCRIRCglhcHByb3ZlcnMYByADKAkSFQoNbm90X3JlcXVlc3RlchgIIAEoCBIMCgRuZWVkGAkgASgNEhMKC2FwcHJvdmVkX2J5GAogAygJEiAKBGZvcm0YCyABKAsyEi5kcm92ZXIudjEuUGF5bG9hZBIuCgpzaW5jZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1kZWFkbGluZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCglvbl9leHBpcnkYDiABKA4yGS5kcm92ZXIudjEuQXBwcm92YWxFeHBpcnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKoAQoUR2V0RXNjYWxhdGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSJgoDcnVuGAIgASgLMhEuZHJvdmVyLnYxLlJ1blJlZkIGukgDyAEBEjUKDWVzY2FsYXRpb25faWQYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCK4AQoVR2V0RXNjYWxhdGlvblJlc3BvbnNlEikKCmVzY2FsYXRpb24YASABKAsyFS5kcm92ZXIudjEuRXNjYWxhdGlvbhIbCgNydW4YAiABKAsyDi5kcm92ZXIudjEuUnVuEh0KBHN0ZXAYAyABKAsyDy5kcm92ZXIudjEuU3RlcBIkCghhdHRlbXB0cxgEIAMoCzISLmRyb3Zlci52MS5BdHRlbXB0EhIKCmVmZmVjdF9rZXkYBSABKAki/QIKGFJlc29sdmVFc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kElkKBmFuc3dlchgEIAEoCUJJukhGckRSBXJldHJ5Ug1yZXRyeS1jaGFuZ2VkUgdzdWNjZWVkUgRza2lwUgpjb21wZW5zYXRlUgRmYWlsUgthY2tub3dsZWRnZRIsCgJieRgFIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezEsMjU2fSQSIQoDd2h5GAYgASgJQhS6SBFyDxiACDIKXlteXHgwMF0qJBIjCgdwYXlsb2FkGAcgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQidQoZUmVzb2x2ZUVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24SGwoDcnVuGAIgASgLMg4uZHJvdmVyLnYxLlJ1bhIQCghyZXBlYXRlZBgDIAEoCCK4AgoOUHV0SG9va1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhcKA3VybBgDIAEoCUIKukgHcgUQARiAEBJ2CgZldmVudHMYBCADKAlCZrpIY5IBYBgBIlxyWlIRZXNjYWxhdGlvbi1vcGVuZWRSE2VzY2FsYXRpb24tcmVtaW5kZXJSEWVzY2FsYXRpb24tY2xvc2VkUglydW4tZW5kZWRSEmFwcHJvdmFsLXJlcXVlc3RlZBI0CgZzZWNyZXQYBSABKAlCJLpIIXIfMh1eKFteXHgwMC1ceDFmXHg3Zl17MTYsMjU2fSk/JCIiCg9QdXRIb29rUmVzcG9uc2USDwoHY3JlYXRlZBgBIAEoCCJFChBMaXN0SG9va3NSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kIjMKEUxpc3RIb29rc1Jlc3BvbnNlEh4KBWhvb2tzGAEgAygLMg8uZHJvdmVyLnYxLkhvb2sidAoRRGVsZXRlSG9va1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEbmFtZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kIiUKEkRlbGV0ZUhvb2tSZXNwb25zZRIPCgdkZWxldGVkGAEgASgIIvEBChVMaXN0RGVsaXZlcmllc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLAoEaG9vaxgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEjoKBnN0YXRlcxgDIAMoCUIqukgnkgEkGAEiIHIeUgdwZW5kaW5nUglkZWxpdmVyZWRSCGdpdmVuLXVwEh0KCXBhZ2Vfc2l6ZRgEIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAUgASgJQgi6SAVyAxiACCJaChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEicKCmRlbGl2ZXJpZXMYASADKAsyEy5kcm92ZXIudjEuRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIugBChZDbGFpbUVzY2FsYXRpb25SZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEiYKA3J1bhgCIAEoCzIRLmRyb3Zlci52MS5SdW5SZWZCBrpIA8gBARI1Cg1lc2NhbGF0aW9uX2lkGAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSLAoCYnkYBCABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDI1Nn0kEg4KBmFueXdheRgFIAEoCCJEChdDbGFpbUVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24i6gEKGFJlbGVhc2VFc2NhbGF0aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBImCgNydW4YAiABKAsyES5kcm92ZXIudjEuUnVuUmVmQga6SAPIAQESNQoNZXNjYWxhdGlvbl9pZBgDIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiwKAmJ5GAQgASgJQiC6SB1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MSwyNTZ9JBIOCgZhbnl3YXkYBSABKAgiRgoZUmVsZWFzZUVzY2FsYXRpb25SZXNwb25zZRIpCgplc2NhbGF0aW9uGAEgASgLMhUuZHJvdmVyLnYxLkVzY2FsYXRpb24yxiEKD09wZXJhdG9yU2VydmljZRJYCg9MaXN0RXNjYWxhdGlvbnMSIS5kcm92ZXIudjEuTGlzdEVzY2FsYXRpb25zUmVxdWVzdBoiLmRyb3Zlci52MS5MaXN0RXNjYWxhdGlvbnNSZXNwb25zZRJSCg1HZXRFc2NhbGF0aW9uEh8uZHJvdmVyLnYxLkdldEVzY2FsYXRpb25SZXF1ZXN0GiAuZHJvdmVyLnYxLkdldEVzY2FsYXRpb25SZXNwb25zZRJeChFSZXNvbHZlRXNjYWxhdGlvbhIjLmRyb3Zlci52MS5SZXNvbHZlRXNjYWxhdGlvblJlcXVlc3QaJC5kcm92ZXIudjEuUmVzb2x2ZUVzY2FsYXRpb25SZXNwb25zZRJYCg9DbGFpbUVzY2FsYXRpb24SIS5kcm92ZXIudjEuQ2xhaW1Fc2NhbGF0aW9uUmVxdWVzdBoiLmRyb3Zlci52MS5DbGFpbUVzY2FsYXRpb25SZXNwb25zZRJeChFSZWxlYXNlRXNjYWxhdGlvbhIjLmRyb3Zlci52MS5SZWxlYXNlRXNjYWxhdGlvblJlcXVlc3QaJC5kcm92ZXIudjEuUmVsZWFzZUVzY2FsYXRpb25SZXNwb25zZRJPCgxDb21wbGV0ZVN0ZXASHi5kcm92ZXIudjEuQ29tcGxldGVTdGVwUmVxdWVzdBofLmRyb3Zlci52MS5Db21wbGV0ZVN0ZXBSZXNwb25zZRJSCg1MaXN0QXBwcm92YWxzEh8uZHJvdmVyLnYxLkxpc3RBcHByb3ZhbHNSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJACgdQdXRIb29rEhkuZHJvdmVyLnYxLlB1dEhvb2tSZXF1ZXN0GhouZHJvdmVyLnYxLlB1dEhvb2tSZXNwb25zZRJGCglMaXN0SG9va3MSGy5kcm92ZXIudjEuTGlzdEhvb2tzUmVxdWVzdBocLmRyb3Zlci52MS5MaXN0SG9va3NSZXNwb25zZRJJCgpEZWxldGVIb29rEhwuZHJvdmVyLnYxLkRlbGV0ZUhvb2tSZXF1ZXN0Gh0uZHJvdmVyLnYxLkRlbGV0ZUhvb2tSZXNwb25zZRJVCg5MaXN0RGVsaXZlcmllcxIgLmRyb3Zlci52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaIS5kcm92ZXIudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZRJJCgpQdXRUcmlnZ2VyEhwuZHJvdmVyLnYxLlB1dFRyaWdnZXJSZXF1ZXN0Gh0uZHJvdmVyLnYxLlB1dFRyaWdnZXJSZXNwb25zZRJJCgpHZXRUcmlnZ2VyEhwuZHJvdmVyLnYxLkdldFRyaWdnZXJSZXF1ZXN0Gh0uZHJvdmVyLnYxLkdldFRyaWdnZXJSZXNwb25zZRJPCgxMaXN0VHJpZ2dlcnMSHi5kcm92ZXIudjEuTGlzdFRyaWdnZXJzUmVxdWVzdBofLmRyb3Zlci52MS5MaXN0VHJpZ2dlcnNSZXNwb25zZRJSCg1EZWxldGVUcmlnZ2VyEh8uZHJvdmVyLnYxLkRlbGV0ZVRyaWdnZXJSZXF1ZXN0GiAuZHJvdmVyLnYxLkRlbGV0ZVRyaWdnZXJSZXNwb25zZRJPCgxMaXN0UmVmdXNhbHMSHi5kcm92ZXIudjEuTGlzdFJlZnVzYWxzUmVxdWVzdBofLmRyb3Zlci52MS5MaXN0UmVmdXNhbHNSZXNwb25zZRJJCgpUcnlUcmlnZ2VyEhwuZHJvdmVyLnYxLlRyeVRyaWdnZXJSZXF1ZXN0Gh0uZHJvdmVyLnYxLlRyeVRyaWdnZXJSZXNwb25zZRJJCgpMaXN0UXVldWVzEhwuZHJvdmVyLnYxLkxpc3RRdWV1ZXNSZXF1ZXN0Gh0uZHJvdmVyLnYxLkxpc3RRdWV1ZXNSZXNwb25zZRJDCghHZXRRdWV1ZRIaLmRyb3Zlci52MS5HZXRRdWV1ZVJlcXVlc3QaGy5kcm92ZXIudjEuR2V0UXVldWVSZXNwb25zZRJJCgpQYXVzZVF1ZXVlEhwuZHJvdmVyLnYxLlBhdXNlUXVldWVSZXF1ZXN0Gh0uZHJvdmVyLnYxLlBhdXNlUXVldWVSZXNwb25zZRJMCgtSZXN1bWVRdWV1ZRIdLmRyb3Zlci52MS5SZXN1bWVRdWV1ZVJlcXVlc3QaHi5kcm92ZXIudjEuUmVzdW1lUXVldWVSZXNwb25zZRJVCg5TZXRRdWV1ZUxpbWl0cxIgLmRyb3Zlci52MS5TZXRRdWV1ZUxpbWl0c1JlcXVlc3QaIS5kcm92ZXIudjEuU2V0UXVldWVMaW1pdHNSZXNwb25zZRJDCghQaW5RdWV1ZRIaLmRyb3Zlci52MS5QaW5RdWV1ZVJlcXVlc3QaGy5kcm92ZXIudjEuUGluUXVldWVSZXNwb25zZRJJCgpVbnBpblF1ZXVlEhwuZHJvdmVyLnYxLlVucGluUXVldWVSZXF1ZXN0Gh0uZHJvdmVyLnYxLlVucGluUXVldWVSZXNwb25zZRJVCg5QYXVzZU5hbWVzcGFjZRIgLmRyb3Zlci52MS5QYXVzZU5hbWVzcGFjZVJlcXVlc3QaIS5kcm92ZXIudjEuUGF1c2VOYW1lc3BhY2VSZXNwb25zZRJYCg9SZXN1bWVOYW1lc3BhY2USIS5kcm92ZXIudjEuUmVzdW1lTmFtZXNwYWNlUmVxdWVzdBoiLmRyb3Zlci52MS5SZXN1bWVOYW1lc3BhY2VSZXNwb25zZRJSCg1QYXVzZVdvcmtmbG93Eh8uZHJvdmVyLnYxLlBhdXNlV29ya2Zsb3dSZXF1ZXN0GiAuZHJvdmVyLnYxLlBhdXNlV29ya2Zsb3dSZXNwb25zZRJVCg5SZXN1bWVXb3JrZmxvdxIgLmRyb3Zlci52MS5SZXN1bWVXb3JrZmxvd1JlcXVlc3QaIS5kcm92ZXIudjEuUmVzdW1lV29ya2Zsb3dSZXNwb25zZRJJCgpTZXRDaXJjdWl0EhwuZHJvdmVyLnYxLlNldENpcmN1aXRSZXF1ZXN0Gh0uZHJvdmVyLnYxLlNldENpcmN1aXRSZXNwb25zZRJPCgxMaXN0Q2lyY3VpdHMSHi5kcm92ZXIudjEuTGlzdENpcmN1aXRzUmVxdWVzdBofLmRyb3Zlci52MS5MaXN0Q2lyY3VpdHNSZXNwb25zZRJMCgtDb3Jkb25BZ2VudBIdLmRyb3Zlci52MS5Db3Jkb25BZ2VudFJlcXVlc3QaHi5kcm92ZXIudjEuQ29yZG9uQWdlbnRSZXNwb25zZRJSCg1VbmNvcmRvbkFnZW50Eh8uZHJvdmVyLnYxLlVuY29yZG9uQWdlbnRSZXF1ZXN0GiAuZHJvdmVyLnYxLlVuY29yZG9uQWdlbnRSZXNwb25zZRJMCgtMaXN0Q29yZG9ucxIdLmRyb3Zlci52MS5MaXN0Q29yZG9uc1JlcXVlc3QaHi5kcm92ZXIudjEuTGlzdENvcmRvbnNSZXNwb25zZRJJCgpMaXN0QWdlbnRzEhwuZHJvdmVyLnYxLkxpc3RBZ2VudHNSZXF1ZXN0Gh0uZHJvdmVyLnYxLkxpc3RBZ2VudHNSZXNwb25zZRJDCghHZXRBZ2VudBIaLmRyb3Zlci52MS5HZXRBZ2VudFJlcXVlc3QaGy5kcm92ZXIudjEuR2V0QWdlbnRSZXNwb25zZRJVCg5MaXN0UGFydGl0aW9ucxIgLmRyb3Zlci52MS5MaXN0UGFydGl0aW9uc1JlcXVlc3QaIS5kcm92ZXIudjEuTGlzdFBhcnRpdGlvbnNSZXNwb25zZRJSCg1MaXN0SGFuZE92ZXJzEh8uZHJvdmVyLnYxLkxpc3RIYW5kT3ZlcnNSZXF1ZXN0GiAuZHJvdmVyLnYxLkxpc3RIYW5kT3ZlcnNSZXNwb25zZRJYCg9MaXN0U3VwZXJ2aXNvcnMSIS5kcm92ZXIudjEuTGlzdFN1cGVydmlzb3JzUmVxdWVzdBoiLmRyb3Zlci52MS5MaXN0U3VwZXJ2aXNvcnNSZXNwb25zZRJeChFMaXN0SW50ZXJ2ZW50aW9ucxIjLmRyb3Zlci52MS5MaXN0SW50ZXJ2ZW50aW9uc1JlcXVlc3QaJC5kcm92ZXIudjEuTGlzdEludGVydmVudGlvbnNSZXNwb25zZRJGCglMaXN0QXVkaXQSGy5kcm92ZXIudjEuTGlzdEF1ZGl0UmVxdWVzdBocLmRyb3Zlci52MS5MaXN0QXVkaXRSZXNwb25zZRJMCgtHZXRPdmVydmlldxIdLmRyb3Zlci52MS5HZXRPdmVydmlld1JlcXVlc3QaHi5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXNwb25zZRJUCg1XYXRjaE92ZXJ2aWV3Eh8uZHJvdmVyLnYxLldhdGNoT3ZlcnZpZXdSZXF1ZXN0GiAuZHJvdmVyLnYxLldhdGNoT3ZlcnZpZXdSZXNwb25zZTABElUKDkdldENsdXN0ZXJJbmZvEiAuZHJvdmVyLnYxLkdldENsdXN0ZXJJbmZvUmVxdWVzdBohLmRyb3Zlci52MS5HZXRDbHVzdGVySW5mb1Jlc3BvbnNlElgKD0NyZWF0ZU5hbWVzcGFjZRIhLmRyb3Zlci52MS5DcmVhdGVOYW1lc3BhY2VSZXF1ZXN0GiIuZHJvdmVyLnYxLkNyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEk8KDEdldE5hbWVzcGFjZRIeLmRyb3Zlci52MS5HZXROYW1lc3BhY2VSZXF1ZXN0Gh8uZHJvdmVyLnYxLkdldE5hbWVzcGFjZVJlc3BvbnNlEmoKFVNldE5hbWVzcGFjZVJldGVudGlvbhInLmRyb3Zlci52MS5TZXROYW1lc3BhY2VSZXRlbnRpb25SZXF1ZXN0GiguZHJvdmVyLnYxLlNldE5hbWVzcGFjZVJldGVudGlvblJlc3BvbnNlEmEKElNldE5hbWVzcGFjZUxpbWl0cxIkLmRyb3Zlci52MS5TZXROYW1lc3BhY2VMaW1pdHNSZXF1ZXN0GiUuZHJvdmVyLnYxLlNldE5hbWVzcGFjZUxpbWl0c1Jlc3BvbnNlElsKEFNldE5hbWVzcGFjZUxvZ3MSIi5kcm92ZXIudjEuU2V0TmFtZXNwYWNlTG9nc1JlcXVlc3QaIy5kcm92ZXIudjEuU2V0TmFtZXNwYWNlTG9nc1Jlc3BvbnNlElUKDkxpc3ROYW1lc3BhY2VzEiAuZHJvdmVyLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBohLmRyb3Zlci52MS5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEkwKC0NyZWF0ZVRva2VuEh0uZHJvdmVyLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBoeLmRyb3Zlci52MS5DcmVhdGVUb2tlblJlc3BvbnNlEkkKCkxpc3RUb2tlbnMSHC5kcm92ZXIudjEuTGlzdFRva2Vuc1JlcXVlc3QaHS5kcm92ZXIudjEuTGlzdFRva2Vuc1Jlc3BvbnNlEkwKC1Jldm9rZVRva2VuEh0uZHJvdmVyLnYxLlJldm9rZVRva2VuUmVxdWVzdBoeLmRyb3Zlci52MS5SZXZva2VUb2tlblJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_audit, file_drover_v1_circuit, file_drover_v1_hook, file_drover_v1_intervention, file_drover_v1_namespace, file_drover_v1_overview, file_drover_v1_partition, file_drover_v1_payload, file_drover_v1_queue, file_drover_v1_run, file_drover_v1_scheduler_service, file_drover_v1_task, file_drover_v1_token, file_drover_v1_trigger, file_drover_v1_workflow, file_google_protobuf_timestamp]);
 
 /**
  * Asks for escalations.
@@ -123,6 +125,114 @@ export const ListEscalationsResponseSchema: GenMessage<ListEscalationsResponse> 
   messageDesc(file_drover_v1_operator_service, 1);
 
 /**
+ * The outcome of a deferred step, reported by a person.
+ *
+ * @generated from message drover.v1.CompleteStepRequest
+ */
+export type CompleteStepRequest = Message<"drover.v1.CompleteStepRequest"> & {
+  /**
+   * Namespace of the run. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The run. Required.
+   *
+   * @generated from field: drover.v1.RunRef run = 2;
+   */
+  run?: RunRef | undefined;
+
+  /**
+   * Id of the step. Required, 1 to 128 characters of [A-Za-z0-9._-].
+   *
+   * @generated from field: string step_id = 3;
+   */
+  stepId: string;
+
+  /**
+   * Index of an item of that step, from 0. Required where the step is a map.
+   *
+   * @generated from field: optional uint32 item = 4;
+   */
+  item?: number | undefined;
+
+  /**
+   * How the attempt ended. Required, exactly one.
+   *
+   * @generated from oneof drover.v1.CompleteStepRequest.outcome
+   */
+  outcome: {
+    /**
+     * The work is done.
+     *
+     * @generated from field: drover.v1.Outcome.Success success = 5;
+     */
+    value: Outcome_Success;
+    case: "success";
+  } | {
+    /**
+     * The work failed.
+     *
+     * @generated from field: drover.v1.Outcome.Failed failed = 6;
+     */
+    value: Outcome_Failed;
+    case: "failed";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The person who reports, as stated by the caller; the server does not verify it, and outputs say
+   * so. Required, 1 to 256 characters, no control characters.
+   *
+   * @generated from field: string by = 7;
+   */
+  by: string;
+
+  /**
+   * Why, for the audit. At most 1,024 characters, no NUL.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message drover.v1.CompleteStepRequest.
+ * Use `create(CompleteStepRequestSchema)` to create a new message.
+ */
+export const CompleteStepRequestSchema: GenMessage<CompleteStepRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 2);
+
+/**
+ * The outcome is stored.
+ *
+ * @generated from message drover.v1.CompleteStepResponse
+ */
+export type CompleteStepResponse = Message<"drover.v1.CompleteStepResponse"> & {
+  /**
+   * The run after the call.
+   *
+   * @generated from field: drover.v1.Run run = 1;
+   */
+  run?: Run | undefined;
+
+  /**
+   * The same outcome was reported before; this is the same answer again.
+   *
+   * @generated from field: bool repeated = 2;
+   */
+  repeated: boolean;
+};
+
+/**
+ * Describes the message drover.v1.CompleteStepResponse.
+ * Use `create(CompleteStepResponseSchema)` to create a new message.
+ */
+export const CompleteStepResponseSchema: GenMessage<CompleteStepResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_operator_service, 3);
+
+/**
  * Asks for open approvals.
  *
  * @generated from message drover.v1.ListApprovalsRequest
@@ -183,7 +293,7 @@ export type ListApprovalsRequest = Message<"drover.v1.ListApprovalsRequest"> & {
  * Use `create(ListApprovalsRequestSchema)` to create a new message.
  */
 export const ListApprovalsRequestSchema: GenMessage<ListApprovalsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 2);
+  messageDesc(file_drover_v1_operator_service, 4);
 
 /**
  * One page of open approvals.
@@ -211,7 +321,7 @@ export type ListApprovalsResponse = Message<"drover.v1.ListApprovalsResponse"> &
  * Use `create(ListApprovalsResponseSchema)` to create a new message.
  */
 export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 3);
+  messageDesc(file_drover_v1_operator_service, 5);
 
 /**
  * An approval step of an open run that waits for decisions.
@@ -324,7 +434,7 @@ export type Approval = Message<"drover.v1.Approval"> & {
  * Use `create(ApprovalSchema)` to create a new message.
  */
 export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 4);
+  messageDesc(file_drover_v1_operator_service, 6);
 
 /**
  * Asks for one escalation.
@@ -359,7 +469,7 @@ export type GetEscalationRequest = Message<"drover.v1.GetEscalationRequest"> & {
  * Use `create(GetEscalationRequestSchema)` to create a new message.
  */
 export const GetEscalationRequestSchema: GenMessage<GetEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 5);
+  messageDesc(file_drover_v1_operator_service, 7);
 
 /**
  * One escalation.
@@ -411,7 +521,7 @@ export type GetEscalationResponse = Message<"drover.v1.GetEscalationResponse"> &
  * Use `create(GetEscalationResponseSchema)` to create a new message.
  */
 export const GetEscalationResponseSchema: GenMessage<GetEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 6);
+  messageDesc(file_drover_v1_operator_service, 8);
 
 /**
  * Answers an escalation.
@@ -480,7 +590,7 @@ export type ResolveEscalationRequest = Message<"drover.v1.ResolveEscalationReque
  * Use `create(ResolveEscalationRequestSchema)` to create a new message.
  */
 export const ResolveEscalationRequestSchema: GenMessage<ResolveEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 7);
+  messageDesc(file_drover_v1_operator_service, 9);
 
 /**
  * The escalation, answered.
@@ -515,7 +625,7 @@ export type ResolveEscalationResponse = Message<"drover.v1.ResolveEscalationResp
  * Use `create(ResolveEscalationResponseSchema)` to create a new message.
  */
 export const ResolveEscalationResponseSchema: GenMessage<ResolveEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 8);
+  messageDesc(file_drover_v1_operator_service, 10);
 
 /**
  * Creates or changes a hook.
@@ -569,7 +679,7 @@ export type PutHookRequest = Message<"drover.v1.PutHookRequest"> & {
  * Use `create(PutHookRequestSchema)` to create a new message.
  */
 export const PutHookRequestSchema: GenMessage<PutHookRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 9);
+  messageDesc(file_drover_v1_operator_service, 11);
 
 /**
  * The hook.
@@ -590,7 +700,7 @@ export type PutHookResponse = Message<"drover.v1.PutHookResponse"> & {
  * Use `create(PutHookResponseSchema)` to create a new message.
  */
 export const PutHookResponseSchema: GenMessage<PutHookResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 10);
+  messageDesc(file_drover_v1_operator_service, 12);
 
 /**
  * Asks for hooks.
@@ -611,7 +721,7 @@ export type ListHooksRequest = Message<"drover.v1.ListHooksRequest"> & {
  * Use `create(ListHooksRequestSchema)` to create a new message.
  */
 export const ListHooksRequestSchema: GenMessage<ListHooksRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 11);
+  messageDesc(file_drover_v1_operator_service, 13);
 
 /**
  * The hooks.
@@ -632,7 +742,7 @@ export type ListHooksResponse = Message<"drover.v1.ListHooksResponse"> & {
  * Use `create(ListHooksResponseSchema)` to create a new message.
  */
 export const ListHooksResponseSchema: GenMessage<ListHooksResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 12);
+  messageDesc(file_drover_v1_operator_service, 14);
 
 /**
  * Deletes a hook.
@@ -660,7 +770,7 @@ export type DeleteHookRequest = Message<"drover.v1.DeleteHookRequest"> & {
  * Use `create(DeleteHookRequestSchema)` to create a new message.
  */
 export const DeleteHookRequestSchema: GenMessage<DeleteHookRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 13);
+  messageDesc(file_drover_v1_operator_service, 15);
 
 /**
  * The hook is deleted.
@@ -681,7 +791,7 @@ export type DeleteHookResponse = Message<"drover.v1.DeleteHookResponse"> & {
  * Use `create(DeleteHookResponseSchema)` to create a new message.
  */
 export const DeleteHookResponseSchema: GenMessage<DeleteHookResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 14);
+  messageDesc(file_drover_v1_operator_service, 16);
 
 /**
  * Asks for webhooks.
@@ -731,7 +841,7 @@ export type ListDeliveriesRequest = Message<"drover.v1.ListDeliveriesRequest"> &
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 15);
+  messageDesc(file_drover_v1_operator_service, 17);
 
 /**
  * One page of webhooks.
@@ -759,7 +869,7 @@ export type ListDeliveriesResponse = Message<"drover.v1.ListDeliveriesResponse">
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 16);
+  messageDesc(file_drover_v1_operator_service, 18);
 
 /**
  * Claims an escalation.
@@ -809,7 +919,7 @@ export type ClaimEscalationRequest = Message<"drover.v1.ClaimEscalationRequest">
  * Use `create(ClaimEscalationRequestSchema)` to create a new message.
  */
 export const ClaimEscalationRequestSchema: GenMessage<ClaimEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 17);
+  messageDesc(file_drover_v1_operator_service, 19);
 
 /**
  * The escalation, claimed.
@@ -830,7 +940,7 @@ export type ClaimEscalationResponse = Message<"drover.v1.ClaimEscalationResponse
  * Use `create(ClaimEscalationResponseSchema)` to create a new message.
  */
 export const ClaimEscalationResponseSchema: GenMessage<ClaimEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 18);
+  messageDesc(file_drover_v1_operator_service, 20);
 
 /**
  * Releases the claim on an escalation.
@@ -880,7 +990,7 @@ export type ReleaseEscalationRequest = Message<"drover.v1.ReleaseEscalationReque
  * Use `create(ReleaseEscalationRequestSchema)` to create a new message.
  */
 export const ReleaseEscalationRequestSchema: GenMessage<ReleaseEscalationRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 19);
+  messageDesc(file_drover_v1_operator_service, 21);
 
 /**
  * The escalation, without a claim.
@@ -901,7 +1011,7 @@ export type ReleaseEscalationResponse = Message<"drover.v1.ReleaseEscalationResp
  * Use `create(ReleaseEscalationResponseSchema)` to create a new message.
  */
 export const ReleaseEscalationResponseSchema: GenMessage<ReleaseEscalationResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_operator_service, 20);
+  messageDesc(file_drover_v1_operator_service, 22);
 
 /**
  * For operators and their tools.
@@ -966,6 +1076,20 @@ export const OperatorService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseEscalationRequestSchema;
     output: typeof ReleaseEscalationResponseSchema;
+  },
+  /**
+   * Reports the outcome of a deferred step on behalf of its callback, which does not come: its token
+   * was lost, or the service that has it is gone. Only while the step waits for the callback. The
+   * outcome counts as CompleteDeferred's would. Idempotent: the same outcome again is OK without
+   * change until the step is handed out again. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, RUN_STATE
+   * (the step does not wait for a callback), LEASE_LOST, PAYLOAD_TOO_LARGE.
+   *
+   * @generated from rpc drover.v1.OperatorService.CompleteStep
+   */
+  completeStep: {
+    methodKind: "unary";
+    input: typeof CompleteStepRequestSchema;
+    output: typeof CompleteStepResponseSchema;
   },
   /**
    * Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
