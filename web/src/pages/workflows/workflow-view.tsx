@@ -20,7 +20,7 @@ import { counted } from "../../words/counts.ts";
 import { stepDoes } from "../../words/workflow-words.ts";
 import { DefinitionPanel } from "./definition-panel.tsx";
 import { StartRun } from "./start-run.tsx";
-import { StepTable } from "./step-table.tsx";
+import { DurationTable, StepTable } from "./step-table.tsx";
 import { VersionTable } from "./version-table.tsx";
 import { StartersPanel } from "./workflow-starters.tsx";
 import { FailingStepsPanel, StatisticsPanel } from "./workflow-statistics.tsx";
@@ -106,7 +106,8 @@ function Seen({ seen, workflow, again }: SeenProps) {
         />
         <DefinitionGraph steps={steps} />
       </Panel>
-      <StepTable steps={steps} durations={seen.durations} />
+      <StepTable steps={steps} />
+      <DurationTable steps={steps} durations={seen.durations} />
       <StartersPanel workflow={name} />
       <VersionTable workflow={workflow} versions={seen.versions} again={again} />
       <DefinitionPanel
