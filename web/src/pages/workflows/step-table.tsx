@@ -28,17 +28,19 @@ export function DurationTable({ steps, durations }: DurationTableProps) {
       {known.length === 0 ? (
         <p className="dim">No attempt of a step has succeeded yet.</p>
       ) : (
-        <DataTable
-          name="Durations"
-          columns={durationColumns}
-          rows={known}
-          keyOf={({ stepId }) => stepId}
-        />
+        <>
+          <DataTable
+            name="Durations"
+            columns={durationColumns}
+            rows={known}
+            keyOf={({ stepId }) => stepId}
+          />
+          <p className="note">
+            Durations are learned from successful attempts. An attempt that takes longer than
+            “suspect after” is marked as slow.
+          </p>
+        </>
       )}
-      <p className="note">
-        Durations are learned from successful attempts. An attempt that takes longer than “suspect
-        after” is marked as slow.
-      </p>
     </Panel>
   );
 }
