@@ -31,6 +31,9 @@ const paths = [
   "/supervisors",
   "/escalations",
   "/schedules",
+  "/triggers",
+  "/hooks",
+  "/namespaces",
   "/interventions",
   "/audit",
 ];
