@@ -22,6 +22,7 @@ import { substateWords } from "../../words/substate-words.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { type ReadFilter, readFilter } from "./run-filter.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
+import { SavedViews } from "./saved-views.tsx";
 import "./runs.css";
 
 const columns: readonly Column<Run>[] = [
@@ -112,6 +113,7 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
         )}
       </PageHead>
       <RunFilterBar problems={problems} />
+      <SavedViews key={namespace} />
       <BulkBar read={read} chosen={chosen} onDone={list.again} rows={list.rows} />
       <Shown of={{ ...list.state, again: list.again }} what="the runs">
         {() =>
