@@ -125,7 +125,7 @@ test("a step that is retried is among what fails, once, and leads to its last ru
   });
   await retries.getByText("6", { exact: true }).waitFor();
   const line = page.getByRole("listitem").filter({ hasText: "order of count-shelves" });
-  await line.getByText("6 retries").waitFor();
+  await line.getByText("6 failed attempts").waitFor();
   await expect.poll(() => line.count()).toBe(1);
   await checkScreen(page, "overview-retries");
   await page.setViewportSize({ width: 390, height: 844 });

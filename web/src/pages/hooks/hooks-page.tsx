@@ -52,15 +52,12 @@ const hookColumns: readonly Column<Hook>[] = [
   {
     title: "URL",
     width: "minmax(12rem, 2fr)",
-    cell: ({ url }) => <span title={url}>{url}</span>,
+    cell: ({ url }) => url,
   },
   {
     title: "Events",
     width: "minmax(12rem, 2fr)",
-    cell: ({ events }) => {
-      const words = events.join(", ") || "ends of runs that name it";
-      return <span title={words}>{words}</span>;
-    },
+    cell: ({ events }) => events.join(", ") || "ends of runs that name it",
   },
   { title: "Changed", width: "7rem", cell: ({ changedTime }) => <Ago at={changedTime} /> },
 ];
@@ -156,6 +153,6 @@ const deliveryColumns: readonly Column<Delivery>[] = [
   {
     title: "Last error",
     width: "minmax(9rem, 3fr)",
-    cell: ({ error }) => (error === "" ? "–" : <span title={error}>{error}</span>),
+    cell: ({ error }) => error || "–",
   },
 ];

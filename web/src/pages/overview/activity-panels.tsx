@@ -129,7 +129,7 @@ function detectWords({ detectSlow, detectSampled, interventions, retries }: Acti
       ? `the last ${numberWords(detectSampled)} interventions`
       : counted(detectSampled, "intervention");
   const slow = durationWords(durationMs(detectSlow));
-  return `half of ${which} at most, 95 of 100 within ${slow}; retries left out`;
+  return `median delay of ${which}, without retries; 95 % within ${slow}`;
 }
 
 /** The workflows of the runs that did not complete. */

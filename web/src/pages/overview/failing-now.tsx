@@ -37,7 +37,12 @@ function Failing({ of }: { readonly of: FailingStep }) {
       <span className="failing-counts" data-tone={of.failedSteps > 0 ? "bad" : "warning"}>
         <b>{timesWords(of)}</b>
         <span className="dim">
-          <Ago at={firstTime} /> – <Ago at={lastTime} />
+          {firstTime?.seconds === lastTime?.seconds ? null : (
+            <>
+              <Ago at={firstTime} /> –{" "}
+            </>
+          )}
+          <Ago at={lastTime} />
         </span>
       </span>
       <span className="failing-cause">
@@ -91,12 +96,11 @@ function FailedRuns({ of }: { readonly of: FailingStep }) {
 
 const repeating = bulkActs.filter(({ kind }) => kind === BulkKind.RETRY || kind === BulkKind.RERUN);
 
-/** `18 failed`, `18 failed, 3 retried`, `114 retried` */
+/** `18 failed`, `18 failed, 3 retries`, `114 failed attempts` */
 function timesWords({ failedSteps, failedAttempts }: FailingStep): string {
+  // The outcome of an attempt may be unknown: then no retry follows.
+  if (failedSteps === 0) return counted(failedAttempts, "failed attempt");
   const retried = Math.max(0, failedAttempts - failedSteps);
-  const parts = [
-    ...(failedSteps > 0 ? [`${numberWords(failedSteps)} failed`] : []),
-    ...(retried > 0 ? [counted(retried, "retry", "retries")] : []),
-  ];
-  return parts.join(", ");
+  const failed = `${numberWords(failedSteps)} failed`;
+  return retried === 0 ? failed : `${failed}, ${counted(retried, "retry", "retries")}`;
 }

@@ -35,7 +35,7 @@ const columns: readonly Column<Run>[] = [
       </Link>
     ),
   },
-  { title: "State", width: "10.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
+  { title: "State", width: "12.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
   {
     title: "Detail",
     width: "minmax(10rem, 2fr)",

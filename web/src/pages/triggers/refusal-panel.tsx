@@ -62,6 +62,6 @@ const columns: readonly Column<Refusal>[] = [
   {
     title: "Message",
     width: "minmax(10rem, 3fr)",
-    cell: ({ message }) => <span title={message}>{message}</span>,
+    cell: ({ message }) => message,
   },
 ];

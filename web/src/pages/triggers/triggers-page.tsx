@@ -79,7 +79,7 @@ const columns = (refusals: readonly Refusal[]): readonly Column<Trigger>[] => {
     },
     {
       title: "Event",
-      width: "minmax(12rem, 2fr)",
+      width: "minmax(12rem, 2.5fr)",
       cell: ({ definition }) => (definition ? eventWords(definition) : ""),
     },
     {

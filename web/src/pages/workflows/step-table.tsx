@@ -46,38 +46,33 @@ export function DurationTable({ steps, durations }: DurationTableProps) {
 }
 
 const stepColumns: readonly Column<StepDefinition>[] = [
-  { title: "Step", width: "minmax(7rem, 1fr)", cell: ({ id }) => <Whole text={id} /> },
+  { title: "Step", width: "minmax(7rem, 1fr)", cell: ({ id }) => id },
   {
     title: "Kind",
     width: "minmax(9rem, 1.3fr)",
-    cell: (step) => <Whole text={stepDoes(step)} />,
+    cell: (step) => stepDoes(step),
   },
   {
     title: "Needs",
     width: "minmax(6rem, 1fr)",
-    cell: ({ needs }) => <Whole text={needs.join(", ") || "–"} />,
+    cell: ({ needs }) => needs.join(", ") || "–",
   },
   {
     title: "Retry",
-    width: "minmax(6rem, 1fr)",
-    cell: ({ retry }) => <Whole text={retryWords(retry) || "default"} />,
+    width: "minmax(6rem, 1.3fr)",
+    cell: ({ retry }) => retryWords(retry) || "default",
   },
   {
     title: "Timeouts",
-    width: "minmax(8rem, 1.3fr)",
-    cell: ({ timeouts }) => <Whole text={timeoutWords(timeouts) || "default"} />,
+    width: "minmax(8rem, 1.7fr)",
+    cell: ({ timeouts }) => timeoutWords(timeouts) || "default",
   },
   {
     title: "Notes",
-    width: "minmax(8rem, 2fr)",
-    cell: (step) => <Whole text={stepNotes(step) || "–"} />,
+    width: "minmax(8rem, 1.6fr)",
+    cell: (step) => stepNotes(step) || "–",
   },
 ];
-
-/** What a column has no room for is in the title. */
-function Whole({ text }: { readonly text: string }) {
-  return <span title={text}>{text}</span>;
-}
 
 const durationColumns: readonly Column<StepDurations>[] = [
   { title: "Step", width: "minmax(8rem, 2fr)", cell: ({ stepId }) => stepId },
