@@ -1,4 +1,4 @@
-// Pages on a phone, and what a finger has to hit.
+// Pages on a phone and on a wide screen, and what a finger has to hit.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { checkScreen, closeBrowser, picture, sharedPage, visit } from "./browser.ts";
@@ -31,11 +31,14 @@ const paths = [
   "/supervisors",
   "/escalations",
   "/schedules",
+  "/triggers",
+  "/hooks",
+  "/namespaces",
   "/interventions",
   "/audit",
 ];
 
-test.for(paths.flatMap((path) => [320, 390].map((width) => [path, width] as const)))(
+test.for(paths.flatMap((path) => [320, 390, 1_440].map((width) => [path, width] as const)))(
   "nothing of %s scrolls sideways on a screen of %i px",
   async ([path, width], context) => {
     const page = await sharedPage(context, shop.address);

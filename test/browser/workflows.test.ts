@@ -14,6 +14,7 @@ input_schema:
   properties:
     customer: { type: string }
     cents: { type: integer, minimum: 1 }
+    iban: { type: string, pattern: "^[A-Z]{2}" }
     speed: { enum: [fast, slow] }
 steps:
   - { id: a, task: never, when: "\${false}", retry: { attempts: 3 }, timeouts: { total: 1m } }
@@ -42,6 +43,9 @@ test("the list has the runs of a day, and a workflow's page what failed in them"
   await visit(page, "/workflows/order");
   const failures = page.getByRole("table", { name: "Failures by step" });
   await failures.getByRole("row").filter({ hasText: "sold-out" }).waitFor(WAIT);
+  const graph = page.getByRole("region", { name: "Graph of the steps" });
+  await graph.getByRole("img", { name: "1 failure in 24 hours" }).waitFor(WAIT);
+  await expect.poll(() => graph.getByRole("img", { name: "in 24 hours" }).count()).toBe(1);
   await checkScreen(page, "workflow");
 });
 
@@ -70,4 +74,30 @@ test("a run is started from the input schema", async (context) => {
   const runId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   const { run } = await shop.client.getRun(runId);
   expect(run.labels).toEqual({ tenant: "acme", note: "two words" });
+});
+
+test("an input that the server refuses is named at its field, and can be corrected", async (context) => {
+  const page = await sharedPage(context, shop.address);
+  await visit(page, "/workflows/refund");
+  await page.getByRole("button", { name: "Start a run" }).click(WAIT);
+  const dialog = page.getByRole("dialog");
+  const problem = (of: string) =>
+    dialog.locator(".field", { hasText: of }).locator(".field-problem");
+  const start = () => dialog.getByRole("button", { name: "Start" }).click();
+  await dialog.getByLabel("customer", { exact: true }).fill("ada");
+  await dialog.getByLabel("cents").fill("0");
+  await dialog.getByLabel("iban").fill("17");
+  await start();
+  await problem("cents").getByText("cents must be >= 1").waitFor(WAIT);
+  // There and nowhere else.
+  await expect.poll(() => dialog.getByText("cents must be").count()).toBe(1);
+  await checkScreen(page, "start-run-refused");
+  // The server names the first value that it refuses.
+  await dialog.getByLabel("cents").fill("250");
+  await start();
+  await problem("iban").getByText("iban must match pattern").waitFor(WAIT);
+  await expect.poll(() => problem("cents").count()).toBe(0);
+  await dialog.getByLabel("iban").fill("DE17");
+  await start();
+  await page.waitForURL(/\/runs\/[0-9a-f-]{36}$/, WAIT);
 });

@@ -12,7 +12,7 @@ const { DEFAULT, DEFINITION } = SettingSource;
 test("a callback of two days has a total that allows it, and a total that is set stays", () => {
   const settingsOf = (timeouts: object) => {
     const definition = workflow({ a: { timeouts } });
-    return effectiveSettings(definition, planOf(definition));
+    return effectiveSettings(definition, planOf(definition), null);
   };
   expect(settingsOf({ callbackMs: 48 * HOUR })).toEqual(
     expect.arrayContaining([

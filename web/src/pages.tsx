@@ -27,6 +27,13 @@ export const pages: Readonly<Partial<Record<PageId, ComponentType>>> = {
   schedules: lazy(async () => ({
     default: (await import("./pages/schedules/schedules-page.tsx")).SchedulesPage,
   })),
+  triggers: lazy(async () => ({
+    default: (await import("./pages/triggers/triggers-page.tsx")).TriggersPage,
+  })),
+  hooks: lazy(async () => ({ default: (await import("./pages/hooks/hooks-page.tsx")).HooksPage })),
+  namespaces: lazy(async () => ({
+    default: (await import("./pages/namespaces/namespaces-page.tsx")).NamespacesPage,
+  })),
   interventions: lazy(async () => ({
     default: (await import("./pages/interventions/interventions-page.tsx")).InterventionsPage,
   })),

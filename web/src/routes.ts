@@ -12,6 +12,9 @@ export type PageId =
   | "approvals"
   | "escalations"
   | "schedules"
+  | "triggers"
+  | "hooks"
+  | "namespaces"
   | "interventions"
   | "audit";
 
@@ -34,8 +37,11 @@ export const routes: readonly Route[] = [
   { id: "approvals", path: "/approvals", title: "Approvals", letter: "p" },
   { id: "escalations", path: "/escalations/*?", title: "Escalations", letter: "e" },
   { id: "schedules", path: "/schedules/*?", title: "Schedules", letter: "c" },
+  { id: "triggers", path: "/triggers/*?", title: "Triggers", letter: "t" },
+  { id: "hooks", path: "/hooks", title: "Hooks", letter: "h" },
   { id: "interventions", path: "/interventions/*?", title: "Interventions", letter: "i" },
   { id: "audit", path: "/audit/*?", title: "Audit", letter: "a" },
+  { id: "namespaces", path: "/namespaces", title: "Namespaces", letter: "n" },
 ];
 
 /** The address of a page: its path without the parts that are patterns. */

@@ -442,10 +442,6 @@ type Activity struct {
 	Retries int32 `protobuf:"varint,7,opt,name=retries,proto3" json:"retries,omitempty"`
 	// There may be more than 10,000 retries.
 	MoreRetries bool `protobuf:"varint,8,opt,name=more_retries,json=moreRetries,proto3" json:"more_retries,omitempty"`
-	// The steps of the newest retries, those with most retries first: up to five.
-	RetriedSteps []*RetriedStep `protobuf:"bytes,9,rep,name=retried_steps,json=retriedSteps,proto3" json:"retried_steps,omitempty"`
-	// Number of retries, the newest ones, that retried_steps counts: up to 500.
-	RetriesSampled int32 `protobuf:"varint,10,opt,name=retries_sampled,json=retriesSampled,proto3" json:"retries_sampled,omitempty"`
 	// Number of interventions, the newest ones, from which detect_typical and detect_slow are
 	// computed: up to 200.
 	DetectSampled int32 `protobuf:"varint,11,opt,name=detect_sampled,json=detectSampled,proto3" json:"detect_sampled,omitempty"`
@@ -550,20 +546,6 @@ func (x *Activity) GetMoreRetries() bool {
 		return x.MoreRetries
 	}
 	return false
-}
-
-func (x *Activity) GetRetriedSteps() []*RetriedStep {
-	if x != nil {
-		return x.RetriedSteps
-	}
-	return nil
-}
-
-func (x *Activity) GetRetriesSampled() int32 {
-	if x != nil {
-		return x.RetriesSampled
-	}
-	return 0
 }
 
 func (x *Activity) GetDetectSampled() int32 {
@@ -881,88 +863,6 @@ func (x *WorkflowActivity) GetCancelled() int32 {
 	return 0
 }
 
-// A step that was retried, over all runs.
-type RetriedStep struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the workflow.
-	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// Id of the step; all items of a map are counted under the id of the map.
-	StepId string `protobuf:"bytes,2,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
-	// Number of retries.
-	Retries int32 `protobuf:"varint,3,opt,name=retries,proto3" json:"retries,omitempty"`
-	// Time of the last retry.
-	LastTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
-	// Run of the last retry.
-	LastRunId     string `protobuf:"bytes,5,opt,name=last_run_id,json=lastRunId,proto3" json:"last_run_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RetriedStep) Reset() {
-	*x = RetriedStep{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RetriedStep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RetriedStep) ProtoMessage() {}
-
-func (x *RetriedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
-func (*RetriedStep) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *RetriedStep) GetWorkflow() string {
-	if x != nil {
-		return x.Workflow
-	}
-	return ""
-}
-
-func (x *RetriedStep) GetStepId() string {
-	if x != nil {
-		return x.StepId
-	}
-	return ""
-}
-
-func (x *RetriedStep) GetRetries() int32 {
-	if x != nil {
-		return x.Retries
-	}
-	return 0
-}
-
-func (x *RetriedStep) GetLastTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastTime
-	}
-	return nil
-}
-
-func (x *RetriedStep) GetLastRunId() string {
-	if x != nil {
-		return x.LastRunId
-	}
-	return ""
-}
-
 // Runs of one minute.
 type ActivityMinute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -986,7 +886,7 @@ type ActivityMinute struct {
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +898,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +911,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -1082,7 +982,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +994,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1007,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -1161,7 +1061,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1073,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1086,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NamedPause) GetName() string {
@@ -1219,7 +1119,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1131,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1144,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 // The state of the installation.
@@ -1268,7 +1168,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1180,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1193,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -1353,7 +1253,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1265,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1278,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -1415,7 +1315,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[16]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1327,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[16]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1340,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{16}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -1492,7 +1392,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x15WatchOverviewResponse\x12:\n" +
 	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
 	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\x9c\x06\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xe2\x05\n" +
 	"\bActivity\x123\n" +
 	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
 	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
@@ -1502,16 +1402,15 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"detectSlow\x12$\n" +
 	"\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n" +
 	"\aretries\x18\a \x01(\x05R\aretries\x12!\n" +
-	"\fmore_retries\x18\b \x01(\bR\vmoreRetries\x12;\n" +
-	"\rretried_steps\x18\t \x03(\v2\x16.drover.v1.RetriedStepR\fretriedSteps\x12'\n" +
-	"\x0fretries_sampled\x18\n" +
-	" \x01(\x05R\x0eretriesSampled\x12%\n" +
+	"\fmore_retries\x18\b \x01(\bR\vmoreRetries\x12%\n" +
 	"\x0edetect_sampled\x18\v \x01(\x05R\rdetectSampled\x12-\n" +
 	"\x12more_interventions\x18\f \x01(\bR\x11moreInterventions\x12R\n" +
 	"\x16unsuccessful_workflows\x18\r \x03(\v2\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\x125\n" +
 	"\tsubstates\x18\x0e \x03(\v2\x17.drover.v1.SubstateRunsR\tsubstates\x12;\n" +
 	"\rfailing_steps\x18\x0f \x03(\v2\x16.drover.v1.FailingStepR\ffailingSteps\x12,\n" +
-	"\x12more_failing_steps\x18\x10 \x01(\bR\x10moreFailingSteps\"\xed\x02\n" +
+	"\x12more_failing_steps\x18\x10 \x01(\bR\x10moreFailingStepsJ\x04\b\t\x10\n" +
+	"J\x04\b\n" +
+	"\x10\vR\rretried_stepsR\x0fretries_sampled\"\xed\x02\n" +
 	"\vFailingStep\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x12\n" +
@@ -1534,13 +1433,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n" +
 	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12 \n" +
 	"\vcompensated\x18\x04 \x01(\x05R\vcompensated\x12\x1c\n" +
-	"\tcancelled\x18\x05 \x01(\x05R\tcancelled\"\xb5\x01\n" +
-	"\vRetriedStep\x12\x1a\n" +
-	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x17\n" +
-	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n" +
-	"\aretries\x18\x03 \x01(\x05R\aretries\x127\n" +
-	"\tlast_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x1e\n" +
-	"\vlast_run_id\x18\x05 \x01(\tR\tlastRunId\"\x82\x02\n" +
+	"\tcancelled\x18\x05 \x01(\x05R\tcancelled\"\x82\x02\n" +
 	"\x0eActivityMinute\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n" +
@@ -1595,7 +1488,7 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
@@ -1606,64 +1499,61 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*FailingStep)(nil),            // 6: drover.v1.FailingStep
 	(*SubstateRuns)(nil),           // 7: drover.v1.SubstateRuns
 	(*WorkflowActivity)(nil),       // 8: drover.v1.WorkflowActivity
-	(*RetriedStep)(nil),            // 9: drover.v1.RetriedStep
-	(*ActivityMinute)(nil),         // 10: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 11: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 12: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 13: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 14: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 15: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 16: drover.v1.OpenRuns
-	(*Partition)(nil),              // 17: drover.v1.Partition
-	(*Pause)(nil),                  // 18: drover.v1.Pause
-	(*Circuit)(nil),                // 19: drover.v1.Circuit
-	(*Cordon)(nil),                 // 20: drover.v1.Cordon
-	(*FailingAgent)(nil),           // 21: drover.v1.FailingAgent
-	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
-	(RunSubstate)(0),               // 24: drover.v1.RunSubstate
-	(RunState)(0),                  // 25: drover.v1.RunState
+	(*ActivityMinute)(nil),         // 9: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 10: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 11: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 12: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 13: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 14: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 15: drover.v1.OpenRuns
+	(*Partition)(nil),              // 16: drover.v1.Partition
+	(*Pause)(nil),                  // 17: drover.v1.Pause
+	(*Circuit)(nil),                // 18: drover.v1.Circuit
+	(*Cordon)(nil),                 // 19: drover.v1.Cordon
+	(*FailingAgent)(nil),           // 20: drover.v1.FailingAgent
+	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
+	(RunSubstate)(0),               // 23: drover.v1.RunSubstate
+	(RunState)(0),                  // 24: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	11, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	17, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	18, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	12, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	12, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	19, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	20, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	10, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	16, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	17, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	11, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	11, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	18, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	19, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
 	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
 	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
-	21, // 9: drover.v1.GetOverviewResponse.failing_agents:type_name -> drover.v1.FailingAgent
-	22, // 10: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	20, // 9: drover.v1.GetOverviewResponse.failing_agents:type_name -> drover.v1.FailingAgent
+	21, // 10: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
 	1,  // 11: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
 	5,  // 12: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	10, // 13: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	16, // 14: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	22, // 15: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	22, // 16: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	9,  // 17: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	8,  // 18: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
-	7,  // 19: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
-	6,  // 20: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
-	23, // 21: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
-	23, // 22: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
-	24, // 23: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
-	23, // 24: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	23, // 25: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	23, // 26: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	23, // 27: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	18, // 28: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	22, // 29: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	15, // 30: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	16, // 31: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	23, // 32: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	25, // 33: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	9,  // 13: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	15, // 14: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	21, // 15: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	21, // 16: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	8,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	7,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
+	6,  // 19: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
+	22, // 20: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
+	22, // 21: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
+	23, // 22: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
+	22, // 23: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	22, // 24: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	22, // 25: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	17, // 26: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	21, // 27: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	14, // 28: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	15, // 29: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	22, // 30: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	24, // 31: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1682,7 +1572,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -5,12 +5,10 @@ import type {
   ActivityMinuteSchema,
   ActivitySchema,
   FailingStepSchema,
-  RetriedStepSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Rule } from "../../core/model/history.ts";
 import type { RunState } from "../../core/model/model.ts";
-import { numberOf } from "../../core/model/step-key.ts";
 import {
   type FailingStep,
   INTERVENTIONS_COUNTED_MAX,
@@ -21,16 +19,13 @@ import {
   type SubstateRuns,
   type WorkflowEnds,
 } from "../../store/activity.ts";
-import type { ListedIntervention } from "../../store/operators.ts";
 import type { InterventionRecord } from "../../store/reads.ts";
 import { RUN_STATES, SUBSTATES } from "../run/convert-run.ts";
 
 /** The current minute and those before it. */
 const MINUTES_COUNTED = 30;
 export const INTERVENTIONS_SAMPLED = 200;
-export const RETRIES_SAMPLED = 500;
 export const WORKFLOWS_NAMED_MAX = 5;
-const RETRIED_STEPS_MAX = 5;
 export const FAILING_STEPS_MAX = 20;
 const SLOW_SHARE = 0.95;
 
@@ -39,34 +34,8 @@ export function firstMinuteOf(now: EpochMs): EpochMs {
   return minuteOf(now) - (MINUTES_COUNTED - 1) * MINUTE_MS;
 }
 
-/** A step of one version of a workflow, over all runs. */
-interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
-  /** The step's number in the plan. */
-  readonly step: number;
-  readonly retries: number;
-  readonly lastAt: number;
-  readonly lastRunId: string;
-}
-
-/** The steps that had retries, the steps with most retries first. `rows` are newest first. */
-export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retried[] {
-  const bySteps = Map.groupBy(rows, ({ definitionId, step }) =>
-    step === null ? null : `${definitionId} ${numberOf(step)}`,
-  );
-  return [...bySteps.values()]
-    .flatMap((tries): readonly Retried[] => {
-      const [last] = tries;
-      if (!last || last.step === null) return [];
-      const { workflow, definitionId, step, actedAt: lastAt, runId: lastRunId } = last;
-      const of = { workflow, definitionId, step: numberOf(step) };
-      return [{ ...of, retries: tries.length, lastAt, lastRunId }];
-    })
-    .sort((a, b) => b.retries - a.retries || b.lastAt - a.lastAt)
-    .slice(0, RETRIED_STEPS_MAX);
-}
-
 /** What was read for these minutes. */
-export interface ActivityRows {
+interface ActivityRows {
   readonly open: OpenRuns;
   readonly substates: readonly SubstateRuns[];
   /** One more than are named, if there are more. */
@@ -76,8 +45,6 @@ export interface ActivityRows {
   readonly interventions: ReadonlyMap<Rule, number>;
   /** The newest interventions, without waits for a retry. */
   readonly sampled: readonly Pick<InterventionRecord, "dueAt" | "actedAt">[];
-  readonly retriesSampled: number;
-  readonly retriedSteps: MessageInitShape<typeof RetriedStepSchema>[];
 }
 
 export function activityOf(seen: ActivityRows): MessageInitShape<typeof ActivitySchema> {
@@ -100,8 +67,6 @@ export function activityOf(seen: ActivityRows): MessageInitShape<typeof Activity
     moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
     retries,
     moreRetries: retries >= INTERVENTIONS_COUNTED_MAX,
-    retriedSteps: seen.retriedSteps,
-    retriesSampled: seen.retriesSampled,
     detectSampled: late.length,
     ...(typical === undefined ? {} : { detectTypical: durationFromMs(typical) }),
     ...(slow === undefined ? {} : { detectSlow: durationFromMs(slow) }),

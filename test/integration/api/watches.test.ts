@@ -17,12 +17,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createDrain } from "../../../server/api/calls/drain.ts";
 import { createMount, type Handlers } from "../../../server/api/calls/mount.ts";
 import { createRequestCheck } from "../../../server/api/calls/request-check.ts";
-import { activityOf, retriedSteps } from "../../../server/api/operator/activity.ts";
+import { activityOf } from "../../../server/api/operator/activity.ts";
 import { systemClock } from "../../../server/clock.ts";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
-import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { minuteOf, type RunCount } from "../../../server/store/activity.ts";
-import type { InterventionPage, ListedIntervention } from "../../../server/store/operators.ts";
+import type { InterventionPage } from "../../../server/store/operators.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import {
   inNewNamespace,
@@ -167,8 +166,6 @@ test("activity has the runs of each minute, and how late supervisors were", () =
     unsuccessful: [],
     failing: [],
     substates: [{ substate: "retry", runs: 3, more: false }],
-    retriesSampled: 0,
-    retriedSteps: [],
     open: { openRuns: new Map([["ESCALATED", 5]]), allCounted: true },
     interventions: new Map([
       ["lease", 100],
@@ -198,76 +195,24 @@ test("activity has the runs of each minute, and how late supervisors were", () =
   });
 });
 
-test("the overview counts all retries of late, and names the steps with most of the newest", async () => {
+test("the overview counts all retries of late, and samples no waits for a retry", async () => {
   const known = world.store.operators;
-  const retried = (step: number, n: number): ListedIntervention => ({
-    runId: RUN_ID,
-    step,
-    fence: n,
-    rule: "backoff",
-    n,
-    saw: "",
-    did: "",
-    node: null,
-    partition: 0,
-    epoch: null,
-    workflow: "book-holiday",
-    definitionId: 1,
-    attempt: n,
-    dueAt: 1_700_000_000_000,
-    actedAt: 1_700_000_000_000 - n,
-  });
   const asked: InterventionPage[] = [];
   world.store.operators = {
     ...known,
     countInterventions: async () => new Map([["backoff", 812]]),
     interventions: async (_id, page) => {
       asked.push(page);
-      if (!page.rules?.includes("backoff")) return [];
-      return [retried(0, 1), ...Array.from({ length: 499 }, (_, n) => retried(1, n + 2))];
+      return [];
     },
   };
   const operator = createClient(OperatorService, transports.Connect());
   const [first] = await take<WatchOverviewResponse>(operator.watchOverview({}), 1);
-  expect(first?.activity).toMatchObject({ retries: 812, moreRetries: false, retriesSampled: 500 });
-  expect(first?.activity?.retriedSteps).toMatchObject([
-    { workflow: "book-holiday", stepId: "hotel", retries: 499, lastRunId: RUN_ID },
-    { workflow: "book-holiday", stepId: "flight", retries: 1 },
-  ]);
+  expect(first?.activity).toMatchObject({ retries: 812, moreRetries: false });
   const from = minuteOf(await known.now()) - 29 * 60_000;
-  expect(asked[1]).toMatchObject({ rules: ["backoff"], from, limit: 500 });
   // How late supervisors are is not derived from the ends of waits for a retry.
-  expect(asked[0]).toMatchObject({ from, limit: 200 });
+  expect(asked).toMatchObject([{ from, limit: 200 }]);
   expect(asked[0]?.rules).not.toContain("backoff");
-});
-
-test("items of a map, and tries in several runs, are tries of one step", () => {
-  const tried = (step: number, runId: string, actedAt: number): ListedIntervention => ({
-    runId,
-    step,
-    fence: 1,
-    rule: "backoff",
-    n: 0,
-    saw: "",
-    did: "",
-    node: null,
-    partition: 0,
-    epoch: null,
-    workflow: "w",
-    definitionId: 1,
-    attempt: 1,
-    dueAt: 0,
-    actedAt,
-  });
-  const items = [
-    tried(stepKeyOf(3, 2), "b", 30),
-    tried(stepKeyOf(3, 1), "a", 20),
-    tried(4, "a", 10),
-  ];
-  expect(retriedSteps(items)).toEqual([
-    { workflow: "w", definitionId: 1, step: 3, retries: 2, lastAt: 30, lastRunId: "b" },
-    { workflow: "w", definitionId: 1, step: 4, retries: 1, lastAt: 10, lastRunId: "a" },
-  ]);
 });
 
 test("a caller that goes in the middle of a message is no defect of the server", async () => {

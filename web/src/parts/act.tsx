@@ -22,6 +22,8 @@ export interface ActProps {
   /** The style of the button on the page; left out: a plain button. */
   readonly variant?: "main" | "danger" | "quiet";
   readonly disabled?: boolean;
+  /** The paths of the fields, as the server names them, that show their own problems. */
+  readonly paths?: readonly string[];
   /** Performs the action and returns what was done: "The queue is paused." */
   readonly onAct: (form: FormData) => Promise<string>;
   /** Called after the action: the content of the screen is out of date. */
@@ -30,7 +32,8 @@ export interface ActProps {
 }
 
 export function Act(props: ActProps) {
-  const { name, label, title, act, danger, variant, disabled, onAct, done, children } = props;
+  const { name, label, title, act, danger, variant, disabled, paths, onAct, done, children } =
+    props;
   const [open, setOpen] = useState(false);
   const notify = useNotice();
   const lost = useConnectionLost();
@@ -51,6 +54,7 @@ export function Act(props: ActProps) {
           title={title}
           act={act ?? name}
           danger={danger ?? false}
+          paths={paths ?? []}
           onAct={async (form) => {
             notify(await onAct(form));
             done?.();

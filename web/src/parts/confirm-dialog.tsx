@@ -19,6 +19,8 @@ export interface ConfirmProps {
   readonly danger?: boolean;
   /** The action is not possible now; the text gives the reason. */
   readonly disabled?: boolean;
+  /** The paths of the fields, as the server names them, that show their own problems. */
+  readonly paths?: readonly string[];
   /** Performs the action; an error is shown. The dialog closes when it resolves. */
   readonly onAct: (form: FormData) => Promise<void>;
   readonly onClose: () => void;
@@ -28,7 +30,16 @@ export interface ConfirmProps {
 
 /** Open as long as it is rendered. */
 export function ConfirmDialog(props: ConfirmProps) {
-  const { title, act, danger = false, disabled = false, onAct, onClose, children } = props;
+  const {
+    title,
+    act,
+    danger = false,
+    disabled = false,
+    paths = [],
+    onAct,
+    onClose,
+    children,
+  } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -53,7 +64,7 @@ export function ConfirmDialog(props: ConfirmProps) {
         <div className="dialog-text">
           <FieldProblems value={problem}>{children}</FieldProblems>
         </div>
-        {problem === null || problem.isAtField ? null : (
+        {problem === null || isShownAtFields(problem, paths) ? null : (
           <div className="dialog-problem" role="alert">
             <ProblemText problem={problem} />
           </div>
@@ -76,6 +87,10 @@ export function ConfirmDialog(props: ConfirmProps) {
       </form>
     </dialog>
   );
+}
+
+function isShownAtFields({ isAtField, fields }: Problem, paths: readonly string[]): boolean {
+  return isAtField || (fields.length > 0 && fields.every(({ path }) => paths.includes(path)));
 }
 
 /** A call that changes something is not repeated automatically: it may have taken effect. */

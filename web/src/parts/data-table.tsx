@@ -21,6 +21,7 @@ import {
 } from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "../shell/keys.ts";
+import { visibleText } from "../words/foreign-words.ts";
 import { Foreign } from "./foreign.tsx";
 
 export interface Column<T> {
@@ -248,11 +249,17 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
           />
         </div>
       )}
-      {columns.map(({ title, align, cell }) => (
-        <div role="cell" key={title} data-align={align} data-title={title}>
-          <CellContent of={cell(row)} />
-        </div>
-      ))}
+      {columns.map(({ title, align, cell }) => {
+        const content = cell(row);
+        // What the column has no room for.
+        const whole =
+          typeof content === "string" && content !== "" ? visibleText(content) : undefined;
+        return (
+          <div role="cell" key={title} data-align={align} data-title={title} title={whole}>
+            <CellContent of={content} />
+          </div>
+        );
+      })}
     </div>
   );
 }

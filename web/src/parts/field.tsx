@@ -7,9 +7,17 @@ import { Foreign } from "./foreign.tsx";
 /** The problem of the dialog around the fields; null: none. */
 export const FieldProblems = createContext<Problem | null>(null);
 
-/** Why the server has refused a part of the request that has no field of its own. */
-export function FieldProblem({ of }: { readonly of: string }) {
-  const problems = (useContext(FieldProblems)?.fields ?? []).filter(({ path }) => path === of);
+/** Why the server has refused a part of the request, unless a field within it shows that. */
+export function FieldProblem(props: {
+  readonly of: string;
+  /** The paths of the fields within it. */
+  readonly within?: readonly string[];
+}) {
+  const { of, within = [] } = props;
+  const all = useContext(FieldProblems)?.fields ?? [];
+  const problems = all.filter(
+    (one) => one.path === of && !within.some((path) => isAbout(one, path)),
+  );
   return problems.map(({ message }) => (
     <p key={message} className="field-problem" role="alert">
       <Foreign text={message} />
@@ -33,7 +41,7 @@ export function Field(props: {
       <span>{props.name}</span>
       {props.children}
       {problems.map(({ message }) => (
-        <small key={message} className="field-problem">
+        <small key={message} className="field-problem" role="alert">
           <Foreign text={message} />
         </small>
       ))}

@@ -15,6 +15,7 @@ import {
 import { useEffect, useMemo, useRef, useState } from "react";
 import "@xyflow/react/dist/base.css";
 import "./graph.css";
+import { numberWords } from "../words/counts.ts";
 import type { Status } from "./badge.tsx";
 import { type GraphShape, NODE_HEIGHT, NODE_WIDTH, type Positions } from "./graph-layout.ts";
 import { Icon } from "./icon.tsx";
@@ -27,6 +28,16 @@ export interface GraphNode extends Status {
   readonly note: string;
   /** 0 to 1; left out: unknown. */
   readonly progress?: number;
+  /** What has been counted at this node; left out: nothing. */
+  readonly count?: GraphCount;
+}
+
+export interface GraphCount {
+  readonly number: number;
+  /** The number with what it counts: "3 failures in 24 hours". */
+  readonly words: string;
+  /** 0 to 1: its part of the largest number in the graph, which tints the node most. */
+  readonly heat: number;
 }
 
 export interface GraphProps {
@@ -59,7 +70,7 @@ export function Graph({ name, nodes, picked = null, onPick }: GraphProps) {
               // React Flow measures only nodes that it draws, and fits only measured ones.
               measured: { width: NODE_WIDTH, height: NODE_HEIGHT },
               selected: node.id === picked,
-              ariaLabel: `${node.id}, ${node.word}`,
+              ariaLabel: [node.id, node.word, ...(node.count ? [node.count.words] : [])].join(", "),
               handles: [
                 { type: "target", position: Position.Left, x: 0, y: NODE_HEIGHT / 2 },
                 { type: "source", position: Position.Right, x: NODE_WIDTH, y: NODE_HEIGHT / 2 },
@@ -146,15 +157,31 @@ function edgesOf({ id, needs }: GraphNode): Edge[] {
   }));
 }
 
+/** The more was counted, the stronger. */
+const tint = (heat: number) => ({
+  background: `color-mix(in srgb, var(--bad-soft) ${Math.round(30 + 70 * heat)}%, var(--surface))`,
+});
+
 function StepBox({ data, selected }: NodeProps<StepNode>) {
+  const { count } = data;
   return (
-    <div className="graph-node" data-tone={data.tone} data-picked={selected}>
+    <div
+      className="graph-node"
+      data-tone={data.tone}
+      data-picked={selected}
+      style={count && tint(count.heat)}
+    >
       <Handle type="target" position={Position.Left} isConnectable={false} />
       <Icon name={data.tone} />
       <div>
         <strong title={data.id}>{data.id}</strong>
         <span>{data.note === "" ? data.word : `${data.word}, ${data.note}`}</span>
       </div>
+      {count === undefined ? null : (
+        <b title={count.words} role="img" aria-label={count.words}>
+          {numberWords(count.number)}
+        </b>
+      )}
       {data.progress === undefined ? null : (
         <progress aria-label="Progress" value={data.progress} max={1} />
       )}

@@ -24,14 +24,15 @@ export function SchemaFields(props: {
         <textarea name={WHOLE} rows={4} required defaultValue="{}" />
       </Field>
     );
+  const pathOf = ({ name }: FormField) => `${path}.${name}`;
   return (
     <>
       {/* The schema is part of the form, so that the fields are known when the form is read. */}
       <input type="hidden" name={SCHEMA} value={schema} />
       {fields.map((field) => (
-        <FormInput key={field.name} field={field} path={`${path}.${field.name}`} />
+        <FormInput key={field.name} field={field} path={pathOf(field)} />
       ))}
-      <FieldProblem of={path} />
+      <FieldProblem of={path} within={fields.map(pathOf)} />
     </>
   );
 }

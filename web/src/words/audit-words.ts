@@ -62,6 +62,7 @@ const PAGES: Readonly<Record<string, string>> = {
   queue: "/queues",
   run: "/runs",
   schedule: "/schedules",
+  trigger: "/triggers",
   workflow: "/workflows",
 };
 

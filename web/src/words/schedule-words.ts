@@ -19,8 +19,8 @@ export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
   if (calendar?.case !== "interval") return "";
   const { every, offset } = calendar.value;
   const offsetMs = offset ? durationMs(offset) : 0;
-  const behind = offsetMs === 0 ? "" : `, ${durationWords(offsetMs)} behind`;
-  return `every ${durationWords(every ? durationMs(every) : 0)}${behind}`;
+  const from = offsetMs === 0 ? "" : `, offset ${durationWords(offsetMs)}`;
+  return `every ${durationWords(every ? durationMs(every) : 0)}${from}`;
 }
 
 /** `2026-03-29T02:30:00[Europe/Berlin]` as `2026-03-29 02:30:00 Europe/Berlin`. */

@@ -80,7 +80,7 @@ class WatchOverviewResponse(_message.Message):
     def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Activity(_message.Message):
-    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows", "substates", "failing_steps", "more_failing_steps")
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "detect_sampled", "more_interventions", "unsuccessful_workflows", "substates", "failing_steps", "more_failing_steps")
     MINUTES_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -89,8 +89,6 @@ class Activity(_message.Message):
     INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
     RETRIES_FIELD_NUMBER: _ClassVar[int]
     MORE_RETRIES_FIELD_NUMBER: _ClassVar[int]
-    RETRIED_STEPS_FIELD_NUMBER: _ClassVar[int]
-    RETRIES_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     DETECT_SAMPLED_FIELD_NUMBER: _ClassVar[int]
     MORE_INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
     UNSUCCESSFUL_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
@@ -105,15 +103,13 @@ class Activity(_message.Message):
     interventions: int
     retries: int
     more_retries: bool
-    retried_steps: _containers.RepeatedCompositeFieldContainer[RetriedStep]
-    retries_sampled: int
     detect_sampled: int
     more_interventions: bool
     unsuccessful_workflows: _containers.RepeatedCompositeFieldContainer[WorkflowActivity]
     substates: _containers.RepeatedCompositeFieldContainer[SubstateRuns]
     failing_steps: _containers.RepeatedCompositeFieldContainer[FailingStep]
     more_failing_steps: bool
-    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ..., substates: _Optional[_Iterable[_Union[SubstateRuns, _Mapping]]] = ..., failing_steps: _Optional[_Iterable[_Union[FailingStep, _Mapping]]] = ..., more_failing_steps: _Optional[bool] = ...) -> None: ...
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ..., substates: _Optional[_Iterable[_Union[SubstateRuns, _Mapping]]] = ..., failing_steps: _Optional[_Iterable[_Union[FailingStep, _Mapping]]] = ..., more_failing_steps: _Optional[bool] = ...) -> None: ...
 
 class FailingStep(_message.Message):
     __slots__ = ("workflow", "step_id", "undo", "code", "failed_attempts", "failed_steps", "first_time", "last_time", "last_run_id", "last_message")
@@ -162,20 +158,6 @@ class WorkflowActivity(_message.Message):
     compensated: int
     cancelled: int
     def __init__(self, workflow: _Optional[str] = ..., completed: _Optional[int] = ..., failed: _Optional[int] = ..., compensated: _Optional[int] = ..., cancelled: _Optional[int] = ...) -> None: ...
-
-class RetriedStep(_message.Message):
-    __slots__ = ("workflow", "step_id", "retries", "last_time", "last_run_id")
-    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
-    STEP_ID_FIELD_NUMBER: _ClassVar[int]
-    RETRIES_FIELD_NUMBER: _ClassVar[int]
-    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
-    LAST_RUN_ID_FIELD_NUMBER: _ClassVar[int]
-    workflow: str
-    step_id: str
-    retries: int
-    last_time: _timestamp_pb2.Timestamp
-    last_run_id: str
-    def __init__(self, workflow: _Optional[str] = ..., step_id: _Optional[str] = ..., retries: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_id: _Optional[str] = ...) -> None: ...
 
 class ActivityMinute(_message.Message):
     __slots__ = ("start_time", "accepted", "completed", "not_completed", "failed", "compensated", "cancelled")

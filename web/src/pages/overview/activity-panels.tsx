@@ -11,7 +11,7 @@ import { Link } from "wouter";
 import { Chart } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Ago, useNowMs } from "../../parts/time.tsx";
+import { useNowMs } from "../../parts/time.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
 import { runStatus, stateName } from "../../words/run-words.ts";
 import { durationWords } from "../../words/time-words.ts";
@@ -54,7 +54,6 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
       {of.unsuccessfulWorkflows.length === 0 ? null : (
         <UnsuccessfulWorkflows of={of.unsuccessfulWorkflows} />
       )}
-      {of.retriedSteps.length === 0 ? null : <RetriedSteps of={of} />}
     </>
   );
 }
@@ -130,14 +129,14 @@ function detectWords({ detectSlow, detectSampled, interventions, retries }: Acti
       ? `the last ${numberWords(detectSampled)} interventions`
       : counted(detectSampled, "intervention");
   const slow = durationWords(durationMs(detectSlow));
-  return `half of ${which} at most, 95 of 100 within ${slow}; retries left out`;
+  return `median delay of ${which}, without retries; 95 % within ${slow}`;
 }
 
 /** The workflows of the runs that did not complete. */
 function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[] }) {
   return (
     <Panel title="Workflows with runs that did not complete">
-      <ul className="retried">
+      <ul className="unsuccessful">
         {of.map(({ workflow, completed, failed, compensated, cancelled }) => {
           const others = [
             [RunState.FAILED, failed],
@@ -160,31 +159,6 @@ function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[
             </li>
           );
         })}
-      </ul>
-    </Panel>
-  );
-}
-
-/** The steps with most retries; the run with the last retry shows the failures in full. */
-function RetriedSteps({ of }: { readonly of: Activity }) {
-  const { retries, retriesSampled, retriedSteps } = of;
-  const which =
-    retriesSampled < retries
-      ? `of the last ${numberWords(retriesSampled)} retries`
-      : "in the last 30 minutes";
-  return (
-    <Panel title={`Most retried steps ${which}`}>
-      <ul className="retried">
-        {retriedSteps.map(({ workflow, stepId, retries, lastTime, lastRunId }) => (
-          <li key={`${workflow} ${stepId} ${lastRunId}`}>
-            <span className="number">{numberWords(retries)} ×</span>
-            <span>
-              Step <b>{stepId}</b> of <Link href={`/workflows/${workflow}`}>{workflow}</Link>, last{" "}
-              <Ago at={lastTime} />
-            </span>
-            <Link href={`/runs/${lastRunId}`}>See the last run</Link>
-          </li>
-        ))}
       </ul>
     </Panel>
   );

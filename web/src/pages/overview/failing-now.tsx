@@ -1,5 +1,5 @@
 // What has failed lately, by workflow, step and error code: how often, since when, with which
-// message, and one run to look at.
+// message, and one run to look at. What is only retried, without success so far, is among it.
 import type { Activity, FailingStep } from "@drover/proto/drover/v1/overview_pb.ts";
 import { BulkKind } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
@@ -34,10 +34,15 @@ function Failing({ of }: { readonly of: FailingStep }) {
   const { workflow, stepId, undo, code, lastMessage, firstTime, lastTime, lastRunId } = of;
   return (
     <li>
-      <span className="failing-counts">
+      <span className="failing-counts" data-tone={of.failedSteps > 0 ? "bad" : "warning"}>
         <b>{timesWords(of)}</b>
         <span className="dim">
-          <Ago at={firstTime} /> – <Ago at={lastTime} />
+          {firstTime?.seconds === lastTime?.seconds ? null : (
+            <>
+              <Ago at={firstTime} /> –{" "}
+            </>
+          )}
+          <Ago at={lastTime} />
         </span>
       </span>
       <span className="failing-cause">

@@ -22,6 +22,7 @@ import { substateWords } from "../../words/substate-words.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { type ReadFilter, readFilter } from "./run-filter.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
+import { SavedViews } from "./saved-views.tsx";
 import "./runs.css";
 
 const columns: readonly Column<Run>[] = [
@@ -34,7 +35,7 @@ const columns: readonly Column<Run>[] = [
       </Link>
     ),
   },
-  { title: "State", width: "10.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
+  { title: "State", width: "12.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
   {
     title: "Detail",
     width: "minmax(10rem, 2fr)",
@@ -112,6 +113,7 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
         )}
       </PageHead>
       <RunFilterBar problems={problems} />
+      <SavedViews key={namespace} />
       <BulkBar read={read} chosen={chosen} onDone={list.again} rows={list.rows} />
       <Shown of={{ ...list.state, again: list.again }} what="the runs">
         {() =>

@@ -35,7 +35,7 @@ const columns: readonly Column<Schedule>[] = [
     width: "minmax(9rem, 1fr)",
     cell: ({ spec }) => `${spec?.workflow ?? ""}${spec?.version ? ` v${spec.version}` : ""}`,
   },
-  { title: "When", width: "minmax(11rem, 1.2fr)", cell: calendarWords },
+  { title: "When", width: "minmax(13rem, 1.4fr)", cell: calendarWords },
   { title: "Next", width: "7rem", cell: ({ next }) => <Ago at={next[0]?.time} /> },
   {
     title: "Last",

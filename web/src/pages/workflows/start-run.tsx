@@ -20,6 +20,7 @@ export function StartRun({ workflow }: { readonly workflow: Workflow }) {
       title={`Start a run of ${name} v${version}?`}
       act="Start"
       variant="main"
+      paths={["input", "key", "labels"]}
       onAct={async (form) => {
         const json = schemaJson(form);
         const { runId } = await scheduler.schedule({

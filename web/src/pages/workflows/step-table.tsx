@@ -1,4 +1,4 @@
-// The steps of a version: what each does, and how long its attempts take.
+// The steps of a version in two tables: what each does, and how long its attempts take.
 import type { StepDefinition, StepDurations } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -6,83 +6,104 @@ import { Length } from "../../parts/time.tsx";
 import { numberWords } from "../../words/counts.ts";
 import { retryWords, stepDoes, stepNotes, timeoutWords } from "../../words/workflow-words.ts";
 
-interface StepTableProps {
-  readonly steps: readonly StepDefinition[];
-  readonly durations: readonly StepDurations[];
-}
-
-export function StepTable({ steps, durations }: StepTableProps) {
-  const of = (step: StepDefinition) => durations.find(({ stepId }) => stepId === step.id);
+/** What the definition says of each step. */
+export function StepTable({ steps }: { readonly steps: readonly StepDefinition[] }) {
   return (
-    <Panel title="Steps and durations">
-      <DataTable name="Steps" columns={columns(of)} rows={steps} keyOf={({ id }) => id} />
-      <p className="note">
-        Durations are learned from successful attempts. An attempt that takes longer than “suspect
-        after” is marked as slow.
-      </p>
+    <Panel title="Steps">
+      <DataTable name="Steps" columns={stepColumns} rows={steps} keyOf={({ id }) => id} />
     </Panel>
   );
 }
 
-type DurationsOf = (step: StepDefinition) => StepDurations | undefined;
+interface DurationTableProps {
+  readonly steps: readonly StepDefinition[];
+  readonly durations: readonly StepDurations[];
+}
 
-const columns = (of: DurationsOf): readonly Column<StepDefinition>[] => [
-  { title: "Step", width: "minmax(8rem, 1fr)", cell: ({ id }) => id },
+/** What was measured of each step that agents perform. */
+export function DurationTable({ steps, durations }: DurationTableProps) {
+  const known = steps.flatMap(({ id }) => durations.filter(({ stepId }) => stepId === id));
+  return (
+    <Panel title="Durations">
+      {known.length === 0 ? (
+        <p className="dim">No attempt of a step has succeeded yet.</p>
+      ) : (
+        <>
+          <DataTable
+            name="Durations"
+            columns={durationColumns}
+            rows={known}
+            keyOf={({ stepId }) => stepId}
+          />
+          <p className="note">
+            Durations are learned from successful attempts. An attempt that takes longer than
+            “suspect after” is marked as slow.
+          </p>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+const stepColumns: readonly Column<StepDefinition>[] = [
+  { title: "Step", width: "minmax(7rem, 1fr)", cell: ({ id }) => id },
   {
     title: "Kind",
-    width: "minmax(9rem, 1.2fr)",
-    cell: (step) => <span title={stepDoes(step)}>{stepDoes(step)}</span>,
+    width: "minmax(9rem, 1.3fr)",
+    cell: (step) => stepDoes(step),
   },
   {
     title: "Needs",
-    width: "minmax(7rem, 1fr)",
-    cell: ({ needs }) => <span title={needs.join(", ")}>{needs.join(", ") || "–"}</span>,
-  },
-  {
-    title: "Notes",
-    width: "minmax(8rem, 1.3fr)",
-    cell: (step) => <span title={stepNotes(step)}>{stepNotes(step) || "–"}</span>,
+    width: "minmax(6rem, 1fr)",
+    cell: ({ needs }) => needs.join(", ") || "–",
   },
   {
     title: "Retry",
-    width: "minmax(7rem, 1fr)",
-    cell: ({ retry }) => <span title={retryWords(retry)}>{retryWords(retry) || "default"}</span>,
+    width: "minmax(6rem, 1.3fr)",
+    cell: ({ retry }) => retryWords(retry) || "default",
   },
   {
     title: "Timeouts",
-    width: "minmax(8rem, 1.2fr)",
-    cell: ({ timeouts }) => (
-      <span title={timeoutWords(timeouts)}>{timeoutWords(timeouts) || "default"}</span>
-    ),
+    width: "minmax(8rem, 1.7fr)",
+    cell: ({ timeouts }) => timeoutWords(timeouts) || "default",
   },
   {
+    title: "Notes",
+    width: "minmax(8rem, 1.6fr)",
+    cell: (step) => stepNotes(step) || "–",
+  },
+];
+
+const durationColumns: readonly Column<StepDurations>[] = [
+  { title: "Step", width: "minmax(8rem, 2fr)", cell: ({ stepId }) => stepId },
+  {
     title: "Attempts",
-    width: "5rem",
+    width: "minmax(5rem, 1fr)",
     align: "end",
-    cell: (step) => numberWords(of(step)?.samples ?? 0),
+    cell: ({ samples }) => numberWords(samples),
   },
   {
     title: "p50",
-    width: "5rem",
+    width: "minmax(5rem, 1fr)",
     align: "end",
-    cell: (step) => <Length of={of(step)?.p50} />,
+    cell: ({ p50 }) => <Length of={p50} />,
   },
   {
     title: "p90",
-    width: "5rem",
+    width: "minmax(5rem, 1fr)",
     align: "end",
-    cell: (step) => <Length of={of(step)?.p90} />,
+    cell: ({ p90 }) => <Length of={p90} />,
   },
   {
     title: "p99",
-    width: "5rem",
+    width: "minmax(5rem, 1fr)",
     align: "end",
-    cell: (step) => <Length of={of(step)?.p99} />,
+    cell: ({ p99 }) => <Length of={p99} />,
   },
   {
     title: "Suspect after",
-    width: "6rem",
+    width: "minmax(6rem, 1fr)",
     align: "end",
-    cell: (step) => <Length of={of(step)?.slowAfter} />,
+    cell: ({ slowAfter }) => <Length of={slowAfter} />,
   },
 ];

@@ -45,7 +45,8 @@ export function StartersPanel({ workflow }: { readonly workflow: string }) {
               ))}
               {triggers.map(({ definition }) => (
                 <li key={`trigger ${definition?.trigger}`}>
-                  Trigger <b>{definition?.trigger}</b>,{" "}
+                  Trigger{" "}
+                  <Link href={`/triggers/${definition?.trigger}`}>{definition?.trigger}</Link>,{" "}
                   {definition?.source.case === "runEnd" ? (
                     <>
                       when runs of{" "}

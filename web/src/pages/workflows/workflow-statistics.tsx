@@ -36,7 +36,7 @@ export function FailingStepsPanel({ of }: { readonly of: GetWorkflowResponse }) 
   const { failingSteps, moreFailingSteps } = of;
   if (failingSteps.length === 0) return null;
   return (
-    <Panel title="Failures by step">
+    <Panel title="Failures by step in 24 hours">
       <DataTable
         name="Failures by step"
         columns={columns}

@@ -1,5 +1,6 @@
 // One workflow: its runs of a day and what failed in them, its steps as a graph and as a table
 // with their typical durations, what starts it, its versions, its definition, and its actions.
+import type { FailingStep } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { GetWorkflowResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { StepDefinition, Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { useMemo } from "react";
@@ -20,7 +21,8 @@ import { counted } from "../../words/counts.ts";
 import { stepDoes } from "../../words/workflow-words.ts";
 import { DefinitionPanel } from "./definition-panel.tsx";
 import { StartRun } from "./start-run.tsx";
-import { StepTable } from "./step-table.tsx";
+import { stepFailures } from "./step-failures.ts";
+import { DurationTable, StepTable } from "./step-table.tsx";
 import { VersionTable } from "./version-table.tsx";
 import { StartersPanel } from "./workflow-starters.tsx";
 import { FailingStepsPanel, StatisticsPanel } from "./workflow-statistics.tsx";
@@ -104,9 +106,16 @@ function Seen({ seen, workflow, again }: SeenProps) {
             ["Reason", pause?.reason],
           ]}
         />
-        <DefinitionGraph steps={steps} />
+        <DefinitionGraph steps={steps} failing={seen.failingSteps} />
+        {seen.failingSteps.length === 0 ? null : (
+          <p className="note">
+            The number at a step counts its failures in 24 hours, in all versions.
+            {seen.moreFailingSteps ? " Codes that are not listed above are left out." : ""}
+          </p>
+        )}
       </Panel>
-      <StepTable steps={steps} durations={seen.durations} />
+      <StepTable steps={steps} />
+      <DurationTable steps={steps} durations={seen.durations} />
       <StartersPanel workflow={name} />
       <VersionTable workflow={workflow} versions={seen.versions} again={again} />
       <DefinitionPanel
@@ -125,14 +134,24 @@ function Seen({ seen, workflow, again }: SeenProps) {
 }
 
 /** The graph is laid out only once: the workflow is read again and again, and stays the same. */
-function DefinitionGraph({ steps }: { readonly steps: readonly StepDefinition[] }) {
-  const shape = JSON.stringify(steps.map((step) => [step.id, step.needs, stepDoes(step)]));
+function DefinitionGraph(props: {
+  readonly steps: readonly StepDefinition[];
+  readonly failing: readonly FailingStep[];
+}) {
+  const { steps, failing } = props;
+  const counts = stepFailures(failing);
+  const shape = JSON.stringify([
+    steps.map((step) => [step.id, step.needs, stepDoes(step)]),
+    [...counts],
+  ]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what it shows is in its shape.
   const nodes = useMemo(
     () =>
       steps.map((step): GraphNode => {
         const { id, needs } = step;
-        return { id, needs, tone: "idle", word: stepDoes(step), note: "" };
+        const count = counts.get(id);
+        const counted = count === undefined ? {} : { count };
+        return { id, needs, tone: "idle", word: stepDoes(step), note: "", ...counted };
       }),
     [shape],
   );

@@ -117,19 +117,13 @@ const columns = (isPaused: (name: string) => boolean): readonly Column<WorkflowS
   },
   {
     title: "Default version",
-    width: "7.5rem",
-    align: "end",
-    cell: ({ defaultVersion }) => `v${defaultVersion}`,
+    width: "9.5rem",
+    cell: ({ defaultVersion: version, newestVersion: newest }) =>
+      newest === version ? `v${version}` : `v${version}, newest v${newest}`,
   },
   {
-    title: "Newest",
-    width: "4rem",
-    align: "end",
-    cell: ({ newestVersion }) => `v${newestVersion}`,
-  },
-  {
-    title: "Newest registered",
-    width: "8.5rem",
+    title: "Registered",
+    width: "6.5rem",
     cell: ({ createdTime }) => <Ago at={createdTime} />,
   },
 ];

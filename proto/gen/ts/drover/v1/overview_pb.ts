@@ -25,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQi7QMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkSKwoMbGF0ZV9yZWdpb25zGAogAygLMhUuZHJvdmVyLnYxLkxhdGVSZWdpb24SLwoOZmFpbGluZ19hZ2VudHMYCyADKAsyFy5kcm92ZXIudjEuRmFpbGluZ0FnZW50InwKCkxhdGVSZWdpb24SDgoGcmVnaW9uGAEgASgJEhIKCnBhcnRpdGlvbnMYAiABKAUSEQoJdW53YXRjaGVkGAMgASgFEg8KB292ZXJkdWUYBCABKAUSJgoDbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uImEKFFdhdGNoT3ZlcnZpZXdSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKBWFmdGVyGAIgASgJQge6SARyAhhAIoABChVXYXRjaE92ZXJ2aWV3UmVzcG9uc2USMAoIb3ZlcnZpZXcYASABKAsyHi5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXNwb25zZRIlCghhY3Rpdml0eRgCIAEoCzITLmRyb3Zlci52MS5BY3Rpdml0eRIOCgZjdXJzb3IYAyABKAkivwQKCEFjdGl2aXR5EioKB21pbnV0ZXMYASADKAsyGS5kcm92ZXIudjEuQWN0aXZpdHlNaW51dGUSIwoGc3RhdGVzGAIgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhEKCW1vcmVfcnVucxgDIAEoCBIxCg5kZXRlY3RfdHlwaWNhbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgtkZXRlY3Rfc2xvdxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg1pbnRlcnZlbnRpb25zGAYgASgFEg8KB3JldHJpZXMYByABKAUSFAoMbW9yZV9yZXRyaWVzGAggASgIEi0KDXJldHJpZWRfc3RlcHMYCSADKAsyFi5kcm92ZXIudjEuUmV0cmllZFN0ZXASFwoPcmV0cmllc19zYW1wbGVkGAogASgFEhYKDmRldGVjdF9zYW1wbGVkGAsgASgFEhoKEm1vcmVfaW50ZXJ2ZW50aW9ucxgMIAEoCBI7ChZ1bnN1Y2Nlc3NmdWxfd29ya2Zsb3dzGA0gAygLMhsuZHJvdmVyLnYxLldvcmtmbG93QWN0aXZpdHkSKgoJc3Vic3RhdGVzGA4gAygLMhcuZHJvdmVyLnYxLlN1YnN0YXRlUnVucxItCg1mYWlsaW5nX3N0ZXBzGA8gAygLMhYuZHJvdmVyLnYxLkZhaWxpbmdTdGVwEhoKEm1vcmVfZmFpbGluZ19zdGVwcxgQIAEoCCKFAgoLRmFpbGluZ1N0ZXASEAoId29ya2Zsb3cYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIMCgR1bmRvGAMgASgIEgwKBGNvZGUYBCABKAkSFwoPZmFpbGVkX2F0dGVtcHRzGAUgASgFEhQKDGZhaWxlZF9zdGVwcxgGIAEoBRIuCgpmaXJzdF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglsYXN0X3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhc3RfcnVuX2lkGAkgASgJEhQKDGxhc3RfbWVzc2FnZRgKIAEoCSJZCgxTdWJzdGF0ZVJ1bnMSKAoIc3Vic3RhdGUYASABKA4yFi5kcm92ZXIudjEuUnVuU3Vic3RhdGUSDAoEcnVucxgCIAEoBRIRCgltb3JlX3J1bnMYAyABKAgibwoQV29ya2Zsb3dBY3Rpdml0eRIQCgh3b3JrZmxvdxgBIAEoCRIRCgljb21wbGV0ZWQYAiABKAUSDgoGZmFpbGVkGAMgASgFEhMKC2NvbXBlbnNhdGVkGAQgASgFEhEKCWNhbmNlbGxlZBgFIAEoBSKFAQoLUmV0cmllZFN0ZXASEAoId29ya2Zsb3cYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIPCgdyZXRyaWVzGAMgASgFEi0KCWxhc3RfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLbGFzdF9ydW5faWQYBSABKAkitAEKDkFjdGl2aXR5TWludXRlEi4KCnN0YXJ0X3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGFjY2VwdGVkGAIgASgFEhEKCWNvbXBsZXRlZBgDIAEoBRIVCg1ub3RfY29tcGxldGVkGAQgASgFEg4KBmZhaWxlZBgFIAEoBRITCgtjb21wZW5zYXRlZBgGIAEoBRIRCgljYW5jZWxsZWQYByABKAUipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSJOCgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2USEQoJc2NoZWR1bGVzGAMgASgFIhcKFUdldENsdXN0ZXJJbmZvUmVxdWVzdCLwAQoWR2V0Q2x1c3RlckluZm9SZXNwb25zZRIWCg5zZXJ2ZXJfdmVyc2lvbhgBIAEoCRIYChBkYXRhYmFzZV92ZXJzaW9uGAIgASgJEjMKEGNsb2NrX2RpZmZlcmVuY2UYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLwoKbWlncmF0aW9ucxgEIAMoCzIbLmRyb3Zlci52MS5BcHBsaWVkTWlncmF0aW9uEiYKCW9wZW5fcnVucxgFIAMoCzITLmRyb3Zlci52MS5PcGVuUnVucxIWCg5tb3JlX29wZW5fcnVucxgGIAEoCCJiChBBcHBsaWVkTWlncmF0aW9uEg4KBm51bWJlchgBIAEoBRIMCgRuYW1lGAIgASgJEjAKDGFwcGxpZWRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPQoIT3BlblJ1bnMSIgoFc3RhdGUYASABKA4yEy5kcm92ZXIudjEuUnVuU3RhdGUSDQoFY291bnQYAiABKAViBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQi7QMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkSKwoMbGF0ZV9yZWdpb25zGAogAygLMhUuZHJvdmVyLnYxLkxhdGVSZWdpb24SLwoOZmFpbGluZ19hZ2VudHMYCyADKAsyFy5kcm92ZXIudjEuRmFpbGluZ0FnZW50InwKCkxhdGVSZWdpb24SDgoGcmVnaW9uGAEgASgJEhIKCnBhcnRpdGlvbnMYAiABKAUSEQoJdW53YXRjaGVkGAMgASgFEg8KB292ZXJkdWUYBCABKAUSJgoDbGFnGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uImEKFFdhdGNoT3ZlcnZpZXdSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEhYKBWFmdGVyGAIgASgJQge6SARyAhhAIoABChVXYXRjaE92ZXJ2aWV3UmVzcG9uc2USMAoIb3ZlcnZpZXcYASABKAsyHi5kcm92ZXIudjEuR2V0T3ZlcnZpZXdSZXNwb25zZRIlCghhY3Rpdml0eRgCIAEoCzITLmRyb3Zlci52MS5BY3Rpdml0eRIOCgZjdXJzb3IYAyABKAkiowQKCEFjdGl2aXR5EioKB21pbnV0ZXMYASADKAsyGS5kcm92ZXIudjEuQWN0aXZpdHlNaW51dGUSIwoGc3RhdGVzGAIgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhEKCW1vcmVfcnVucxgDIAEoCBIxCg5kZXRlY3RfdHlwaWNhbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIuCgtkZXRlY3Rfc2xvdxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg1pbnRlcnZlbnRpb25zGAYgASgFEg8KB3JldHJpZXMYByABKAUSFAoMbW9yZV9yZXRyaWVzGAggASgIEhYKDmRldGVjdF9zYW1wbGVkGAsgASgFEhoKEm1vcmVfaW50ZXJ2ZW50aW9ucxgMIAEoCBI7ChZ1bnN1Y2Nlc3NmdWxfd29ya2Zsb3dzGA0gAygLMhsuZHJvdmVyLnYxLldvcmtmbG93QWN0aXZpdHkSKgoJc3Vic3RhdGVzGA4gAygLMhcuZHJvdmVyLnYxLlN1YnN0YXRlUnVucxItCg1mYWlsaW5nX3N0ZXBzGA8gAygLMhYuZHJvdmVyLnYxLkZhaWxpbmdTdGVwEhoKEm1vcmVfZmFpbGluZ19zdGVwcxgQIAEoCEoECAkQCkoECAoQC1INcmV0cmllZF9zdGVwc1IPcmV0cmllc19zYW1wbGVkIoUCCgtGYWlsaW5nU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEgwKBHVuZG8YAyABKAgSDAoEY29kZRgEIAEoCRIXCg9mYWlsZWRfYXR0ZW1wdHMYBSABKAUSFAoMZmFpbGVkX3N0ZXBzGAYgASgFEi4KCmZpcnN0X3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWxhc3RfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLbGFzdF9ydW5faWQYCSABKAkSFAoMbGFzdF9tZXNzYWdlGAogASgJIlkKDFN1YnN0YXRlUnVucxIoCghzdWJzdGF0ZRgBIAEoDjIWLmRyb3Zlci52MS5SdW5TdWJzdGF0ZRIMCgRydW5zGAIgASgFEhEKCW1vcmVfcnVucxgDIAEoCCJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIrQBCg5BY3Rpdml0eU1pbnV0ZRIuCgpzdGFydF90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghhY2NlcHRlZBgCIAEoBRIRCgljb21wbGV0ZWQYAyABKAUSFQoNbm90X2NvbXBsZXRlZBgEIAEoBRIOCgZmYWlsZWQYBSABKAUSEwoLY29tcGVuc2F0ZWQYBiABKAUSEQoJY2FuY2VsbGVkGAcgASgFIqQBCgxVbnNlcnZlZFRhc2sSDQoFcXVldWUYASABKAkSDAoEdGFzaxgCIAEoCRIvCgtvbGRlc3RfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcG9sbGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWFnZW50X3ZlcnNpb24YBSABKAkiTgoKTmFtZWRQYXVzZRIMCgRuYW1lGAEgASgJEh8KBXBhdXNlGAIgASgLMhAuZHJvdmVyLnYxLlBhdXNlEhEKCXNjaGVkdWxlcxgDIAEoBSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_agent_info, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks for what needs a person.
@@ -328,20 +328,6 @@ export type Activity = Message<"drover.v1.Activity"> & {
   moreRetries: boolean;
 
   /**
-   * The steps of the newest retries, those with most retries first: up to five.
-   *
-   * @generated from field: repeated drover.v1.RetriedStep retried_steps = 9;
-   */
-  retriedSteps: RetriedStep[];
-
-  /**
-   * Number of retries, the newest ones, that retried_steps counts: up to 500.
-   *
-   * @generated from field: int32 retries_sampled = 10;
-   */
-  retriesSampled: number;
-
-  /**
    * Number of interventions, the newest ones, from which detect_typical and detect_slow are
    * computed: up to 200.
    *
@@ -564,55 +550,6 @@ export const WorkflowActivitySchema: GenMessage<WorkflowActivity> = /*@__PURE__*
   messageDesc(file_drover_v1_overview, 8);
 
 /**
- * A step that was retried, over all runs.
- *
- * @generated from message drover.v1.RetriedStep
- */
-export type RetriedStep = Message<"drover.v1.RetriedStep"> & {
-  /**
-   * Name of the workflow.
-   *
-   * @generated from field: string workflow = 1;
-   */
-  workflow: string;
-
-  /**
-   * Id of the step; all items of a map are counted under the id of the map.
-   *
-   * @generated from field: string step_id = 2;
-   */
-  stepId: string;
-
-  /**
-   * Number of retries.
-   *
-   * @generated from field: int32 retries = 3;
-   */
-  retries: number;
-
-  /**
-   * Time of the last retry.
-   *
-   * @generated from field: google.protobuf.Timestamp last_time = 4;
-   */
-  lastTime?: Timestamp | undefined;
-
-  /**
-   * Run of the last retry.
-   *
-   * @generated from field: string last_run_id = 5;
-   */
-  lastRunId: string;
-};
-
-/**
- * Describes the message drover.v1.RetriedStep.
- * Use `create(RetriedStepSchema)` to create a new message.
- */
-export const RetriedStepSchema: GenMessage<RetriedStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 9);
-
-/**
  * Runs of one minute.
  *
  * @generated from message drover.v1.ActivityMinute
@@ -673,7 +610,7 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
  * Use `create(ActivityMinuteSchema)` to create a new message.
  */
 export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 10);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * Tasks for which no agent polls.
@@ -722,7 +659,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 11);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * A paused queue or workflow.
@@ -758,7 +695,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 12);
+  messageDesc(file_drover_v1_overview, 11);
 
 /**
  * Asks for the state of the installation.
@@ -773,7 +710,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 13);
+  messageDesc(file_drover_v1_overview, 12);
 
 /**
  * The state of the installation.
@@ -829,7 +766,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 14);
+  messageDesc(file_drover_v1_overview, 13);
 
 /**
  * A migration that was applied to the database schema.
@@ -864,7 +801,7 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 15);
+  messageDesc(file_drover_v1_overview, 14);
 
 /**
  * Number of runs in one state.
@@ -892,5 +829,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 16);
+  messageDesc(file_drover_v1_overview, 15);
 
