@@ -29,7 +29,7 @@ function terminal({ namespace }: Planted) {
   return async (line: string): Promise<string> => {
     typed++;
     if (typed > COMMANDS_MAX) throw new Error(`more than ${COMMANDS_MAX} commands: ${line}`);
-    const args = line.replace(/ --namespace \S+$/, "").split(" ");
+    const args = line.replace(/ \(.*| --namespace \S+/g, "").split(" ");
     const env = {
       DROVER_ADDRESS: server.address,
       DROVER_NAMESPACE: namespace,
@@ -126,6 +126,17 @@ test("an agent that fails at every attempt: the agent, the error, and the runs t
   );
   expect(status).toMatch(/^newsletter send +smtp-421: too many connections +0 +30 /m);
   expect(status).toMatch(/^of these +30 retrying$/m);
+});
+
+test("a tenant without a free agent: which label has all slots, and since when", async () => {
+  const incident = await incidents.starvedTenant;
+  const type = terminal(incident);
+  const why = await type(`drover run why ${incident.runId}`);
+  expect(why).toContain('agents poll queue "default" for task "sync" and are busy');
+  const queue = await type(commandOn(why, "drover queue show default"));
+  expect(queue).toMatch(
+    /^5 tasks wait while agents hold 4, each for [\d.]+s or longer; of these, 4 have the label tenant=acme, 4 are of workflow sync-tenant; to serve the others, start another agent$/m,
+  );
 });
 
 test("an approval that nobody has given: who may give it, and the command that does", async () => {

@@ -215,6 +215,10 @@ async function starvedTenant(world: IncidentWorld): Promise<PlantedRun> {
     return agents[0]?.held === 4 ? true : null;
   });
   const [runId = ""] = await Promise.all(Array.from({ length: 5 }, () => start("globex")));
+  await until("globex has waited for long", async () => {
+    const queue = await plot.operate("GetQueue", { queue: "default" });
+    return at(queue, "holders") === undefined ? null : true;
+  });
   return { ...plot, runId };
 }
 

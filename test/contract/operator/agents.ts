@@ -367,6 +367,17 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     ]);
   });
 
+  test("the tasks of a queue that agents hold are read with their runs", async () => {
+    const { store } = opened();
+    const run = await inOneQueue();
+    const { namespaceId } = run;
+    expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([]);
+    await claim(store, run);
+    const holding = { workflow: "w", labels: {}, grantedAt: expect.any(Number) };
+    expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([holding, holding]);
+    expect(await store.operators.queueHoldings(namespaceId, "unknown")).toEqual([]);
+  });
+
   test("a queue is listed with what waits and what agents have of each task", async () => {
     const { store } = opened();
     const run = await inOneQueue();
