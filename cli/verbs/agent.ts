@@ -16,6 +16,7 @@ import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import {
   attemptsWords,
+  clockWords,
   instanceOf,
   instanceWords,
   listInstances,
@@ -115,7 +116,7 @@ function printAgents(agents: readonly AgentInfo[], output: Output): void {
     taskWords(agent),
     heldWords(agent),
     attemptsWords(agent.attempts),
-    lifeWords(agent),
+    stateWithClock(agent),
     restrictionWords(agent),
   ]);
   printTable(output, headers, rows);
@@ -139,6 +140,12 @@ function severalLive(agents: readonly AgentInfo[]): readonly string[] {
  * often.
  */
 const silentMs = 60_000;
+
+/** `alive, clock 1h00m behind` */
+function stateWithClock(agent: AgentInfo): string {
+  const clock = clockWords(agent);
+  return clock === "" ? lifeWords(agent) : `${lifeWords(agent)}, clock ${clock}`;
+}
 
 /**
  * A silent agent does not count as polling: it lost a lease or its connection, or has stopped
@@ -180,6 +187,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["first seen", timeWords(agent.firstSeenTime)],
     ["last seen", timeWords(agent.lastSeenTime)],
     ["state", lifeWords(agent)],
+    ["clock", clockWords(agent) && `${clockWords(agent)}; run NTP on its machine`],
     ["last heartbeat", timeWords(agent.lastHeartbeatTime)],
     ["last success", timeWords(agent.lastSuccessTime)],
     ["last hour", attemptsWords(agent.attempts) || "no attempt ended"],

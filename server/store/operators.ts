@@ -26,6 +26,8 @@ interface AgentProcess {
   readonly pid: number | null;
   /** Most tasks that it holds at a time; null: not stated. */
   readonly capacity: number | null;
+  /** Its wall clock minus that of the server, in milliseconds; null: not stated. */
+  readonly clockAheadMs: number | null;
 }
 
 /** `startedAgoMs`: how long ago the session began, in milliseconds; null: not stated. */

@@ -182,6 +182,14 @@ test("a queue without agents: the code that starts one", async () => {
   await says("unserved", "and no agent polls for it. Start one", 'queues: ["gpu"]');
 });
 
+test("an agent whose clock is wrong: by how much, and what to do", async () => {
+  await openOverview(await incidents.wrongClock);
+  await click(page.getByRole("navigation").getByRole("link", { name: "Queues and agents" }));
+  await says("wrong-clock-list", "wrong clock");
+  await click(link("idle"));
+  await says("wrong-clock", /(1 h|59 min) behind; run NTP on its machine/);
+});
+
 describe("a payment", () => {
   test("whose undo failed: why, and the answers that a person can give", async () => {
     await openOverview(await incidents.failedUndo);

@@ -158,6 +158,17 @@ test("a queue without agents: which agent to start", async () => {
   );
 });
 
+test("an agent whose clock is wrong: the agent, its host, and by how much", async () => {
+  const type = terminal(await incidents.wrongClock);
+  const doctor = await type("drover doctor");
+  expect(doctor).toMatch(
+    /^warn +agent clocks +the clock of agent "idle" \(host (\S+), .*\) is (1h00m|59m\d\ds) behind, so the times that it writes are wrong +run NTP on \1$/m,
+  );
+  expect(await type("drover agent list")).toMatch(
+    /^idle .* alive, clock (1h00m|59m\d\ds) behind$/m,
+  );
+});
+
 describe("a payment", () => {
   test("whose undo failed: why, and the answers that a person can give", async () => {
     const type = terminal(await incidents.failedUndo);

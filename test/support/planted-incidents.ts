@@ -3,6 +3,8 @@
  * What a person has to find out is in the comment of each function; nothing else is wrong in the
  * namespace.
  */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import {
   type AgentOptions,
   createAgent,
@@ -53,6 +55,7 @@ export function plantIncidents(world: IncidentWorld) {
     unservedQueue: unservedQueue(world),
     failedUndo: failedUndo(world),
     unknownPayment: unknownPayment(world),
+    wrongClock: wrongClock(world),
   });
 }
 
@@ -273,6 +276,21 @@ async function unknownPayment(world: IncidentWorld): Promise<PlantedRun> {
   const runId = await plot.start("payment", [{ id: "charge", task: "charge", effects: "once" }]);
   await isAsked(plot);
   return { ...plot, runId };
+}
+
+/** The clock of the machine of one agent is an hour behind. */
+async function wrongClock(world: IncidentWorld): Promise<Planted> {
+  const plot = await openPlot(world, "skewed");
+  const program = fileURLToPath(new URL("./idle-agent.ts", import.meta.url));
+  const behind = "data:text/javascript,const now=Date.now;Date.now=()=>now()-3600000";
+  const args = ["--import", behind, program, world.address, plot.namespace];
+  const child = spawn(process.execPath, args, { stdio: "ignore" });
+  world.atEnd(() => void child.kill());
+  await until("the agent polls", async () => {
+    const { agents } = await plot.client.operations.agents({ agentId: "idle" });
+    return agents.length === 1 ? true : null;
+  });
+  return plot;
 }
 
 interface Plot extends Planted {
