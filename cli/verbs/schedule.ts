@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   CreateScheduleResponseSchema,
   DeleteScheduleResponseSchema,
@@ -18,13 +19,15 @@ import {
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { type Command, Option } from "commander";
 import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
+import type { Connection } from "../client.ts";
 import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { addList, documentOf } from "../list-verb.ts";
 import { limitMax, readPages } from "../lists.ts";
+import type { Output } from "../output.ts";
 import { calendarWords, occurrenceRows, printSchedule, stateWords } from "../schedule-words.ts";
-import { clean, timeWords } from "../words.ts";
+import { clean, pauseWords, timeWords } from "../words.ts";
 import { addScheduleBackfill } from "./schedule-backfill.ts";
 
 interface SpecOptions {
@@ -205,12 +208,38 @@ function addShow(schedule: Command, ended: Ended): void {
     .argument("<schedule>", "name of the schedule")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
-      const { scheduler, namespace } = connect();
+      const connection = connect();
+      const { scheduler, namespace } = connection;
       const answer = await scheduler.getSchedule({ namespace, name });
       output.data(GetScheduleResponseSchema, answer);
-      if (output.format === "table" && answer.schedule) printSchedule(answer.schedule, output);
+      if (output.format === "table" && answer.schedule) {
+        printSchedule(answer.schedule, output);
+        await notePausedWorkflow(answer.schedule.spec?.workflow ?? "", connection, output);
+      }
       ended(exitCodes.done);
     });
+}
+
+/** Runs of a paused workflow are held, and by default a schedule waits for its last run. */
+async function notePausedWorkflow(
+  workflow: string,
+  { scheduler, namespace }: Connection,
+  output: Output,
+): Promise<void> {
+  const pause = await pauseOf();
+  if (!pause) return;
+  output.note(`its runs are held, as workflow "${clean(workflow)}" is paused ${pauseWords(pause)}`);
+  output.next(`drover workflow resume ${clean(workflow)}`);
+
+  async function pauseOf() {
+    try {
+      const { workflow: found } = await scheduler.getWorkflow({ namespace, name: workflow });
+      return found?.pause;
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+      throw error;
+    }
+  }
 }
 
 function addPause(schedule: Command, ended: Ended): void {

@@ -101,6 +101,18 @@ describe("a schedule whose workflow is paused", () => {
     await says("paused-workflow", "the disk is full");
     await button("Resume").waitFor();
   });
+
+  test("from the schedule: the same", async () => {
+    await openOverview(await incidents.pausedWorkflow);
+    await click(page.getByRole("navigation").getByRole("link", { name: "Schedules" }));
+    await click(link("reports"));
+    await says(
+      "schedule-of-paused-workflow",
+      /Workflow hourly-report is paused since .*: the disk is full/,
+    );
+    await click(link("resume it"));
+    await button("Resume").waitFor();
+  });
 });
 
 test("a signal with a wrong name: the name that the run waits for", async () => {
@@ -159,7 +171,7 @@ test("a tenant without a free agent: which label has all slots, and since when",
   await click(link("default"));
   await says(
     "starved",
-    /5 tasks wait while agents hold 4, each for \d+ s or longer/,
+    /5 tasks wait while agents hold 4, each for .+ or longer/,
     /4 have the label tenant=acme, 4 are of workflow sync-tenant/,
     "To serve the others, start another agent.",
   );

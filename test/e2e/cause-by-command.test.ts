@@ -76,6 +76,10 @@ describe("a map with failed items", () => {
 
 test("a paused workflow of a schedule: the pause, its reason, and the command that ends it", async () => {
   const type = terminal(await incidents.pausedWorkflow);
+  const schedule = await type("drover schedule show reports");
+  expect(schedule).toMatch(
+    /^its runs are held, as workflow "hourly-report" is paused since .*: the disk is full\n {2}next: drover workflow resume hourly-report/m,
+  );
   const status = await type("drover status");
   expect(status).toMatch(
     /^workflow "hourly-report" is paused: the disk is full .*drover workflow resume hourly-report /m,
@@ -135,7 +139,7 @@ test("a tenant without a free agent: which label has all slots, and since when",
   expect(why).toContain('agents poll queue "default" for task "sync" and are busy');
   const queue = await type(commandOn(why, "drover queue show default"));
   expect(queue).toMatch(
-    /^5 tasks wait while agents hold 4, each for [\d.]+s or longer; of these, 4 have the label tenant=acme, 4 are of workflow sync-tenant; to serve the others, start another agent$/m,
+    /^5 tasks wait while agents hold 4, each for \S+ or longer; of these, 4 have the label tenant=acme, 4 are of workflow sync-tenant; to serve the others, start another agent$/m,
   );
 });
 

@@ -7,6 +7,7 @@ import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
@@ -62,6 +63,7 @@ function Seen({ schedule, again }: SeenProps) {
         <BackfillAct schedule={schedule} again={again} />
         <PauseAct schedule={schedule} again={again} />
       </PageHead>
+      <PausedWorkflow name={spec?.workflow ?? ""} />
       <Settings schedule={schedule} />
       <div className="beside">
         <NextTimes schedule={schedule} />
@@ -85,6 +87,28 @@ function Seen({ schedule, again }: SeenProps) {
         )}
       </Panel>
     </>
+  );
+}
+
+/** Runs of a paused workflow are held, and by default a schedule waits for its last run. */
+function PausedWorkflow({ name }: { readonly name: string }) {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `workflow of a schedule ${namespace} ${name}`,
+    (signal) => scheduler.getWorkflow({ namespace, name }, { signal }),
+    { everyMs: EVERY_MS },
+  );
+  const pause = seen.kind === "loaded" ? seen.value.workflow?.pause : undefined;
+  if (pause === undefined) return null;
+  return (
+    <Panel title="Why runs are held">
+      <p>
+        Workflow <b>{name}</b> is paused since <Ago at={pause.sinceTime} />
+        {pause.reason === "" ? "" : ": "}
+        <Foreign text={pause.reason} />. Its runs are held until you{" "}
+        <Link href={`/workflows/${name}`}>resume it</Link>.
+      </p>
+    </Panel>
   );
 }
 
