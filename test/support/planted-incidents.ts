@@ -188,7 +188,7 @@ async function failingAgent(world: IncidentWorld): Promise<Planted> {
       throw new TransientError("smtp-421", "too many connections");
     },
   });
-  const retry = { attempts: 100, initial: "20m" } as const;
+  const retry = { attempts: 100, initial: "20m", max: "20m", jitter: 0 } as const;
   await Promise.all(
     Array.from({ length: 30 }, () =>
       plot.start("newsletter", [{ id: "send", task: "send", retry }]),
