@@ -2,6 +2,7 @@
  * Instances of agents: one for each start of an agent's process. An instance is named by the first
  * characters of its session.
  */
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import type {
   AgentInfo,
   AttemptCounts,
@@ -10,7 +11,7 @@ import type {
 import type { Connection } from "./client.ts";
 import { CliFailure, exitCodes, usageFailure } from "./failure.ts";
 import { limitMax, readPages } from "./lists.ts";
-import { clean, counted } from "./words.ts";
+import { clean, counted, durationWords } from "./words.ts";
 
 const shownLength = 8;
 
@@ -61,6 +62,16 @@ export async function instanceOf(
   return first;
 }
 
+/** A smaller difference may be the way of the call. */
+const clockMs = 5_000;
+
+/** `1h00m behind`; empty: the agent's clock is the server's, or is not known. */
+export function clockWords({ clockAhead }: Pick<AgentInfo, "clockAhead">): string {
+  const ms = clockAhead ? durationMs(clockAhead) : 0;
+  if (Math.abs(ms) < clockMs) return "";
+  return `${durationWords(Math.abs(ms))} ${ms > 0 ? "ahead" : "behind"}`;
+}
+
 /** `200`, `3 of 200 failed, 2 unknown`; empty if no attempt ended. */
 export function attemptsWords(counts: AttemptCounts | undefined): string {
   const { ended, failed, unknown } = counts ?? { ended: 0, failed: 0, unknown: 0 };
@@ -78,16 +89,20 @@ export function attemptsWords(counts: AttemptCounts | undefined): string {
  * 98 % of theirs`
  */
 export function failingWords(agent: FailingAgent): string {
-  const { agentId, session, host, pid, task, queue, attempts, others } = agent;
-  const where = [
+  const { agentId, task, queue, attempts, others } = agent;
+  const { failed, unknown, ended } = attempts ?? { failed: 0, unknown: 0, ended: 0 };
+  const what = `failed ${failed + unknown} of ${counted(ended, "attempt")}`;
+  const open = unknown === 0 ? "" : `, ${unknown} of them with an unknown outcome`;
+  return `agent "${clean(agentId)}" (${whereWords(agent)}) ${what} at "${clean(task)}" of queue "${clean(queue)}" in the last hour${open}; ${othersWords(others)}`;
+}
+
+/** `host pc-7, pid 12, instance 3f2a91bc` */
+export function whereWords({ host, pid, session }: Pick<AgentInfo, "host" | "pid" | "session">) {
+  return [
     ...(host === "" ? [] : [`host ${clean(host)}`]),
     ...(pid === 0 ? [] : [`pid ${pid}`]),
     `instance ${instanceWords(session)}`,
   ].join(", ");
-  const { failed, unknown, ended } = attempts ?? { failed: 0, unknown: 0, ended: 0 };
-  const what = `failed ${failed + unknown} of ${counted(ended, "attempt")}`;
-  const open = unknown === 0 ? "" : `, ${unknown} of them with an unknown outcome`;
-  return `agent "${clean(agentId)}" (${where}) ${what} at "${clean(task)}" of queue "${clean(queue)}" in the last hour${open}; ${othersWords(others)}`;
 }
 
 function othersWords(others: AttemptCounts | undefined): string {

@@ -3,6 +3,7 @@
  * next. The checks are pure functions of facts, which verbs/doctor.ts reads.
  */
 import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import type { Hook } from "@drover/proto/drover/v1/hook_pb.ts";
 import type {
   GetClusterInfoResponse,
@@ -11,7 +12,7 @@ import type {
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import { waitingForApproval } from "./activity-words.ts";
-import { cordonInstanceCommand, failingWords } from "./agent-instances.ts";
+import { clockWords, cordonInstanceCommand, failingWords, whereWords } from "./agent-instances.ts";
 import { cordonWords, uncordonCommand } from "./cordon-words.ts";
 import { supervisorCommand, unwatchedWords } from "./region-words.ts";
 import { clean, counted, durationWords, pauseWords } from "./words.ts";
@@ -43,6 +44,8 @@ export interface Facts {
   /** The server's answer at /healthz. */
   readonly health: Health;
   readonly supervisors: readonly Supervisor[];
+  /** The first 1,000 agents of the namespace. */
+  readonly agents: { readonly items: readonly AgentInfo[]; readonly nextPageToken: string };
   readonly hooks: readonly Hook[];
   /** Webhooks that were given up, and those that wait for a retry. */
   readonly undelivered: {
@@ -76,6 +79,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     ...partitions(facts),
     ...agents(facts),
     ...failingAgents(facts),
+    ...agentClocks(facts),
     ...pauses(facts),
     ...cordons(facts),
     ...circuits(facts),
@@ -218,6 +222,30 @@ function failingAgents({ overview, again }: Facts): readonly Finding[] {
   return overview.failingAgents.map((agent) =>
     warn("failing agents", failingWords(agent), `${cordonInstanceCommand(agent)}${again}`),
   );
+}
+
+/** Most agents whose clocks are named one by one. */
+const clocksNamed = 5;
+
+function agentClocks({ agents: { items, nextPageToken }, again }: Facts): readonly Finding[] {
+  const wrong = items.filter((agent) => !agent.silentSinceTime && clockWords(agent) !== "");
+  const more = wrong.length - clocksNamed;
+  const all = nextPageToken === "" ? "" : ` of the first ${items.length} agents`;
+  if (wrong.length === 0) return [ok("agent clocks", `no clock${all} is known to be wrong`)];
+  return [
+    ...wrong
+      .slice(0, clocksNamed)
+      .map((agent) =>
+        warn(
+          "agent clocks",
+          `the clock of agent "${clean(agent.id)}" (${whereWords(agent)}) is ${clockWords(agent)}, so the times that it writes are wrong`,
+          agent.host === "" ? "run NTP on its machine" : `run NTP on ${clean(agent.host)}`,
+        ),
+      ),
+    ...(more > 0
+      ? [warn("agent clocks", `${more} more${all} are wrong`, `drover agent list${again}`)]
+      : []),
+  ];
 }
 
 function pauses({ namespace, overview, again }: Facts): readonly Finding[] {

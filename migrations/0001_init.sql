@@ -591,7 +591,8 @@ create table drover.agent (
   host text not null default '',
   pid integer,
   capacity integer,
-  started_at timestamptz
+  started_at timestamptz,
+  clock_ahead_ms bigint
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on table drover.agent is 'An agent session as the servers see it. Leases depend on agent_session, not on this table.';
@@ -604,6 +605,7 @@ comment on column drover.agent.silent_since is 'When it lost a lease without a h
 
 comment on column drover.agent.host is 'As the agent states it, like pid, capacity and the age of its session. Empty: not stated.';
 comment on column drover.agent.started_at is 'When the session began, as computed from the first age that it stated; null: not stated.';
+comment on column drover.agent.clock_ahead_ms is 'Its wall clock minus that of the server that it last told its time, in milliseconds; null: not stated.';
 
 -- How the attempts of a session at the tasks of a lane ended in five minutes from `at` on. Servers count in
 -- memory and add here every 20 seconds. Deleted an hour after `at`.

@@ -166,6 +166,7 @@ create table drover.agent (
   pid integer,
   capacity integer,
   started_at timestamp with time zone,
+  clock_ahead_ms bigint,
   constraint agent_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -1398,6 +1399,7 @@ comment on column drover.agent.called_at is 'When it last called. A parked poll 
 comment on column drover.agent.silent_since is 'When it lost a lease without a heartbeat, or its connection, and it has not called since; null: it is not silent.';
 comment on column drover.agent.host is 'As the agent states it, like pid, capacity and the age of its session. Empty: not stated.';
 comment on column drover.agent.started_at is 'When the session began, as computed from the first age that it stated; null: not stated.';
+comment on column drover.agent.clock_ahead_ms is 'Its wall clock minus that of the server that it last told its time, in milliseconds; null: not stated.';
 comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases that the session was granted, in ms; null: it holds none and is not watched.';
 comment on column drover.agent_session.idle_at is 'When housekeeping found that the session holds no lease; the next lease clears it.';
 comment on column drover.api_token.digest is 'SHA-256 of the token. The token has 256 random bits and cannot be guessed, so a slow hash would protect nothing.';

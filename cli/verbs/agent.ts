@@ -15,6 +15,7 @@ import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Command } from "commander";
 import {
   attemptsWords,
+  clockWords,
   instanceOf,
   instanceWords,
   listInstances,
@@ -109,7 +110,7 @@ function addAgentList(agent: Command, ended: Ended): void {
       taskWords(one),
       heldWords(one),
       attemptsWords(one.attempts),
-      silentSince(one) ? "silent" : "alive",
+      stateWithClock(one),
       output.when(silentSince(one)),
       restrictionWords(one),
     ],
@@ -139,6 +140,13 @@ function severalLive(agents: readonly AgentInfo[]): readonly string[] {
  * often.
  */
 const silentMs = 60_000;
+
+/** `alive, clock 1h00m behind` */
+function stateWithClock(agent: AgentInfo): string {
+  const clock = clockWords(agent);
+  const state = silentSince(agent) ? "silent" : "alive";
+  return clock === "" ? state : `${state}, clock ${clock}`;
+}
 
 /**
  * A silent agent does not count as polling: it lost a lease or its connection, or has stopped
@@ -185,6 +193,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["first seen", timeWords(agent.firstSeenTime)],
     ["last seen", timeWords(agent.lastSeenTime)],
     ["state", lifeWords(agent)],
+    ["clock", clockWords(agent) && `${clockWords(agent)}; run NTP on its machine`],
     ["last heartbeat", timeWords(agent.lastHeartbeatTime)],
     ["last success", timeWords(agent.lastSuccessTime)],
     ["last hour", attemptsWords(agent.attempts) || "no attempt ended"],

@@ -7,6 +7,7 @@ import { readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import { listInstances } from "../agent-instances.ts";
 import { type Facts, type Finding, findingsOf, type Health } from "../checkup.ts";
 import { baseUrlOf, type Connection } from "../client.ts";
 import { settingsOfProgram, unknownVariables } from "../config-file.ts";
@@ -67,9 +68,10 @@ async function factsOf(
   const startedMs = performance.now();
   const cluster = await operator.getClusterInfo({});
   const callMs = performance.now() - startedMs;
-  const [page, { supervisors }, { hooks }, undelivered] = await Promise.all([
+  const [page, { supervisors }, agents, { hooks }, undelivered] = await Promise.all([
     healthOf(address),
     operator.listSupervisors({}),
+    listInstances(connection, "", 1_000),
     operator.listHooks({ namespace }),
     undeliveredOf(connection),
   ]);
@@ -85,6 +87,7 @@ async function factsOf(
     callMs,
     ...page,
     supervisors,
+    agents,
     hooks,
     undelivered,
     unknownVariables: unknown,

@@ -3,9 +3,11 @@
  * any.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type GetQueueResponse,
   GetQueueResponseSchema,
+  type QueueHolders,
   type VersionPin,
 } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Command } from "commander";
@@ -79,13 +81,15 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
 }
 
 /** The commands that let waiting tasks proceed. */
-function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, output: Output): void {
+function tellNext(answer: GetQueueResponse, output: Output): void {
+  const { queue, tasks, pins, namespacePause, holders } = answer;
   if (!queue) return;
   const name = clean(queue.name);
   if (namespacePause) output.next("drover namespace resume");
   if (queue.pause) output.next(`drover queue resume ${name}`);
   if (namespacePause || queue.pause) return;
   const unserved = tasks.filter(({ agents, depth }) => agents === 0 && depth > 0);
+  if (holders) output.note(holdersWords(holders, queue.depth));
   for (const { task, agentVersion } of unserved) {
     const agent = agentVersion === "" ? "agent" : `agent of version ${clean(agentVersion)}`;
     output.note(
@@ -95,6 +99,23 @@ function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, outp
   const isUnserved = (pin: VersionPin) =>
     unserved.some(({ agentVersion }) => agentVersion === pin.agentVersion);
   for (const pin of pins.filter(isUnserved)) output.next(unpinCommand(name, pin));
+}
+
+/**
+ * `5 tasks wait while agents hold 4, each for 45.0s or longer; of these, 4 have the label
+ * tenant=acme, 4 are of workflow sync; to serve the others, start another agent`
+ */
+function holdersWords({ tasks, more, lastGrantedTime, shares }: QueueHolders, depth: number) {
+  const heldMs = lastGrantedTime ? Math.max(0, Date.now() - timestampMs(lastGrantedTime)) : 0;
+  const waits = counted(depth, "task waits", "tasks wait");
+  const held = more ? `more than ${tasks}; of ${tasks} of these, each is held` : `${tasks}, each`;
+  const common = shares.map(({ label, value, tasks: some }) =>
+    label === ""
+      ? `${some} are of workflow ${clean(value)}`
+      : `${some} have the label ${clean(label)}=${clean(value)}`,
+  );
+  const of = common.length === 0 ? "" : `; of these, ${common.join(", ")}`;
+  return `${waits} while agents hold ${held} for ${durationWords(heldMs)} or longer${of}; to serve the others, start another agent`;
 }
 
 interface DrainOptions extends ReasonOptions {

@@ -102,8 +102,8 @@ function print(answer: GetRunResponse, texts: Texts, output: Output): void {
   printSection("escalations", answer.escalations.length, output);
   for (const escalation of answer.escalations) printEscalation(escalation, output);
   if (!run) return;
-  if (texts.cut) output.note(`  next: drover run show ${clean(run.runId)} --full`);
-  for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
+  if (texts.cut) output.next(`drover run show ${clean(run.runId)} --full`);
+  for (const command of nextCommands(run, steps)) output.next(command);
 }
 
 /**
@@ -112,9 +112,10 @@ function print(answer: GetRunResponse, texts: Texts, output: Output): void {
  */
 function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   const id = clean(run.runId);
-  const maps = steps
-    .filter(({ items }) => items)
-    .map((step) => `drover run items ${id} ${clean(step.id)}`);
+  const maps = steps.flatMap(({ id: step, items }) => {
+    const failed = items && items.failed > 0 ? " --state failed" : "";
+    return items ? [`drover run items ${id} ${clean(step)}${failed}`] : [];
+  });
   if (isFinal(run.state)) return maps;
   const waiting = (on: WaitingOn) =>
     steps.find(({ state, waitingOn }) => state === StepState.WAITING && waitingOn === on);

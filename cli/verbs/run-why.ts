@@ -51,7 +51,13 @@ function print(answer: ExplainRunResponse, output: Output): void {
   for (const { sentence } of answer.untakenSignals) output.line(clean(sentence));
   const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
   const children = steps.flatMap(({ detail }) => (detail.case === "child" ? detail.value : []));
+  const busy = steps.flatMap(({ detail }) =>
+    detail.case === "lane" && detail.value.polled ? detail.value.queue : [],
+  );
   const lines = new Set([
+    ...busy.map(
+      (queue) => `drover queue show ${clean(queue)}${output.again} (which runs its agents work on)`,
+    ),
     ...children.map(({ runId }) => `drover run why ${clean(runId)}${output.again}`),
     ...actions.map((action) => actionWords(action, id, output.again)),
   ]);

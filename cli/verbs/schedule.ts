@@ -24,7 +24,7 @@ import { readPayload } from "../input.ts";
 import { addList, documentOf } from "../list-verb.ts";
 import { limitMax, readPages } from "../lists.ts";
 import { calendarWords, occurrenceRows, printSchedule, stateWords } from "../schedule-words.ts";
-import { clean, timeWords } from "../words.ts";
+import { clean, pauseWords, timeWords } from "../words.ts";
 import { addScheduleBackfill } from "./schedule-backfill.ts";
 
 interface SpecOptions {
@@ -209,11 +209,17 @@ function addShow(schedule: Command, ended: Ended): void {
       const answer = await scheduler.getSchedule({ namespace, name });
       output.data(GetScheduleResponseSchema, answer);
       if (output.format === "table" && answer.schedule) printSchedule(answer.schedule, output);
-      if (answer.schedule?.workflowPause)
-        output.next(`drover workflow resume ${clean(answer.schedule.spec?.workflow ?? "")}`);
+      const { workflowPause: pause, spec } = answer.schedule ?? {};
+      if (pause) {
+        const workflow = clean(spec?.workflow ?? "");
+        output.note(`its runs are held, as workflow "${workflow}" is paused ${pauseWords(pause)}`);
+        output.next(`drover workflow resume ${workflow}`);
+      }
       ended(exitCodes.done);
     });
 }
+
+/** Runs of a paused workflow are held, and by default a schedule waits for its last run. */
 
 function addPause(schedule: Command, ended: Ended): void {
   addChangeOptions(schedule.command("pause"), { reason: "optional" })

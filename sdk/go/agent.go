@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.drover.dev/drover/droverpb"
 )
@@ -387,6 +388,7 @@ func (a *Agent) poll(ctx context.Context, seq uint64, most int, wait time.Durati
 			Pid:        int32(os.Getpid()),
 			RunningFor: durationpb.New(time.Since(a.madeAt)),
 			Capacity:   int32(a.settings.slots),
+			ClockTime:  timestamppb.Now(),
 		},
 	})
 }

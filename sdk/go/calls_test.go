@@ -47,6 +47,7 @@ func TestAnAgentPollsWithItsNameSessionQueuesAndTasksAndADeadlineBeyondItsWait(t
 		equal(t, "process", request.GetProcess().GetPid(), int32(os.Getpid()))
 		equal(t, "capacity", request.GetProcess().GetCapacity(), 7)
 		equal(t, "age", request.GetProcess().GetRunningFor() != nil, true)
+		equal(t, "clock", request.GetProcess().GetClockTime().AsTime(), time.Now().UTC())
 		wait := request.GetWait().AsDuration()
 		if wait < 16*time.Second || wait > 20*time.Second {
 			t.Fatalf("it waits for %s", wait)

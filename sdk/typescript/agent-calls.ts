@@ -1,5 +1,6 @@
 /** The calls of an agent to the server: the fields that each one carries, and its timeout. */
 import { hostname } from "node:os";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   AgentService,
   type AppendLogsResponse,
@@ -10,6 +11,7 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { AgentSettings } from "./agent-options.ts";
 import { openChannel } from "./channel.ts";
+import { wallMs } from "./clock.ts";
 import { toDuration } from "./duration.ts";
 import type { HeartbeatReport } from "./heartbeats.ts";
 import type { PollCall } from "./polling.ts";
@@ -51,6 +53,7 @@ export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCa
     pid: process.pid,
     runningFor: toDuration(clock.monotonicMs() - startedMs),
     capacity: slots,
+    clockTime: timestampFromMs(wallMs()),
   });
   return Object.freeze({
     poll({ seq, maxTasks, waitMs, signal }: PollCall) {

@@ -35,7 +35,7 @@ export const systemClock: Clock = Object.freeze({
   fraction: () => Math.random(),
 });
 
-/** The time of a log line, for people: milliseconds since 1970. */
+/** The time for people, as of a log line: milliseconds since 1970. */
 export function wallMs(): number {
   return Date.now();
 }

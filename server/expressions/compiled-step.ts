@@ -99,7 +99,8 @@ function compileStep(
     input,
     inputAsIs: step.input ?? null,
     fallbacks,
-    output: compilePayloadCheck(step.outputSchema),
+    // The message of a failure is shown to whoever may see the run, as are the lines of its log.
+    output: compilePayloadCheck(step.outputSchema, step.logs !== "off"),
     form: step.kind === "approval" ? compilePayloadCheck(step.form) : null,
     refers: byNumber(named, numbers),
     always: step.always ?? false,
@@ -156,7 +157,11 @@ function compileInput(payload: Payload, scope: ExpressionScope): CompiledInput {
   return { kind: "broken", message: compiled.problems.map(({ message }) => message).join("; ") };
 }
 
-export function compilePayloadCheck(schema: Payload | undefined): PayloadCheck | null {
+/** `showsValue`: a problem quotes what the payload has at its place. */
+export function compilePayloadCheck(
+  schema: Payload | undefined,
+  showsValue = false,
+): PayloadCheck | null {
   if (!schema) return null;
   if (schema.kind !== "json") return brokenSchema("it is not JSON");
   const parsed = parseJson(schema.json);
@@ -165,7 +170,9 @@ export function compilePayloadCheck(schema: Payload | undefined): PayloadCheck |
   if (!compiled.ok) return brokenSchema(compiled.message);
   return (payload) => {
     const json = jsonOfPayload(payload);
-    return json === undefined ? "it is not JSON, and its schema asks for it" : compiled.check(json);
+    return json === undefined
+      ? "it is not JSON, and its schema asks for it"
+      : compiled.check(json, showsValue);
   };
 }
 

@@ -11,7 +11,11 @@ import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./m
 import { compilePattern, patternProblem, testPattern } from "./pattern.ts";
 
 type CompiledSchema =
-  | { readonly ok: true; readonly check: (value: Json) => string | null }
+  | {
+      readonly ok: true;
+      /** `showsValue`: the problem quotes what the value has at its place. Default false. */
+      readonly check: (value: Json, showsValue?: boolean) => string | null;
+    }
   | {
       readonly ok: false;
       readonly message: string;
@@ -131,7 +135,7 @@ export function compileSchema(
   if (typeof priced === "boolean") return { ok: true, check: () => (priced ? null : NEVER) };
   try {
     const validate = ajv.compile(priced);
-    return { ok: true, check: (value) => checked(validate, value) };
+    return { ok: true, check: (value, showsValue) => checked(validate, value, showsValue) };
   } catch (error) {
     return { ok: false, ...compileProblem(error) };
   } finally {
@@ -242,10 +246,13 @@ function compileProblem(error: unknown): SchemaProblem {
   return { message: error instanceof Error ? error.message : String(error), path: "" };
 }
 
-function checked(validate: ValidateFunction, value: Json): string | null {
+function checked(validate: ValidateFunction, value: Json, showsValue = false): string | null {
   meter = createMeter(COST_MAX);
   try {
-    return validate(value) ? null : sentence(validate.errors ?? []);
+    if (validate(value)) return null;
+    const error = decisive(validate.errors ?? []);
+    if (!error) return "the value does not match its schema";
+    return showsValue ? `${sentence(error)}, but is ${quoteAt(value, error)}` : sentence(error);
   } catch (error) {
     if (error instanceof RangeError) return "the value is nested too deep to be checked";
     return `the value cannot be checked: ${error instanceof Error ? error.message : error}`;
@@ -257,15 +264,29 @@ function checked(validate: ValidateFunction, value: Json): string | null {
 /** ajv lists the errors of the branches before the error of the keyword that has the branches. */
 const branching = new Set(["anyOf", "oneOf", "not", "contains"]);
 
-function sentence(errors: readonly ErrorObject[]): string {
+function decisive(errors: readonly ErrorObject[]): ErrorObject | undefined {
   const last = errors.at(-1);
-  const error = last && branching.has(last.keyword) ? last : errors[0];
-  if (!error) return "the value does not match its schema";
+  return last && branching.has(last.keyword) ? last : errors[0];
+}
+
+function sentence(error: ErrorObject): string {
   const where = error.instancePath ? pathOf(error.instancePath).replace(/^\./, "") : "the value";
   return `${where} ${reasonOf(error)}`.slice(0, SENTENCE_MAX);
 }
 
 const SENTENCE_MAX = 500;
+/** Most characters of a value that a problem quotes. */
+const QUOTED_MAX = 100;
+
+/** The part of the value that the error is about, as JSON. */
+function quoteAt(value: Json, { instancePath }: ErrorObject): string {
+  const part = keysOf(instancePath).reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
+    value,
+  );
+  const json = JSON.stringify(part);
+  return json.length > QUOTED_MAX ? `${json.slice(0, QUOTED_MAX).toWellFormed()}…` : json;
+}
 
 function reasonOf({ keyword, params, message }: ErrorObject): string {
   const shown = (value: unknown) => JSON.stringify(value).slice(0, 200);
@@ -301,10 +322,14 @@ function typeWords(type: unknown): string {
 
 /** A JSON pointer as people write it: `.travellers[0].name`. */
 function pathOf(pointer: string): string {
+  return keysOf(pointer)
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join("");
+}
+
+function keysOf(pointer: string): readonly string[] {
   return pointer
     .split("/")
     .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
-    .join("");
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }

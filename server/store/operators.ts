@@ -26,6 +26,8 @@ interface AgentProcess {
   readonly pid: number | null;
   /** Most tasks that it holds at a time; null: not stated. */
   readonly capacity: number | null;
+  /** Its wall clock minus that of the server, in milliseconds; null: not stated. */
+  readonly clockAheadMs: number | null;
 }
 
 /** `startedAgoMs`: how long ago the session began, in milliseconds; null: not stated. */
@@ -168,6 +170,13 @@ export interface QueueTask extends Omit<QueueActivity, "name"> {
   /** Counted up to 10,000. */
   readonly ready: number;
   readonly leased: number;
+}
+
+/** A task of a queue that an agent holds, with what is known of its run. */
+export interface QueueHolding {
+  readonly grantedAt: EpochMs;
+  readonly workflow: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** A lane with waiting tasks for which no agent has polled in the last minute. */
@@ -329,6 +338,8 @@ interface PoolUse {
 
 export const HELD_MAX = 1_000;
 export const QUEUE_TASKS_MAX = 1_000;
+/** Most tasks of a queue whose runs are read. */
+export const HOLDINGS_MAX = 200;
 export const SUPERVISORS_MAX = 1_000;
 export const ATTENTION_MAX = 100;
 /** Most pairs of a live session and a task that are evaluated for `FailingAgent`. */
@@ -346,6 +357,8 @@ export interface Operators extends Activity {
   queueActivity(namespaceId: number, names: readonly string[]): Promise<readonly QueueActivity[]>;
   /** By name of the task, those for all agents first: up to `QUEUE_TASKS_MAX`. */
   queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
+  /** Any `HOLDINGS_MAX` of the tasks of the queue that agents hold. */
+  queueHoldings(namespaceId: number, queue: string): Promise<readonly QueueHolding[]>;
   /** By number, with the database's time of the read. */
   partitions(
     page: PartitionPage,

@@ -64,7 +64,7 @@ test("an agent whose poll is parked is there as long as that is", async () => {
 
 test("what an agent states of its process is reported until it states something else", async () => {
   const { clock, agentRegistry, sendSeen } = world();
-  const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 500 };
+  const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 500, clockAheadMs: 0 };
   agentRegistry.parked(AGENT, 7, POLL, process)(false);
   clock.now += 300;
   expect(await sendSeen()).toMatchObject([{ process: { ...process, startedAgoMs: 800 } }]);

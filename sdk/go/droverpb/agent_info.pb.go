@@ -18,6 +18,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -80,7 +81,11 @@ type AgentInfo struct {
 	// How the agent's attempts of the last hour ended, all tasks together.
 	Attempts *AttemptCounts `protobuf:"bytes,20,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// The same by task, those with most failures first; the first 100 tasks.
-	TaskAttempts  []*TaskAttempts `protobuf:"bytes,21,rep,name=task_attempts,json=taskAttempts,proto3" json:"task_attempts,omitempty"`
+	TaskAttempts []*TaskAttempts `protobuf:"bytes,21,rep,name=task_attempts,json=taskAttempts,proto3" json:"task_attempts,omitempty"`
+	// How far the agent's clock was ahead of the server's when the agent last stated
+	// AgentProcess.clock_time; negative: behind. Contains the time that the call was on its way.
+	// Absent: not stated.
+	ClockAhead    *durationpb.Duration `protobuf:"bytes,22,opt,name=clock_ahead,json=clockAhead,proto3" json:"clock_ahead,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +263,13 @@ func (x *AgentInfo) GetAttempts() *AttemptCounts {
 func (x *AgentInfo) GetTaskAttempts() []*TaskAttempts {
 	if x != nil {
 		return x.TaskAttempts
+	}
+	return nil
+}
+
+func (x *AgentInfo) GetClockAhead() *durationpb.Duration {
+	if x != nil {
+		return x.ClockAhead
 	}
 	return nil
 }
@@ -920,7 +932,7 @@ var File_drover_v1_agent_info_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\n" +
-	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\a\n" +
+	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\b\n" +
 	"\tAgentInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\fR\asession\x12\x18\n" +
@@ -943,7 +955,9 @@ const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\fstarted_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\vstartedTime\x12\x1a\n" +
 	"\bcapacity\x18\x13 \x01(\x05R\bcapacity\x124\n" +
 	"\battempts\x18\x14 \x01(\v2\x18.drover.v1.AttemptCountsR\battempts\x12<\n" +
-	"\rtask_attempts\x18\x15 \x03(\v2\x17.drover.v1.TaskAttemptsR\ftaskAttempts\x1a9\n" +
+	"\rtask_attempts\x18\x15 \x03(\v2\x17.drover.v1.TaskAttemptsR\ftaskAttempts\x12:\n" +
+	"\vclock_ahead\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"clockAhead\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"W\n" +
@@ -1029,8 +1043,9 @@ var file_drover_v1_agent_info_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
 	(*Cordon)(nil),                // 11: drover.v1.Cordon
 	(*Circuit)(nil),               // 12: drover.v1.Circuit
-	(TaskKind)(0),                 // 13: drover.v1.TaskKind
-	(*Progress)(nil),              // 14: drover.v1.Progress
+	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
+	(TaskKind)(0),                 // 14: drover.v1.TaskKind
+	(*Progress)(nil),              // 15: drover.v1.Progress
 }
 var file_drover_v1_agent_info_proto_depIdxs = []int32{
 	9,  // 0: drover.v1.AgentInfo.labels:type_name -> drover.v1.AgentInfo.LabelsEntry
@@ -1044,22 +1059,23 @@ var file_drover_v1_agent_info_proto_depIdxs = []int32{
 	10, // 8: drover.v1.AgentInfo.started_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: drover.v1.AgentInfo.attempts:type_name -> drover.v1.AttemptCounts
 	2,  // 10: drover.v1.AgentInfo.task_attempts:type_name -> drover.v1.TaskAttempts
-	1,  // 11: drover.v1.TaskAttempts.attempts:type_name -> drover.v1.AttemptCounts
-	1,  // 12: drover.v1.FailingAgent.attempts:type_name -> drover.v1.AttemptCounts
-	1,  // 13: drover.v1.FailingAgent.others:type_name -> drover.v1.AttemptCounts
-	13, // 14: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
-	10, // 15: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
-	10, // 16: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
-	14, // 17: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
-	10, // 18: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
-	0,  // 19: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
-	0,  // 20: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
-	4,  // 21: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	13, // 11: drover.v1.AgentInfo.clock_ahead:type_name -> google.protobuf.Duration
+	1,  // 12: drover.v1.TaskAttempts.attempts:type_name -> drover.v1.AttemptCounts
+	1,  // 13: drover.v1.FailingAgent.attempts:type_name -> drover.v1.AttemptCounts
+	1,  // 14: drover.v1.FailingAgent.others:type_name -> drover.v1.AttemptCounts
+	14, // 15: drover.v1.HeldTask.kind:type_name -> drover.v1.TaskKind
+	10, // 16: drover.v1.HeldTask.granted_time:type_name -> google.protobuf.Timestamp
+	10, // 17: drover.v1.HeldTask.attempt_deadline_time:type_name -> google.protobuf.Timestamp
+	15, // 18: drover.v1.HeldTask.progress:type_name -> drover.v1.Progress
+	10, // 19: drover.v1.HeldTask.progress_time:type_name -> google.protobuf.Timestamp
+	0,  // 20: drover.v1.ListAgentsResponse.agents:type_name -> drover.v1.AgentInfo
+	0,  // 21: drover.v1.GetAgentResponse.agent:type_name -> drover.v1.AgentInfo
+	4,  // 22: drover.v1.GetAgentResponse.tasks:type_name -> drover.v1.HeldTask
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_info_proto_init() }

@@ -307,7 +307,10 @@ type GetQueueResponse struct {
 	// paused.
 	NamespacePause *Pause `protobuf:"bytes,3,opt,name=namespace_pause,json=namespacePause,proto3" json:"namespace_pause,omitempty"`
 	// The pins of the queue, by workflow and version.
-	Pins          []*VersionPin `protobuf:"bytes,4,rep,name=pins,proto3" json:"pins,omitempty"`
+	Pins []*VersionPin `protobuf:"bytes,4,rep,name=pins,proto3" json:"pins,omitempty"`
+	// The runs whose tasks of the queue agents hold, if tasks wait for 5 s or longer meanwhile.
+	// Absent: none waits so long, or agents hold none.
+	Holders       *QueueHolders `protobuf:"bytes,5,opt,name=holders,proto3" json:"holders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +373,151 @@ func (x *GetQueueResponse) GetPins() []*VersionPin {
 	return nil
 }
 
+func (x *GetQueueResponse) GetHolders() *QueueHolders {
+	if x != nil {
+		return x.Holders
+	}
+	return nil
+}
+
+// The runs whose tasks of a queue agents hold: what most of them have in common.
+type QueueHolders struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of tasks that were counted here, at most 200.
+	Tasks int32 `protobuf:"varint,1,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	// Whether agents hold more tasks of the queue than were counted.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// When an agent received the last of the counted tasks: all others are held for longer.
+	LastGrantedTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_granted_time,json=lastGrantedTime,proto3" json:"last_granted_time,omitempty"`
+	// The labels and then the workflows that at least half of the counted tasks have, at most 5 of
+	// each, the most frequent first.
+	Shares        []*HolderShare `protobuf:"bytes,4,rep,name=shares,proto3" json:"shares,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueHolders) Reset() {
+	*x = QueueHolders{}
+	mi := &file_drover_v1_queue_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueHolders) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueHolders) ProtoMessage() {}
+
+func (x *QueueHolders) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_queue_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueHolders.ProtoReflect.Descriptor instead.
+func (*QueueHolders) Descriptor() ([]byte, []int) {
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *QueueHolders) GetTasks() int32 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
+func (x *QueueHolders) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *QueueHolders) GetLastGrantedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastGrantedTime
+	}
+	return nil
+}
+
+func (x *QueueHolders) GetShares() []*HolderShare {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+// The tasks whose runs have a label, or are of a workflow.
+type HolderShare struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the label. Empty: the tasks of a workflow.
+	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
+	// Value of the label, or name of the workflow.
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Number of the tasks.
+	Tasks         int32 `protobuf:"varint,3,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HolderShare) Reset() {
+	*x = HolderShare{}
+	mi := &file_drover_v1_queue_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HolderShare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HolderShare) ProtoMessage() {}
+
+func (x *HolderShare) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_queue_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HolderShare.ProtoReflect.Descriptor instead.
+func (*HolderShare) Descriptor() ([]byte, []int) {
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *HolderShare) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *HolderShare) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *HolderShare) GetTasks() int32 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
 // A pause: no new tasks are handed out.
 type Pause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -383,7 +531,7 @@ type Pause struct {
 
 func (x *Pause) Reset() {
 	*x = Pause{}
-	mi := &file_drover_v1_queue_proto_msgTypes[4]
+	mi := &file_drover_v1_queue_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +543,7 @@ func (x *Pause) String() string {
 func (*Pause) ProtoMessage() {}
 
 func (x *Pause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[4]
+	mi := &file_drover_v1_queue_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +556,7 @@ func (x *Pause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pause.ProtoReflect.Descriptor instead.
 func (*Pause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Pause) GetSinceTime() *timestamppb.Timestamp {
@@ -440,7 +588,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[5]
+	mi := &file_drover_v1_queue_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -452,7 +600,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[5]
+	mi := &file_drover_v1_queue_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -465,7 +613,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListQueuesRequest) GetNamespace() string {
@@ -504,7 +652,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[6]
+	mi := &file_drover_v1_queue_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +664,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[6]
+	mi := &file_drover_v1_queue_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +677,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -568,7 +716,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[7]
+	mi := &file_drover_v1_queue_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +728,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[7]
+	mi := &file_drover_v1_queue_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +741,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PauseQueueRequest) GetNamespace() string {
@@ -628,7 +776,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[8]
+	mi := &file_drover_v1_queue_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +788,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[8]
+	mi := &file_drover_v1_queue_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +801,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PauseQueueResponse) GetQueue() *Queue {
@@ -676,7 +824,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[9]
+	mi := &file_drover_v1_queue_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +836,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[9]
+	mi := &file_drover_v1_queue_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +849,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResumeQueueRequest) GetNamespace() string {
@@ -729,7 +877,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[10]
+	mi := &file_drover_v1_queue_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +889,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[10]
+	mi := &file_drover_v1_queue_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +902,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResumeQueueResponse) GetQueue() *Queue {
@@ -782,7 +930,7 @@ type QueueLimits struct {
 
 func (x *QueueLimits) Reset() {
 	*x = QueueLimits{}
-	mi := &file_drover_v1_queue_proto_msgTypes[11]
+	mi := &file_drover_v1_queue_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +942,7 @@ func (x *QueueLimits) String() string {
 func (*QueueLimits) ProtoMessage() {}
 
 func (x *QueueLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[11]
+	mi := &file_drover_v1_queue_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +955,7 @@ func (x *QueueLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueLimits.ProtoReflect.Descriptor instead.
 func (*QueueLimits) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueueLimits) GetLeased() int32 {
@@ -846,7 +994,7 @@ type SetQueueLimitsRequest struct {
 
 func (x *SetQueueLimitsRequest) Reset() {
 	*x = SetQueueLimitsRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[12]
+	mi := &file_drover_v1_queue_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +1006,7 @@ func (x *SetQueueLimitsRequest) String() string {
 func (*SetQueueLimitsRequest) ProtoMessage() {}
 
 func (x *SetQueueLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[12]
+	mi := &file_drover_v1_queue_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +1019,7 @@ func (x *SetQueueLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetQueueLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetQueueLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetQueueLimitsRequest) GetNamespace() string {
@@ -906,7 +1054,7 @@ type SetQueueLimitsResponse struct {
 
 func (x *SetQueueLimitsResponse) Reset() {
 	*x = SetQueueLimitsResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[13]
+	mi := &file_drover_v1_queue_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1066,7 @@ func (x *SetQueueLimitsResponse) String() string {
 func (*SetQueueLimitsResponse) ProtoMessage() {}
 
 func (x *SetQueueLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[13]
+	mi := &file_drover_v1_queue_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1079,7 @@ func (x *SetQueueLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetQueueLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetQueueLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetQueueLimitsResponse) GetQueue() *Queue {
@@ -958,7 +1106,7 @@ type VersionPin struct {
 
 func (x *VersionPin) Reset() {
 	*x = VersionPin{}
-	mi := &file_drover_v1_queue_proto_msgTypes[14]
+	mi := &file_drover_v1_queue_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -970,7 +1118,7 @@ func (x *VersionPin) String() string {
 func (*VersionPin) ProtoMessage() {}
 
 func (x *VersionPin) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[14]
+	mi := &file_drover_v1_queue_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -983,7 +1131,7 @@ func (x *VersionPin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionPin.ProtoReflect.Descriptor instead.
 func (*VersionPin) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *VersionPin) GetWorkflow() string {
@@ -1033,7 +1181,7 @@ type PinQueueRequest struct {
 
 func (x *PinQueueRequest) Reset() {
 	*x = PinQueueRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[15]
+	mi := &file_drover_v1_queue_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1193,7 @@ func (x *PinQueueRequest) String() string {
 func (*PinQueueRequest) ProtoMessage() {}
 
 func (x *PinQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[15]
+	mi := &file_drover_v1_queue_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1206,7 @@ func (x *PinQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinQueueRequest.ProtoReflect.Descriptor instead.
 func (*PinQueueRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PinQueueRequest) GetNamespace() string {
@@ -1107,7 +1255,7 @@ type PinQueueResponse struct {
 
 func (x *PinQueueResponse) Reset() {
 	*x = PinQueueResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[16]
+	mi := &file_drover_v1_queue_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1119,7 +1267,7 @@ func (x *PinQueueResponse) String() string {
 func (*PinQueueResponse) ProtoMessage() {}
 
 func (x *PinQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[16]
+	mi := &file_drover_v1_queue_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1132,7 +1280,7 @@ func (x *PinQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinQueueResponse.ProtoReflect.Descriptor instead.
 func (*PinQueueResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{16}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PinQueueResponse) GetPins() []*VersionPin {
@@ -1159,7 +1307,7 @@ type UnpinQueueRequest struct {
 
 func (x *UnpinQueueRequest) Reset() {
 	*x = UnpinQueueRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[17]
+	mi := &file_drover_v1_queue_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1319,7 @@ func (x *UnpinQueueRequest) String() string {
 func (*UnpinQueueRequest) ProtoMessage() {}
 
 func (x *UnpinQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[17]
+	mi := &file_drover_v1_queue_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1332,7 @@ func (x *UnpinQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnpinQueueRequest.ProtoReflect.Descriptor instead.
 func (*UnpinQueueRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{17}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UnpinQueueRequest) GetNamespace() string {
@@ -1226,7 +1374,7 @@ type UnpinQueueResponse struct {
 
 func (x *UnpinQueueResponse) Reset() {
 	*x = UnpinQueueResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[18]
+	mi := &file_drover_v1_queue_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1386,7 @@ func (x *UnpinQueueResponse) String() string {
 func (*UnpinQueueResponse) ProtoMessage() {}
 
 func (x *UnpinQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[18]
+	mi := &file_drover_v1_queue_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1399,7 @@ func (x *UnpinQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnpinQueueResponse.ProtoReflect.Descriptor instead.
 func (*UnpinQueueResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{18}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UnpinQueueResponse) GetPins() []*VersionPin {
@@ -1274,7 +1422,7 @@ type PauseNamespaceRequest struct {
 
 func (x *PauseNamespaceRequest) Reset() {
 	*x = PauseNamespaceRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[19]
+	mi := &file_drover_v1_queue_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1434,7 @@ func (x *PauseNamespaceRequest) String() string {
 func (*PauseNamespaceRequest) ProtoMessage() {}
 
 func (x *PauseNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[19]
+	mi := &file_drover_v1_queue_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1447,7 @@ func (x *PauseNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*PauseNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{19}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PauseNamespaceRequest) GetNamespace() string {
@@ -1327,7 +1475,7 @@ type PauseNamespaceResponse struct {
 
 func (x *PauseNamespaceResponse) Reset() {
 	*x = PauseNamespaceResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[20]
+	mi := &file_drover_v1_queue_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1487,7 @@ func (x *PauseNamespaceResponse) String() string {
 func (*PauseNamespaceResponse) ProtoMessage() {}
 
 func (x *PauseNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[20]
+	mi := &file_drover_v1_queue_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1500,7 @@ func (x *PauseNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*PauseNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{20}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PauseNamespaceResponse) GetPause() *Pause {
@@ -1373,7 +1521,7 @@ type ResumeNamespaceRequest struct {
 
 func (x *ResumeNamespaceRequest) Reset() {
 	*x = ResumeNamespaceRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[21]
+	mi := &file_drover_v1_queue_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1533,7 @@ func (x *ResumeNamespaceRequest) String() string {
 func (*ResumeNamespaceRequest) ProtoMessage() {}
 
 func (x *ResumeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[21]
+	mi := &file_drover_v1_queue_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1546,7 @@ func (x *ResumeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ResumeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{21}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResumeNamespaceRequest) GetNamespace() string {
@@ -1417,7 +1565,7 @@ type ResumeNamespaceResponse struct {
 
 func (x *ResumeNamespaceResponse) Reset() {
 	*x = ResumeNamespaceResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[22]
+	mi := &file_drover_v1_queue_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1429,7 +1577,7 @@ func (x *ResumeNamespaceResponse) String() string {
 func (*ResumeNamespaceResponse) ProtoMessage() {}
 
 func (x *ResumeNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[22]
+	mi := &file_drover_v1_queue_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1442,7 +1590,7 @@ func (x *ResumeNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*ResumeNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{22}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{24}
 }
 
 // Pauses a workflow.
@@ -1460,7 +1608,7 @@ type PauseWorkflowRequest struct {
 
 func (x *PauseWorkflowRequest) Reset() {
 	*x = PauseWorkflowRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[23]
+	mi := &file_drover_v1_queue_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1620,7 @@ func (x *PauseWorkflowRequest) String() string {
 func (*PauseWorkflowRequest) ProtoMessage() {}
 
 func (x *PauseWorkflowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[23]
+	mi := &file_drover_v1_queue_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1633,7 @@ func (x *PauseWorkflowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkflowRequest.ProtoReflect.Descriptor instead.
 func (*PauseWorkflowRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{23}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PauseWorkflowRequest) GetNamespace() string {
@@ -1520,7 +1668,7 @@ type PauseWorkflowResponse struct {
 
 func (x *PauseWorkflowResponse) Reset() {
 	*x = PauseWorkflowResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[24]
+	mi := &file_drover_v1_queue_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1680,7 @@ func (x *PauseWorkflowResponse) String() string {
 func (*PauseWorkflowResponse) ProtoMessage() {}
 
 func (x *PauseWorkflowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[24]
+	mi := &file_drover_v1_queue_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1693,7 @@ func (x *PauseWorkflowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkflowResponse.ProtoReflect.Descriptor instead.
 func (*PauseWorkflowResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{24}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PauseWorkflowResponse) GetPause() *Pause {
@@ -1568,7 +1716,7 @@ type ResumeWorkflowRequest struct {
 
 func (x *ResumeWorkflowRequest) Reset() {
 	*x = ResumeWorkflowRequest{}
-	mi := &file_drover_v1_queue_proto_msgTypes[25]
+	mi := &file_drover_v1_queue_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1580,7 +1728,7 @@ func (x *ResumeWorkflowRequest) String() string {
 func (*ResumeWorkflowRequest) ProtoMessage() {}
 
 func (x *ResumeWorkflowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[25]
+	mi := &file_drover_v1_queue_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1593,7 +1741,7 @@ func (x *ResumeWorkflowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkflowRequest.ProtoReflect.Descriptor instead.
 func (*ResumeWorkflowRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{25}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeWorkflowRequest) GetNamespace() string {
@@ -1619,7 +1767,7 @@ type ResumeWorkflowResponse struct {
 
 func (x *ResumeWorkflowResponse) Reset() {
 	*x = ResumeWorkflowResponse{}
-	mi := &file_drover_v1_queue_proto_msgTypes[26]
+	mi := &file_drover_v1_queue_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +1779,7 @@ func (x *ResumeWorkflowResponse) String() string {
 func (*ResumeWorkflowResponse) ProtoMessage() {}
 
 func (x *ResumeWorkflowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_queue_proto_msgTypes[26]
+	mi := &file_drover_v1_queue_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +1792,7 @@ func (x *ResumeWorkflowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkflowResponse.ProtoReflect.Descriptor instead.
 func (*ResumeWorkflowResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_queue_proto_rawDescGZIP(), []int{26}
+	return file_drover_v1_queue_proto_rawDescGZIP(), []int{28}
 }
 
 var File_drover_v1_queue_proto protoreflect.FileDescriptor
@@ -1675,12 +1823,22 @@ const file_drover_v1_queue_proto_rawDesc = "" +
 	"\ragent_version\x18\a \x01(\tR\fagentVersion\"\x85\x01\n" +
 	"\x0fGetQueueRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x124\n" +
-	"\x05queue\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05queue\"\xcc\x01\n" +
+	"\x05queue\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05queue\"\xff\x01\n" +
 	"\x10GetQueueResponse\x12&\n" +
 	"\x05queue\x18\x01 \x01(\v2\x10.drover.v1.QueueR\x05queue\x12*\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x14.drover.v1.QueueTaskR\x05tasks\x129\n" +
 	"\x0fnamespace_pause\x18\x03 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\x12)\n" +
-	"\x04pins\x18\x04 \x03(\v2\x15.drover.v1.VersionPinR\x04pins\"Z\n" +
+	"\x04pins\x18\x04 \x03(\v2\x15.drover.v1.VersionPinR\x04pins\x121\n" +
+	"\aholders\x18\x05 \x01(\v2\x17.drover.v1.QueueHoldersR\aholders\"\xb0\x01\n" +
+	"\fQueueHolders\x12\x14\n" +
+	"\x05tasks\x18\x01 \x01(\x05R\x05tasks\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12F\n" +
+	"\x11last_granted_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0flastGrantedTime\x12.\n" +
+	"\x06shares\x18\x04 \x03(\v2\x16.drover.v1.HolderShareR\x06shares\"O\n" +
+	"\vHolderShare\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\tR\x05label\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x14\n" +
+	"\x05tasks\x18\x03 \x01(\x05R\x05tasks\"Z\n" +
 	"\x05Pause\x129\n" +
 	"\n" +
 	"since_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tsinceTime\x12\x16\n" +
@@ -1774,65 +1932,70 @@ func file_drover_v1_queue_proto_rawDescGZIP() []byte {
 	return file_drover_v1_queue_proto_rawDescData
 }
 
-var file_drover_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_drover_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_drover_v1_queue_proto_goTypes = []any{
 	(*Queue)(nil),                   // 0: drover.v1.Queue
 	(*QueueTask)(nil),               // 1: drover.v1.QueueTask
 	(*GetQueueRequest)(nil),         // 2: drover.v1.GetQueueRequest
 	(*GetQueueResponse)(nil),        // 3: drover.v1.GetQueueResponse
-	(*Pause)(nil),                   // 4: drover.v1.Pause
-	(*ListQueuesRequest)(nil),       // 5: drover.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),      // 6: drover.v1.ListQueuesResponse
-	(*PauseQueueRequest)(nil),       // 7: drover.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 8: drover.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 9: drover.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 10: drover.v1.ResumeQueueResponse
-	(*QueueLimits)(nil),             // 11: drover.v1.QueueLimits
-	(*SetQueueLimitsRequest)(nil),   // 12: drover.v1.SetQueueLimitsRequest
-	(*SetQueueLimitsResponse)(nil),  // 13: drover.v1.SetQueueLimitsResponse
-	(*VersionPin)(nil),              // 14: drover.v1.VersionPin
-	(*PinQueueRequest)(nil),         // 15: drover.v1.PinQueueRequest
-	(*PinQueueResponse)(nil),        // 16: drover.v1.PinQueueResponse
-	(*UnpinQueueRequest)(nil),       // 17: drover.v1.UnpinQueueRequest
-	(*UnpinQueueResponse)(nil),      // 18: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceRequest)(nil),   // 19: drover.v1.PauseNamespaceRequest
-	(*PauseNamespaceResponse)(nil),  // 20: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceRequest)(nil),  // 21: drover.v1.ResumeNamespaceRequest
-	(*ResumeNamespaceResponse)(nil), // 22: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowRequest)(nil),    // 23: drover.v1.PauseWorkflowRequest
-	(*PauseWorkflowResponse)(nil),   // 24: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowRequest)(nil),   // 25: drover.v1.ResumeWorkflowRequest
-	(*ResumeWorkflowResponse)(nil),  // 26: drover.v1.ResumeWorkflowResponse
-	(*timestamppb.Timestamp)(nil),   // 27: google.protobuf.Timestamp
+	(*QueueHolders)(nil),            // 4: drover.v1.QueueHolders
+	(*HolderShare)(nil),             // 5: drover.v1.HolderShare
+	(*Pause)(nil),                   // 6: drover.v1.Pause
+	(*ListQueuesRequest)(nil),       // 7: drover.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),      // 8: drover.v1.ListQueuesResponse
+	(*PauseQueueRequest)(nil),       // 9: drover.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),      // 10: drover.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),      // 11: drover.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),     // 12: drover.v1.ResumeQueueResponse
+	(*QueueLimits)(nil),             // 13: drover.v1.QueueLimits
+	(*SetQueueLimitsRequest)(nil),   // 14: drover.v1.SetQueueLimitsRequest
+	(*SetQueueLimitsResponse)(nil),  // 15: drover.v1.SetQueueLimitsResponse
+	(*VersionPin)(nil),              // 16: drover.v1.VersionPin
+	(*PinQueueRequest)(nil),         // 17: drover.v1.PinQueueRequest
+	(*PinQueueResponse)(nil),        // 18: drover.v1.PinQueueResponse
+	(*UnpinQueueRequest)(nil),       // 19: drover.v1.UnpinQueueRequest
+	(*UnpinQueueResponse)(nil),      // 20: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceRequest)(nil),   // 21: drover.v1.PauseNamespaceRequest
+	(*PauseNamespaceResponse)(nil),  // 22: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceRequest)(nil),  // 23: drover.v1.ResumeNamespaceRequest
+	(*ResumeNamespaceResponse)(nil), // 24: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowRequest)(nil),    // 25: drover.v1.PauseWorkflowRequest
+	(*PauseWorkflowResponse)(nil),   // 26: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowRequest)(nil),   // 27: drover.v1.ResumeWorkflowRequest
+	(*ResumeWorkflowResponse)(nil),  // 28: drover.v1.ResumeWorkflowResponse
+	(*timestamppb.Timestamp)(nil),   // 29: google.protobuf.Timestamp
 }
 var file_drover_v1_queue_proto_depIdxs = []int32{
-	4,  // 0: drover.v1.Queue.pause:type_name -> drover.v1.Pause
-	11, // 1: drover.v1.Queue.limits:type_name -> drover.v1.QueueLimits
-	27, // 2: drover.v1.Queue.oldest_time:type_name -> google.protobuf.Timestamp
-	27, // 3: drover.v1.Queue.polled_time:type_name -> google.protobuf.Timestamp
-	27, // 4: drover.v1.QueueTask.oldest_time:type_name -> google.protobuf.Timestamp
-	27, // 5: drover.v1.QueueTask.polled_time:type_name -> google.protobuf.Timestamp
+	6,  // 0: drover.v1.Queue.pause:type_name -> drover.v1.Pause
+	13, // 1: drover.v1.Queue.limits:type_name -> drover.v1.QueueLimits
+	29, // 2: drover.v1.Queue.oldest_time:type_name -> google.protobuf.Timestamp
+	29, // 3: drover.v1.Queue.polled_time:type_name -> google.protobuf.Timestamp
+	29, // 4: drover.v1.QueueTask.oldest_time:type_name -> google.protobuf.Timestamp
+	29, // 5: drover.v1.QueueTask.polled_time:type_name -> google.protobuf.Timestamp
 	0,  // 6: drover.v1.GetQueueResponse.queue:type_name -> drover.v1.Queue
 	1,  // 7: drover.v1.GetQueueResponse.tasks:type_name -> drover.v1.QueueTask
-	4,  // 8: drover.v1.GetQueueResponse.namespace_pause:type_name -> drover.v1.Pause
-	14, // 9: drover.v1.GetQueueResponse.pins:type_name -> drover.v1.VersionPin
-	27, // 10: drover.v1.Pause.since_time:type_name -> google.protobuf.Timestamp
-	0,  // 11: drover.v1.ListQueuesResponse.queues:type_name -> drover.v1.Queue
-	4,  // 12: drover.v1.ListQueuesResponse.namespace_pause:type_name -> drover.v1.Pause
-	0,  // 13: drover.v1.PauseQueueResponse.queue:type_name -> drover.v1.Queue
-	0,  // 14: drover.v1.ResumeQueueResponse.queue:type_name -> drover.v1.Queue
-	11, // 15: drover.v1.SetQueueLimitsRequest.limits:type_name -> drover.v1.QueueLimits
-	0,  // 16: drover.v1.SetQueueLimitsResponse.queue:type_name -> drover.v1.Queue
-	27, // 17: drover.v1.VersionPin.pinned_time:type_name -> google.protobuf.Timestamp
-	14, // 18: drover.v1.PinQueueResponse.pins:type_name -> drover.v1.VersionPin
-	14, // 19: drover.v1.UnpinQueueResponse.pins:type_name -> drover.v1.VersionPin
-	4,  // 20: drover.v1.PauseNamespaceResponse.pause:type_name -> drover.v1.Pause
-	4,  // 21: drover.v1.PauseWorkflowResponse.pause:type_name -> drover.v1.Pause
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	6,  // 8: drover.v1.GetQueueResponse.namespace_pause:type_name -> drover.v1.Pause
+	16, // 9: drover.v1.GetQueueResponse.pins:type_name -> drover.v1.VersionPin
+	4,  // 10: drover.v1.GetQueueResponse.holders:type_name -> drover.v1.QueueHolders
+	29, // 11: drover.v1.QueueHolders.last_granted_time:type_name -> google.protobuf.Timestamp
+	5,  // 12: drover.v1.QueueHolders.shares:type_name -> drover.v1.HolderShare
+	29, // 13: drover.v1.Pause.since_time:type_name -> google.protobuf.Timestamp
+	0,  // 14: drover.v1.ListQueuesResponse.queues:type_name -> drover.v1.Queue
+	6,  // 15: drover.v1.ListQueuesResponse.namespace_pause:type_name -> drover.v1.Pause
+	0,  // 16: drover.v1.PauseQueueResponse.queue:type_name -> drover.v1.Queue
+	0,  // 17: drover.v1.ResumeQueueResponse.queue:type_name -> drover.v1.Queue
+	13, // 18: drover.v1.SetQueueLimitsRequest.limits:type_name -> drover.v1.QueueLimits
+	0,  // 19: drover.v1.SetQueueLimitsResponse.queue:type_name -> drover.v1.Queue
+	29, // 20: drover.v1.VersionPin.pinned_time:type_name -> google.protobuf.Timestamp
+	16, // 21: drover.v1.PinQueueResponse.pins:type_name -> drover.v1.VersionPin
+	16, // 22: drover.v1.UnpinQueueResponse.pins:type_name -> drover.v1.VersionPin
+	6,  // 23: drover.v1.PauseNamespaceResponse.pause:type_name -> drover.v1.Pause
+	6,  // 24: drover.v1.PauseWorkflowResponse.pause:type_name -> drover.v1.Pause
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_queue_proto_init() }
@@ -1846,7 +2009,7 @@ func file_drover_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_queue_proto_rawDesc), len(file_drover_v1_queue_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

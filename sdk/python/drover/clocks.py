@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Protocol
 
 
@@ -35,6 +36,11 @@ class Clock(Protocol):
     def fraction(self) -> float:
         """At least 0, less than 1; for jitter, not for secrets."""
         ...
+
+
+def wall_time() -> datetime:
+    """The time for people, in UTC."""
+    return datetime.now(timezone.utc)
 
 
 class SystemClock:

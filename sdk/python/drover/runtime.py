@@ -22,7 +22,7 @@ from drover.agent_options import AgentSettings, Registered
 from drover.attempts import is_async
 from drover.background import Background
 from drover.channel import Channel
-from drover.clocks import Timer, within
+from drover.clocks import Timer, wall_time, within
 from drover.durations import from_duration, to_duration
 from drover.errors import CallError, TransientError
 from drover.executions import Execution, HeldHere, InLoop, InThread
@@ -32,6 +32,7 @@ from drover.isolation import Children, InChild
 from drover.outcomes import RELEASED, failed, text_of, unknown
 from drover.polling import CarriedPoll, Polling, Wants
 from drover.polls import Poll, Polls
+from drover.reading import to_time
 from drover.reports import Reports
 from drover.task_log import LOG, TaskLog
 from drover.task_logs import TaskLogs
@@ -165,6 +166,7 @@ class Runtime:
                 pid=os.getpid(),
                 running_for=to_duration(self._clock.monotonic() - self._made_at),
                 capacity=self._settings.slots,
+                clock_time=to_time(wall_time()),
             ),
         )
         return await self._channel.unary(rpc.POLL_TASK, request, poll.wait + _POLL_MARGIN)

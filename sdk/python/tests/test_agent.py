@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -46,6 +47,7 @@ async def test_an_agent_polls_with_its_name_session_queues_and_tasks(
     process = request.process
     assert (process.host, process.pid, process.capacity) == (socket.gethostname(), os.getpid(), 3)
     assert process.HasField("running_for")
+    assert abs(process.clock_time.seconds - time.time()) < 60
 
 
 @pytest.mark.parametrize("asynchronous", [True, False])

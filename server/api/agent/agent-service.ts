@@ -2,7 +2,7 @@
 // invalid gets its own answer and never reaches dispatch; the other items go to dispatch in one
 // call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
   Agent,
   AgentProcess,
@@ -73,13 +73,13 @@ type Item<T> =
   | { readonly kind: "refused"; readonly error: DroverError };
 
 export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
-  const { dispatcher, namespaces } = deps;
+  const { dispatcher, namespaces, clock } = deps;
   const toAnswer = (answer: ResultAnswer) => completeAnswer(answer, deps.log);
   return Object.freeze({
     async pollTask(request, { signal, deadlineMs, pauses }) {
       const namespace = await namespaces.find(request.namespace);
       const wait = waitMs(request.wait, deadlineMs);
-      const poll = pollFrom(request, namespace, wait);
+      const poll = pollFrom(request, namespace, wait, clock.wallMs());
       if (pauses) {
         await whileWaiting(deps, signal, { afterMs: Math.min(wait, PAUSE_MS) }, aborted);
         return {};
@@ -173,23 +173,26 @@ function emptyWhenDraining(drain: Drain): (error: unknown) => PollAnswer {
   };
 }
 
-function pollFrom(request: PollTaskRequest, namespace: Namespace, wait: number) {
+/** `nowMs`: when the call arrived, by the wall clock of this server. */
+function pollFrom(request: PollTaskRequest, namespace: Namespace, wait: number, nowMs: number) {
   return {
     namespace,
     agent: identityOf(request.agent),
     ...wantedFrom(request, ""),
     waitMs: wait,
     lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
-    ...(request.process && { process: processOf(request.process) }),
+    ...(request.process && { process: processOf(request.process, nowMs) }),
   };
 }
 
-function processOf({ host, pid, runningFor, capacity }: AgentProcess): AgentProcessSeen {
+function processOf(process: AgentProcess, nowMs: number): AgentProcessSeen {
+  const { host, pid, runningFor, capacity, clockTime } = process;
   return {
     host,
     pid: pid || null,
     capacity: capacity || null,
     startedAgoMs: runningFor ? Math.round(durationMs(runningFor)) : null,
+    clockAheadMs: clockTime ? Math.round(timestampMs(clockTime) - nowMs) : null,
   };
 }
 

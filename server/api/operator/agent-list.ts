@@ -1,6 +1,6 @@
 // Agents: who they are, what they poll for, and which tasks they hold.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   AgentInfoSchema,
   FailingAgentSchema,
@@ -150,6 +150,7 @@ function agentMessage(
     pid: record.pid ?? 0,
     capacity: record.capacity ?? 0,
     ...timeField("startedTime", record.startedAt),
+    ...(record.clockAheadMs === null ? {} : { clockAhead: durationFromMs(record.clockAheadMs) }),
     attempts: sumOfAttempts(record.attempts),
     taskAttempts: record.attempts.slice(0, TASKS_MAX).map(({ queue, task, ...attempts }) => {
       return { queue, task, attempts, failing: isFailing(attempts) };

@@ -1,6 +1,6 @@
 // Queues: list, limit, pause, resume and pin them. Pauses of namespaces and workflows are here,
 // too.
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
 import { isLimited, type QueueLimits } from "../../core/model/limits.ts";
@@ -17,6 +17,10 @@ import type { Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
+import { holdersMessage } from "./queue-holders.ts";
+
+/** In a queue whose tasks wait for less, it does not matter what agents hold. */
+const WAITS_LONG_MS = 5_000;
 
 interface QueueCallDeps {
   readonly scheduler: Pick<Scheduler, Control>;
@@ -137,6 +141,17 @@ export function createQueueCalls({
     return records.map((record, place) => queueMessage(record, activities[place]));
   }
 
+  async function holdersOf(
+    namespaceId: number,
+    queue: ReturnType<typeof queueMessage> | undefined,
+  ) {
+    if (!queue?.oldestTime || queue.leased === 0) return {};
+    const waitsMs = (await operators.now()) - timestampMs(queue.oldestTime);
+    if (waitsMs < WAITS_LONG_MS) return {};
+    const holdings = await operators.queueHoldings(namespaceId, queue.name);
+    return holdings.length === 0 ? {} : { holders: holdersMessage(holdings, queue.leased) };
+  }
+
   return {
     ...createPauseCalls({ scheduler, namespaces }, queueNow),
     async listQueues({ namespace: name, pageSize, pageToken }) {
@@ -155,8 +170,10 @@ export function createQueueCalls({
     async getQueue(request) {
       const { namespaceId, queue } = await refOf(request);
       const pause = await lists.namespacePause(namespaceId);
+      const shown = await queueNow({ namespaceId, queue });
       return {
-        ...(await queueNow({ namespaceId, queue })),
+        ...shown,
+        ...(await holdersOf(namespaceId, shown.queue)),
         tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
         pins: (await lists.pins(namespaceId, queue)).map(pinMessage),
         ...(pause ? { namespacePause: pauseMessage(pause) } : {}),

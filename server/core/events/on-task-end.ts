@@ -128,7 +128,8 @@ export function evaluated(pass: Pass, no: number, outcome: Outcome): Outcome {
   if (outcome.kind !== "success") return outcome;
   const problem = pass.evaluator.outputProblem(no, outcome.output);
   if (problem === null) return outcome;
-  return failureOf({ code: SCHEMA_BROKEN, message: problem });
+  const message = `its output does not match output_schema: ${problem}`;
+  return failureOf({ code: SCHEMA_BROKEN, message });
 }
 
 function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcome {

@@ -40,6 +40,7 @@ export async function markAgents(
     pid: (one) => one.process?.pid ?? null,
     capacity: (one) => one.process?.capacity ?? null,
     started_ago: (one) => one.process?.startedAgoMs ?? null,
+    clock_ahead: (one) => one.process?.clockAheadMs ?? null,
   });
   await query("mark_agents", { server, ...rows });
 }
@@ -93,6 +94,7 @@ interface AgentRow {
   pid: number | null;
   capacity: number | null;
   started_at: EpochMs | null;
+  clock_ahead_ms: number | null;
   held: number;
 }
 
@@ -132,6 +134,7 @@ export async function listAgents(
     pid: row.pid,
     capacity: row.capacity,
     startedAt: row.started_at,
+    clockAheadMs: row.clock_ahead_ms,
     attempts: attempts.get(row.session) ?? [],
   }));
 }

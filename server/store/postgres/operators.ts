@@ -10,6 +10,7 @@ import {
   type Gauges,
   type HandOverPage,
   type HandOverRecord,
+  HOLDINGS_MAX,
   type InterventionPage,
   type ListedIntervention,
   type MigrationRecord,
@@ -19,6 +20,7 @@ import {
   type PartitionRecord,
   QUEUE_TASKS_MAX,
   type QueueActivity,
+  type QueueHolding,
   type QueueTask,
   SCHEDULES_COUNTED_MAX,
   SUPERVISORS_MAX,
@@ -32,6 +34,7 @@ import { failingAgents, heldTasks, listAgents } from "./agents.ts";
 import { attemptIn } from "./attempts-at.ts";
 import { listAudit } from "./audit.ts";
 import { handOverReasons, rules } from "./codes.ts";
+import { labelsOf } from "./columns.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { lateTimers } from "./late-timers.ts";
 import { lateLeases } from "./overdue.ts";
@@ -49,6 +52,7 @@ export function createOperators(
     held: (session) => heldTasks(query, session),
     queueActivity: (...of) => queueActivityOf(query, ...of),
     queueTasks: (...of) => queueTasks(query, ...of),
+    queueHoldings: (...of) => queueHoldings(query, ...of),
     partitions: (page) => listPartitions(query, page, times),
     handOvers: (page) => listHandOvers(query, page),
     supervisors: () => listNodes(query, times),
@@ -112,6 +116,21 @@ async function queueTasks(
   return rows.map((row) => {
     const { task, agent_version: agentVersion, ready, leased, agents } = row;
     return { task, agentVersion, ready, leased, agents, ...activityOf(row) };
+  });
+}
+
+async function queueHoldings(
+  query: Query,
+  namespaceId: number,
+  queue: string,
+): Promise<readonly QueueHolding[]> {
+  const asked = { namespace_id: namespaceId, queue, limit: HOLDINGS_MAX };
+  const rows = await query<{ granted_at: EpochMs; workflow: string; labels: unknown }>(
+    "queue_holdings",
+    asked,
+  );
+  return rows.map(({ granted_at: grantedAt, workflow, labels }) => {
+    return { grantedAt, workflow, labels: labelsOf(labels) };
   });
 }
 

@@ -75,13 +75,20 @@ export function describeAgents(opened: Opened<Store>): void {
   test("what an agent states of its process stays until it states something else", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
-    const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 60_000 };
+    const process = {
+      host: "pc-7",
+      pid: 12,
+      capacity: 4,
+      startedAgoMs: 60_000,
+      clockAheadMs: -3_600_000,
+    };
     const one = seen(namespaceId, "hotel");
     await store.markAgents("here:1", [one]);
     expect(await agents(namespaceId)).toMatchObject([{ host: "", pid: null, capacity: null }]);
     await store.markAgents("here:1", [{ ...one, process }]);
     const [stated] = await agents(namespaceId);
-    expect(stated).toMatchObject({ host: "pc-7", pid: 12, capacity: 4 });
+    const clockAheadMs = -3_600_000;
+    expect(stated).toMatchObject({ host: "pc-7", pid: 12, capacity: 4, clockAheadMs });
     expect((stated?.firstSeenAt ?? 0) - (stated?.startedAt ?? 0)).toBeGreaterThan(59_000);
     await store.markAgents("here:1", [one]);
     await store.markAgents("here:1", [{ ...one, process: { ...process, startedAgoMs: 1 } }]);
@@ -121,7 +128,7 @@ export function describeAgents(opened: Opened<Store>): void {
     const { store } = opened();
     const { namespaceId, lanes } = await schedule(store, workflow({ a: { task: "book" } }));
     const [lane = 0] = lanes;
-    const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 0 };
+    const process = { host: "pc-7", pid: 12, capacity: 4, startedAgoMs: 0, clockAheadMs: 0 };
     const bad = seen(namespaceId, "hotel", { process });
     const good = seen(namespaceId, "hotel");
     const gone = seen(namespaceId, "gone", { agoMs: 61_000 });
@@ -365,6 +372,17 @@ export function describeQueueActivity(opened: Opened<Store>): void {
       { task: "book", ready: 1, leased: 0, agents: 3, polledAt: expect.any(Number) },
       { task: "undo", ready: 1, leased: 0, agents: 1, polledAt: null },
     ]);
+  });
+
+  test("the tasks of a queue that agents hold are read with their runs", async () => {
+    const { store } = opened();
+    const run = await inOneQueue();
+    const { namespaceId } = run;
+    expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([]);
+    await claim(store, run);
+    const holding = { workflow: "w", labels: {}, grantedAt: expect.any(Number) };
+    expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([holding, holding]);
+    expect(await store.operators.queueHoldings(namespaceId, "unknown")).toEqual([]);
   });
 
   test("a queue is listed with what waits and what agents have of each task", async () => {

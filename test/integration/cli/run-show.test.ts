@@ -327,7 +327,7 @@ describe("show", () => {
     expect(stdout).toContain("permits    of customer-17: 2 at a time, else cancel oldest\n");
   });
 
-  test("names its warnings, and the command that lists the items of a map", async () => {
+  test("names its warnings, and the command that lists the failed items of a map", async () => {
     const items = { total: 3, started: 3, open: 0, succeeded: 2, failed: 1 };
     const map = { id: "deploy", kind: StepKind.MAP, state: StepState.SUCCEEDED, items };
     const end = create(GetRunResponseSchema, {
@@ -341,7 +341,7 @@ describe("show", () => {
     expect(stdout).toContain(
       "\nwarnings\nSTEP    WARNING\ndeploy  drover.items: 1 of 3 items failed\n",
     );
-    expect(stderr).toBe("  next: drover run items r4 deploy\n");
+    expect(stderr).toBe("  next: drover run items r4 deploy --state failed\n");
   });
 
   test("prints that an agent's own report was acted on where no supervisor had to notice", async () => {

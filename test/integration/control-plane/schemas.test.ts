@@ -33,7 +33,7 @@ const BROKEN = {
   kind: "failure",
   class: "permanent",
   code: "drover.schema",
-  message: "cents must be an integer",
+  message: 'its output does not match output_schema: cents must be an integer, but is "5"',
 } as const;
 
 describe("a success whose output breaks the schema of its step", () => {

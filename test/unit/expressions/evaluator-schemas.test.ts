@@ -32,18 +32,31 @@ describe.each(KINDS)("an output %s", (_of, work, place) => {
   });
 
   test.each<[string, Payload | null, string]>([
-    ["lacks a field", json({}), 'the value must have "cents"'],
-    ["has a field of another type", json({ cents: "5" }), "cents must be an integer"],
-    ["has a field out of its bounds", json({ cents: -1 }), "cents must be >= 0"],
-    ["is none", null, "the value must be an object"],
+    ["lacks a field", json({}), 'the value must have "cents", but is {}'],
+    ["has a field of another type", json({ cents: "5" }), 'cents must be an integer, but is "5"'],
+    ["has a field out of its bounds", json({ cents: -1 }), "cents must be >= 0, but is -1"],
+    ["is none", null, "the value must be an object, but is null"],
     ["is not JSON", bytes, "it is not JSON, and its schema asks for it"],
-  ])("that %s is reported with where and why", (_why, output, problem) => {
+  ])("that %s is reported with where, why, and what came", (_why, output, problem) => {
     expect(outputProblem(place, output)).toBe(problem);
   });
 
   test("has no problem where no schema is asked for", () => {
     expect(evaluatorFor(work).outputProblem(place, json({ cents: "5" }))).toBeNull();
   });
+});
+
+test("a long value is quoted in part", () => {
+  const { outputProblem } = evaluatorFor({ kind: "task", task: "price" }, { outputSchema: cents });
+  expect(outputProblem(0, json({ cents: "5".repeat(1_000) }))).toBe(
+    `cents must be an integer, but is "${"5".repeat(99)}…`,
+  );
+});
+
+test("a value of a step that handles secrets is not quoted", () => {
+  const more = { outputSchema: cents, logs: "off" } as const;
+  const { outputProblem } = evaluatorFor({ kind: "task", task: "price" }, more);
+  expect(outputProblem(0, json({ cents: "4711" }))).toBe("cents must be an integer");
 });
 
 test("the output of the gate of a map is not that of an item, and its schema asks nothing of it", () => {
@@ -61,7 +74,7 @@ test("each step is asked for its own schema", () => {
     ],
   });
   expect([outputProblem(0, json(1)), outputProblem(1, json(1))]).toEqual([
-    "the value must be a string",
+    "the value must be a string, but is 1",
     null,
   ]);
 });

@@ -1,6 +1,12 @@
 // Instances of agents, and how their attempts ended, in words.
-import type { AttemptCounts, FailingAgent } from "@drover/proto/drover/v1/agent_info_pb.ts";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import type {
+  AgentInfo,
+  AttemptCounts,
+  FailingAgent,
+} from "@drover/proto/drover/v1/agent_info_pb.ts";
 import { counted, numberWords } from "./counts.ts";
+import { durationWords } from "./time-words.ts";
 
 /** The first characters of a session, which name an instance: `3f2a91bc` */
 export function instanceWords(session: Uint8Array): string {
@@ -37,4 +43,14 @@ export function failingWords({ attempts, others }: FailingAgent): string {
   return !others || others.ended === 0
     ? `${own} No other agent attempted it.`
     : `${own} Other agents succeed with ${succeededPercent(others)} % of theirs.`;
+}
+
+/** A smaller difference may be the way of the call. */
+const CLOCK_MS = 5_000;
+
+/** `1 h behind`; empty: the agent's clock is the server's, or is not known. */
+export function clockWords({ clockAhead }: Pick<AgentInfo, "clockAhead">): string {
+  const ms = clockAhead === undefined ? 0 : durationMs(clockAhead);
+  if (Math.abs(ms) < CLOCK_MS) return "";
+  return `${durationWords(Math.abs(ms), "coarse")} ${ms > 0 ? "ahead" : "behind"}`;
 }

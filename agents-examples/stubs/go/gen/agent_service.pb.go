@@ -179,7 +179,10 @@ type AgentProcess struct {
 	// For how long the session has existed. Absent: not stated.
 	RunningFor *durationpb.Duration `protobuf:"bytes,3,opt,name=running_for,json=runningFor,proto3" json:"running_for,omitempty"`
 	// Most tasks that the agent holds at a time. 0: not stated.
-	Capacity      int32 `protobuf:"varint,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity int32 `protobuf:"varint,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// What the wall clock of its machine shows as it sends the call. No lease and no timeout depends
+	// on it: it tells people of a wrong clock. Absent: not stated.
+	ClockTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=clock_time,json=clockTime,proto3" json:"clock_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,6 +243,13 @@ func (x *AgentProcess) GetCapacity() int32 {
 		return x.Capacity
 	}
 	return 0
+}
+
+func (x *AgentProcess) GetClockTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClockTime
+	}
+	return nil
 }
 
 // A queue to poll.
@@ -1601,14 +1611,16 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\x06labels\x18\x04 \x03(\v2\x1c.drover.v1.Agent.LabelsEntryBD\xbaHA\x9a\x01>\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd2\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8d\x02\n" +
 	"\fAgentProcess\x124\n" +
 	"\x04host\x18\x01 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{0,256}$R\x04host\x12\x19\n" +
 	"\x03pid\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x03pid\x12L\n" +
 	"\vrunning_for\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x10\xbaH\r\xaa\x01\n" +
 	"\"\x06\b\x80\xbc\xe0\xdf\v2\x00R\n" +
 	"runningFor\x12#\n" +
-	"\bcapacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\bcapacity\"e\n" +
+	"\bcapacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\bcapacity\x129\n" +
+	"\n" +
+	"clock_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tclockTime\"e\n" +
 	"\vQueueWeight\x122\n" +
 	"\x04name\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12\"\n" +
 	"\x06weight\x18\x02 \x01(\x05B\n" +
@@ -1756,64 +1768,65 @@ var file_drover_v1_agent_service_proto_goTypes = []any{
 	(*HeartbeatAnswer_LeaseLost)(nil), // 22: drover.v1.HeartbeatAnswer.LeaseLost
 	nil,                               // 23: drover.v1.LogText.FieldsEntry
 	(*durationpb.Duration)(nil),       // 24: google.protobuf.Duration
-	(*Task)(nil),                      // 25: drover.v1.Task
-	(*Progress)(nil),                  // 26: drover.v1.Progress
-	(*Payload)(nil),                   // 27: drover.v1.Payload
-	(*status.Status)(nil),             // 28: google.rpc.Status
-	(*Outcome)(nil),                   // 29: drover.v1.Outcome
-	(*timestamppb.Timestamp)(nil),     // 30: google.protobuf.Timestamp
+	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
+	(*Task)(nil),                      // 26: drover.v1.Task
+	(*Progress)(nil),                  // 27: drover.v1.Progress
+	(*Payload)(nil),                   // 28: drover.v1.Payload
+	(*status.Status)(nil),             // 29: google.rpc.Status
+	(*Outcome)(nil),                   // 30: drover.v1.Outcome
 	(LogLevel)(0),                     // 31: drover.v1.LogLevel
 }
 var file_drover_v1_agent_service_proto_depIdxs = []int32{
 	19, // 0: drover.v1.Agent.labels:type_name -> drover.v1.Agent.LabelsEntry
 	24, // 1: drover.v1.AgentProcess.running_for:type_name -> google.protobuf.Duration
-	0,  // 2: drover.v1.PollTaskRequest.agent:type_name -> drover.v1.Agent
-	2,  // 3: drover.v1.PollTaskRequest.queues:type_name -> drover.v1.QueueWeight
-	24, // 4: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
-	1,  // 5: drover.v1.PollTaskRequest.process:type_name -> drover.v1.AgentProcess
-	25, // 6: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
-	24, // 7: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
-	0,  // 8: drover.v1.HeartbeatRequest.agent:type_name -> drover.v1.Agent
-	6,  // 9: drover.v1.HeartbeatRequest.reports:type_name -> drover.v1.HeartbeatReport
-	26, // 10: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
-	27, // 11: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
-	8,  // 12: drover.v1.HeartbeatResponse.answers:type_name -> drover.v1.HeartbeatAnswer
-	20, // 13: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
-	21, // 14: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
-	22, // 15: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
-	28, // 16: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
-	0,  // 17: drover.v1.CompleteRequest.agent:type_name -> drover.v1.Agent
-	10, // 18: drover.v1.CompleteRequest.results:type_name -> drover.v1.TaskResult
-	11, // 19: drover.v1.CompleteRequest.next:type_name -> drover.v1.Next
-	29, // 20: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
-	2,  // 21: drover.v1.Next.queues:type_name -> drover.v1.QueueWeight
-	13, // 22: drover.v1.CompleteResponse.answers:type_name -> drover.v1.CompleteAnswer
-	25, // 23: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
-	24, // 24: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
-	28, // 25: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
-	0,  // 26: drover.v1.AppendLogsRequest.agent:type_name -> drover.v1.Agent
-	15, // 27: drover.v1.AppendLogsRequest.logs:type_name -> drover.v1.TaskLog
-	16, // 28: drover.v1.TaskLog.lines:type_name -> drover.v1.LogText
-	30, // 29: drover.v1.LogText.time:type_name -> google.protobuf.Timestamp
-	31, // 30: drover.v1.LogText.level:type_name -> drover.v1.LogLevel
-	23, // 31: drover.v1.LogText.fields:type_name -> drover.v1.LogText.FieldsEntry
-	18, // 32: drover.v1.AppendLogsResponse.answers:type_name -> drover.v1.AppendLogsAnswer
-	28, // 33: drover.v1.AppendLogsAnswer.status:type_name -> google.rpc.Status
-	24, // 34: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
-	24, // 35: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
-	3,  // 36: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
-	5,  // 37: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
-	9,  // 38: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
-	14, // 39: drover.v1.AgentService.AppendLogs:input_type -> drover.v1.AppendLogsRequest
-	4,  // 40: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
-	7,  // 41: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
-	12, // 42: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
-	17, // 43: drover.v1.AgentService.AppendLogs:output_type -> drover.v1.AppendLogsResponse
-	40, // [40:44] is the sub-list for method output_type
-	36, // [36:40] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	25, // 2: drover.v1.AgentProcess.clock_time:type_name -> google.protobuf.Timestamp
+	0,  // 3: drover.v1.PollTaskRequest.agent:type_name -> drover.v1.Agent
+	2,  // 4: drover.v1.PollTaskRequest.queues:type_name -> drover.v1.QueueWeight
+	24, // 5: drover.v1.PollTaskRequest.wait:type_name -> google.protobuf.Duration
+	1,  // 6: drover.v1.PollTaskRequest.process:type_name -> drover.v1.AgentProcess
+	26, // 7: drover.v1.PollTaskResponse.tasks:type_name -> drover.v1.Task
+	24, // 8: drover.v1.PollTaskResponse.waited:type_name -> google.protobuf.Duration
+	0,  // 9: drover.v1.HeartbeatRequest.agent:type_name -> drover.v1.Agent
+	6,  // 10: drover.v1.HeartbeatRequest.reports:type_name -> drover.v1.HeartbeatReport
+	27, // 11: drover.v1.HeartbeatReport.progress:type_name -> drover.v1.Progress
+	28, // 12: drover.v1.HeartbeatReport.details:type_name -> drover.v1.Payload
+	8,  // 13: drover.v1.HeartbeatResponse.answers:type_name -> drover.v1.HeartbeatAnswer
+	20, // 14: drover.v1.HeartbeatAnswer.carry_on:type_name -> drover.v1.HeartbeatAnswer.CarryOn
+	21, // 15: drover.v1.HeartbeatAnswer.cancel:type_name -> drover.v1.HeartbeatAnswer.Cancel
+	22, // 16: drover.v1.HeartbeatAnswer.lease_lost:type_name -> drover.v1.HeartbeatAnswer.LeaseLost
+	29, // 17: drover.v1.HeartbeatAnswer.error:type_name -> google.rpc.Status
+	0,  // 18: drover.v1.CompleteRequest.agent:type_name -> drover.v1.Agent
+	10, // 19: drover.v1.CompleteRequest.results:type_name -> drover.v1.TaskResult
+	11, // 20: drover.v1.CompleteRequest.next:type_name -> drover.v1.Next
+	30, // 21: drover.v1.TaskResult.outcome:type_name -> drover.v1.Outcome
+	2,  // 22: drover.v1.Next.queues:type_name -> drover.v1.QueueWeight
+	13, // 23: drover.v1.CompleteResponse.answers:type_name -> drover.v1.CompleteAnswer
+	26, // 24: drover.v1.CompleteResponse.tasks:type_name -> drover.v1.Task
+	24, // 25: drover.v1.CompleteResponse.waited:type_name -> google.protobuf.Duration
+	29, // 26: drover.v1.CompleteAnswer.status:type_name -> google.rpc.Status
+	0,  // 27: drover.v1.AppendLogsRequest.agent:type_name -> drover.v1.Agent
+	15, // 28: drover.v1.AppendLogsRequest.logs:type_name -> drover.v1.TaskLog
+	16, // 29: drover.v1.TaskLog.lines:type_name -> drover.v1.LogText
+	25, // 30: drover.v1.LogText.time:type_name -> google.protobuf.Timestamp
+	31, // 31: drover.v1.LogText.level:type_name -> drover.v1.LogLevel
+	23, // 32: drover.v1.LogText.fields:type_name -> drover.v1.LogText.FieldsEntry
+	18, // 33: drover.v1.AppendLogsResponse.answers:type_name -> drover.v1.AppendLogsAnswer
+	29, // 34: drover.v1.AppendLogsAnswer.status:type_name -> google.rpc.Status
+	24, // 35: drover.v1.HeartbeatAnswer.CarryOn.lease_for:type_name -> google.protobuf.Duration
+	24, // 36: drover.v1.HeartbeatAnswer.Cancel.within:type_name -> google.protobuf.Duration
+	3,  // 37: drover.v1.AgentService.PollTask:input_type -> drover.v1.PollTaskRequest
+	5,  // 38: drover.v1.AgentService.Heartbeat:input_type -> drover.v1.HeartbeatRequest
+	9,  // 39: drover.v1.AgentService.Complete:input_type -> drover.v1.CompleteRequest
+	14, // 40: drover.v1.AgentService.AppendLogs:input_type -> drover.v1.AppendLogsRequest
+	4,  // 41: drover.v1.AgentService.PollTask:output_type -> drover.v1.PollTaskResponse
+	7,  // 42: drover.v1.AgentService.Heartbeat:output_type -> drover.v1.HeartbeatResponse
+	12, // 43: drover.v1.AgentService.Complete:output_type -> drover.v1.CompleteResponse
+	17, // 44: drover.v1.AgentService.AppendLogs:output_type -> drover.v1.AppendLogsResponse
+	41, // [41:45] is the sub-list for method output_type
+	37, // [37:41] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_agent_service_proto_init() }

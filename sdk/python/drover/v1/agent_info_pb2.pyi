@@ -2,6 +2,7 @@ import datetime
 
 from drover.v1 import circuit_pb2 as _circuit_pb2
 from drover.v1 import task_pb2 as _task_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -12,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AgentInfo(_message.Message):
-    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_heartbeat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time", "host", "pid", "started_time", "capacity", "attempts", "task_attempts")
+    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_heartbeat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time", "host", "pid", "started_time", "capacity", "attempts", "task_attempts", "clock_ahead")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +42,7 @@ class AgentInfo(_message.Message):
     CAPACITY_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     TASK_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_AHEAD_FIELD_NUMBER: _ClassVar[int]
     id: str
     session: bytes
     version: str
@@ -62,7 +64,8 @@ class AgentInfo(_message.Message):
     capacity: int
     attempts: AttemptCounts
     task_attempts: _containers.RepeatedCompositeFieldContainer[TaskAttempts]
-    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., host: _Optional[str] = ..., pid: _Optional[int] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., capacity: _Optional[int] = ..., attempts: _Optional[_Union[AttemptCounts, _Mapping]] = ..., task_attempts: _Optional[_Iterable[_Union[TaskAttempts, _Mapping]]] = ...) -> None: ...
+    clock_ahead: _duration_pb2.Duration
+    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., host: _Optional[str] = ..., pid: _Optional[int] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., capacity: _Optional[int] = ..., attempts: _Optional[_Union[AttemptCounts, _Mapping]] = ..., task_attempts: _Optional[_Iterable[_Union[TaskAttempts, _Mapping]]] = ..., clock_ahead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AttemptCounts(_message.Message):
     __slots__ = ("ended", "failed", "unknown")

@@ -29,7 +29,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64rover/v1/agent_service.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/payload.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xc4\x01\n\x05\x41gent\x12\x10\n\x02id\x18\x01 \x01(\tB\x00R\x02id\x12\x1a\n\x07session\x18\x02 \x01(\x0c\x42\x00R\x07session\x12\x1a\n\x07version\x18\x03 \x01(\tB\x00R\x07version\x12\x36\n\x06labels\x18\x04 \x03(\x0b\x32\x1c.drover.v1.Agent.LabelsEntryB\x00R\x06labels\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\x94\x01\n\x0c\x41gentProcess\x12\x14\n\x04host\x18\x01 \x01(\tB\x00R\x04host\x12\x12\n\x03pid\x18\x02 \x01(\x05\x42\x00R\x03pid\x12<\n\x0brunning_for\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\nrunningFor\x12\x1c\n\x08\x63\x61pacity\x18\x04 \x01(\x05\x42\x00R\x08\x63\x61pacity\"=\n\x0bQueueWeight\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06weight\x18\x02 \x01(\x05\x42\x00R\x06weight\"\xe6\x02\n\x0fPollTaskRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x1b\n\x08poll_seq\x18\x03 \x01(\x04\x42\x00R\x07pollSeq\x12\x30\n\x06queues\x18\x04 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x00R\x06queues\x12\x16\n\x05tasks\x18\x05 \x03(\tB\x00R\x05tasks\x12\x1d\n\tmax_tasks\x18\x06 \x01(\x05\x42\x00R\x08maxTasks\x12/\n\x04wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\x04wait\x12\x1f\n\nlost_polls\x18\x08 \x03(\x04\x42\x00R\tlostPolls\x12\x31\n\x07process\x18\t \x01(\x0b\x32\x17.drover.v1.AgentProcessR\x07process\"l\n\x10PollTaskResponse\x12%\n\x05tasks\x18\x01 \x03(\x0b\x32\x0f.drover.v1.TaskR\x05tasks\x12\x31\n\x06waited\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06waited\"\xd7\x01\n\x10HeartbeatRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x1f\n\nlost_polls\x18\x03 \x03(\x04\x42\x00R\tlostPolls\x12\x36\n\x07reports\x18\x04 \x03(\x0b\x32\x1a.drover.v1.HeartbeatReportB\x00R\x07reports\x12 \n\x0clists_all_to\x18\x05 \x01(\x04R\nlistsAllTo\"\x91\x01\n\x0fHeartbeatReport\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12/\n\x08progress\x18\x02 \x01(\x0b\x32\x13.drover.v1.ProgressR\x08progress\x12,\n\x07\x64\x65tails\x18\x03 \x01(\x0b\x32\x12.drover.v1.PayloadR\x07\x64\x65tails\"I\n\x11HeartbeatResponse\x12\x34\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.drover.v1.HeartbeatAnswerR\x07\x61nswers\"\x99\x03\n\x0fHeartbeatAnswer\x12?\n\x08\x63\x61rry_on\x18\x01 \x01(\x0b\x32\".drover.v1.HeartbeatAnswer.CarryOnH\x00R\x07\x63\x61rryOn\x12;\n\x06\x63\x61ncel\x18\x02 \x01(\x0b\x32!.drover.v1.HeartbeatAnswer.CancelH\x00R\x06\x63\x61ncel\x12\x45\n\nlease_lost\x18\x03 \x01(\x0b\x32$.drover.v1.HeartbeatAnswer.LeaseLostH\x00R\tleaseLost\x12*\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x12.google.rpc.StatusH\x00R\x05\x65rror\x1a\x41\n\x07\x43\x61rryOn\x12\x36\n\tlease_for\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationR\x08leaseFor\x1a;\n\x06\x43\x61ncel\x12\x31\n\x06within\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06within\x1a\x0b\n\tLeaseLostB\x08\n\x06\x61nswer\"\xb3\x01\n\x0f\x43ompleteRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x31\n\x07results\x18\x03 \x03(\x0b\x32\x15.drover.v1.TaskResultB\x00R\x07results\x12#\n\x04next\x18\x04 \x01(\x0b\x32\x0f.drover.v1.NextR\x04next\"]\n\nTaskResult\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12.\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.drover.v1.OutcomeB\x00R\x07outcome\"\x8c\x01\n\x04Next\x12\x1b\n\x08poll_seq\x18\x01 \x01(\x04\x42\x00R\x07pollSeq\x12\x30\n\x06queues\x18\x02 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x00R\x06queues\x12\x16\n\x05tasks\x18\x03 \x03(\tB\x00R\x05tasks\x12\x1d\n\tmax_tasks\x18\x04 \x01(\x05\x42\x00R\x08maxTasks\"\xa1\x01\n\x10\x43ompleteResponse\x12\x33\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x19.drover.v1.CompleteAnswerR\x07\x61nswers\x12%\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.drover.v1.TaskR\x05tasks\x12\x31\n\x06waited\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06waited\"X\n\x0e\x43ompleteAnswer\x12*\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.StatusR\x06status\x12\x1a\n\x08repeated\x18\x02 \x01(\x08R\x08repeated\"\x87\x01\n\x11\x41ppendLogsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12(\n\x04logs\x18\x03 \x03(\x0b\x32\x12.drover.v1.TaskLogB\x00R\x04logs\"w\n\x07TaskLog\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12\x1f\n\nfirst_line\x18\x02 \x01(\rB\x00R\tfirstLine\x12*\n\x05lines\x18\x03 \x03(\x0b\x32\x12.drover.v1.LogTextB\x00R\x05lines\"\xf7\x01\n\x07LogText\x12\x30\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x00R\x04time\x12)\n\x05level\x18\x02 \x01(\x0e\x32\x13.drover.v1.LogLevelR\x05level\x12\x1a\n\x07message\x18\x03 \x01(\tB\x00R\x07message\x12\x38\n\x06\x66ields\x18\x04 \x03(\x0b\x32\x1e.drover.v1.LogText.FieldsEntryB\x00R\x06\x66ields\x1a\x39\n\x0b\x46ieldsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"K\n\x12\x41ppendLogsResponse\x12\x35\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1b.drover.v1.AppendLogsAnswerR\x07\x61nswers\"R\n\x10\x41ppendLogsAnswer\x12*\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.StatusR\x06status\x12\x12\n\x04\x66ull\x18\x02 \x01(\x08R\x04\x66ull2\xab\x02\n\x0c\x41gentService\x12\x43\n\x08PollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12\x46\n\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12\x43\n\x08\x43omplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponse\x12I\n\nAppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64rover/v1/agent_service.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/payload.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xc4\x01\n\x05\x41gent\x12\x10\n\x02id\x18\x01 \x01(\tB\x00R\x02id\x12\x1a\n\x07session\x18\x02 \x01(\x0c\x42\x00R\x07session\x12\x1a\n\x07version\x18\x03 \x01(\tB\x00R\x07version\x12\x36\n\x06labels\x18\x04 \x03(\x0b\x32\x1c.drover.v1.Agent.LabelsEntryB\x00R\x06labels\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xcf\x01\n\x0c\x41gentProcess\x12\x14\n\x04host\x18\x01 \x01(\tB\x00R\x04host\x12\x12\n\x03pid\x18\x02 \x01(\x05\x42\x00R\x03pid\x12<\n\x0brunning_for\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\nrunningFor\x12\x1c\n\x08\x63\x61pacity\x18\x04 \x01(\x05\x42\x00R\x08\x63\x61pacity\x12\x39\n\nclock_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tclockTime\"=\n\x0bQueueWeight\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06weight\x18\x02 \x01(\x05\x42\x00R\x06weight\"\xe6\x02\n\x0fPollTaskRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x1b\n\x08poll_seq\x18\x03 \x01(\x04\x42\x00R\x07pollSeq\x12\x30\n\x06queues\x18\x04 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x00R\x06queues\x12\x16\n\x05tasks\x18\x05 \x03(\tB\x00R\x05tasks\x12\x1d\n\tmax_tasks\x18\x06 \x01(\x05\x42\x00R\x08maxTasks\x12/\n\x04wait\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\x04wait\x12\x1f\n\nlost_polls\x18\x08 \x03(\x04\x42\x00R\tlostPolls\x12\x31\n\x07process\x18\t \x01(\x0b\x32\x17.drover.v1.AgentProcessR\x07process\"l\n\x10PollTaskResponse\x12%\n\x05tasks\x18\x01 \x03(\x0b\x32\x0f.drover.v1.TaskR\x05tasks\x12\x31\n\x06waited\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06waited\"\xd7\x01\n\x10HeartbeatRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x1f\n\nlost_polls\x18\x03 \x03(\x04\x42\x00R\tlostPolls\x12\x36\n\x07reports\x18\x04 \x03(\x0b\x32\x1a.drover.v1.HeartbeatReportB\x00R\x07reports\x12 \n\x0clists_all_to\x18\x05 \x01(\x04R\nlistsAllTo\"\x91\x01\n\x0fHeartbeatReport\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12/\n\x08progress\x18\x02 \x01(\x0b\x32\x13.drover.v1.ProgressR\x08progress\x12,\n\x07\x64\x65tails\x18\x03 \x01(\x0b\x32\x12.drover.v1.PayloadR\x07\x64\x65tails\"I\n\x11HeartbeatResponse\x12\x34\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1a.drover.v1.HeartbeatAnswerR\x07\x61nswers\"\x99\x03\n\x0fHeartbeatAnswer\x12?\n\x08\x63\x61rry_on\x18\x01 \x01(\x0b\x32\".drover.v1.HeartbeatAnswer.CarryOnH\x00R\x07\x63\x61rryOn\x12;\n\x06\x63\x61ncel\x18\x02 \x01(\x0b\x32!.drover.v1.HeartbeatAnswer.CancelH\x00R\x06\x63\x61ncel\x12\x45\n\nlease_lost\x18\x03 \x01(\x0b\x32$.drover.v1.HeartbeatAnswer.LeaseLostH\x00R\tleaseLost\x12*\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x12.google.rpc.StatusH\x00R\x05\x65rror\x1a\x41\n\x07\x43\x61rryOn\x12\x36\n\tlease_for\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationR\x08leaseFor\x1a;\n\x06\x43\x61ncel\x12\x31\n\x06within\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06within\x1a\x0b\n\tLeaseLostB\x08\n\x06\x61nswer\"\xb3\x01\n\x0f\x43ompleteRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12\x31\n\x07results\x18\x03 \x03(\x0b\x32\x15.drover.v1.TaskResultB\x00R\x07results\x12#\n\x04next\x18\x04 \x01(\x0b\x32\x0f.drover.v1.NextR\x04next\"]\n\nTaskResult\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12.\n\x07outcome\x18\x02 \x01(\x0b\x32\x12.drover.v1.OutcomeB\x00R\x07outcome\"\x8c\x01\n\x04Next\x12\x1b\n\x08poll_seq\x18\x01 \x01(\x04\x42\x00R\x07pollSeq\x12\x30\n\x06queues\x18\x02 \x03(\x0b\x32\x16.drover.v1.QueueWeightB\x00R\x06queues\x12\x16\n\x05tasks\x18\x03 \x03(\tB\x00R\x05tasks\x12\x1d\n\tmax_tasks\x18\x04 \x01(\x05\x42\x00R\x08maxTasks\"\xa1\x01\n\x10\x43ompleteResponse\x12\x33\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x19.drover.v1.CompleteAnswerR\x07\x61nswers\x12%\n\x05tasks\x18\x02 \x03(\x0b\x32\x0f.drover.v1.TaskR\x05tasks\x12\x31\n\x06waited\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationR\x06waited\"X\n\x0e\x43ompleteAnswer\x12*\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.StatusR\x06status\x12\x1a\n\x08repeated\x18\x02 \x01(\x08R\x08repeated\"\x87\x01\n\x11\x41ppendLogsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12(\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x10.drover.v1.AgentB\x00R\x05\x61gent\x12(\n\x04logs\x18\x03 \x03(\x0b\x32\x12.drover.v1.TaskLogB\x00R\x04logs\"w\n\x07TaskLog\x12\x1f\n\ntask_token\x18\x01 \x01(\tB\x00R\ttaskToken\x12\x1f\n\nfirst_line\x18\x02 \x01(\rB\x00R\tfirstLine\x12*\n\x05lines\x18\x03 \x03(\x0b\x32\x12.drover.v1.LogTextB\x00R\x05lines\"\xf7\x01\n\x07LogText\x12\x30\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x00R\x04time\x12)\n\x05level\x18\x02 \x01(\x0e\x32\x13.drover.v1.LogLevelR\x05level\x12\x1a\n\x07message\x18\x03 \x01(\tB\x00R\x07message\x12\x38\n\x06\x66ields\x18\x04 \x03(\x0b\x32\x1e.drover.v1.LogText.FieldsEntryB\x00R\x06\x66ields\x1a\x39\n\x0b\x46ieldsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"K\n\x12\x41ppendLogsResponse\x12\x35\n\x07\x61nswers\x18\x01 \x03(\x0b\x32\x1b.drover.v1.AppendLogsAnswerR\x07\x61nswers\"R\n\x10\x41ppendLogsAnswer\x12*\n\x06status\x18\x01 \x01(\x0b\x32\x12.google.rpc.StatusR\x06status\x12\x12\n\x04\x66ull\x18\x02 \x01(\x08R\x04\x66ull2\xab\x02\n\x0c\x41gentService\x12\x43\n\x08PollTask\x12\x1a.drover.v1.PollTaskRequest\x1a\x1b.drover.v1.PollTaskResponse\x12\x46\n\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12\x43\n\x08\x43omplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponse\x12I\n\nAppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,49 +45,49 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_AGENT_LABELSENTRY']._serialized_start=321
   _globals['_AGENT_LABELSENTRY']._serialized_end=378
   _globals['_AGENTPROCESS']._serialized_start=381
-  _globals['_AGENTPROCESS']._serialized_end=529
-  _globals['_QUEUEWEIGHT']._serialized_start=531
-  _globals['_QUEUEWEIGHT']._serialized_end=592
-  _globals['_POLLTASKREQUEST']._serialized_start=595
-  _globals['_POLLTASKREQUEST']._serialized_end=953
-  _globals['_POLLTASKRESPONSE']._serialized_start=955
-  _globals['_POLLTASKRESPONSE']._serialized_end=1063
-  _globals['_HEARTBEATREQUEST']._serialized_start=1066
-  _globals['_HEARTBEATREQUEST']._serialized_end=1281
-  _globals['_HEARTBEATREPORT']._serialized_start=1284
-  _globals['_HEARTBEATREPORT']._serialized_end=1429
-  _globals['_HEARTBEATRESPONSE']._serialized_start=1431
-  _globals['_HEARTBEATRESPONSE']._serialized_end=1504
-  _globals['_HEARTBEATANSWER']._serialized_start=1507
-  _globals['_HEARTBEATANSWER']._serialized_end=1916
-  _globals['_HEARTBEATANSWER_CARRYON']._serialized_start=1767
-  _globals['_HEARTBEATANSWER_CARRYON']._serialized_end=1832
-  _globals['_HEARTBEATANSWER_CANCEL']._serialized_start=1834
-  _globals['_HEARTBEATANSWER_CANCEL']._serialized_end=1893
-  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_start=1895
-  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_end=1906
-  _globals['_COMPLETEREQUEST']._serialized_start=1919
-  _globals['_COMPLETEREQUEST']._serialized_end=2098
-  _globals['_TASKRESULT']._serialized_start=2100
-  _globals['_TASKRESULT']._serialized_end=2193
-  _globals['_NEXT']._serialized_start=2196
-  _globals['_NEXT']._serialized_end=2336
-  _globals['_COMPLETERESPONSE']._serialized_start=2339
-  _globals['_COMPLETERESPONSE']._serialized_end=2500
-  _globals['_COMPLETEANSWER']._serialized_start=2502
-  _globals['_COMPLETEANSWER']._serialized_end=2590
-  _globals['_APPENDLOGSREQUEST']._serialized_start=2593
-  _globals['_APPENDLOGSREQUEST']._serialized_end=2728
-  _globals['_TASKLOG']._serialized_start=2730
-  _globals['_TASKLOG']._serialized_end=2849
-  _globals['_LOGTEXT']._serialized_start=2852
-  _globals['_LOGTEXT']._serialized_end=3099
-  _globals['_LOGTEXT_FIELDSENTRY']._serialized_start=3042
-  _globals['_LOGTEXT_FIELDSENTRY']._serialized_end=3099
-  _globals['_APPENDLOGSRESPONSE']._serialized_start=3101
-  _globals['_APPENDLOGSRESPONSE']._serialized_end=3176
-  _globals['_APPENDLOGSANSWER']._serialized_start=3178
-  _globals['_APPENDLOGSANSWER']._serialized_end=3260
-  _globals['_AGENTSERVICE']._serialized_start=3263
-  _globals['_AGENTSERVICE']._serialized_end=3562
+  _globals['_AGENTPROCESS']._serialized_end=588
+  _globals['_QUEUEWEIGHT']._serialized_start=590
+  _globals['_QUEUEWEIGHT']._serialized_end=651
+  _globals['_POLLTASKREQUEST']._serialized_start=654
+  _globals['_POLLTASKREQUEST']._serialized_end=1012
+  _globals['_POLLTASKRESPONSE']._serialized_start=1014
+  _globals['_POLLTASKRESPONSE']._serialized_end=1122
+  _globals['_HEARTBEATREQUEST']._serialized_start=1125
+  _globals['_HEARTBEATREQUEST']._serialized_end=1340
+  _globals['_HEARTBEATREPORT']._serialized_start=1343
+  _globals['_HEARTBEATREPORT']._serialized_end=1488
+  _globals['_HEARTBEATRESPONSE']._serialized_start=1490
+  _globals['_HEARTBEATRESPONSE']._serialized_end=1563
+  _globals['_HEARTBEATANSWER']._serialized_start=1566
+  _globals['_HEARTBEATANSWER']._serialized_end=1975
+  _globals['_HEARTBEATANSWER_CARRYON']._serialized_start=1826
+  _globals['_HEARTBEATANSWER_CARRYON']._serialized_end=1891
+  _globals['_HEARTBEATANSWER_CANCEL']._serialized_start=1893
+  _globals['_HEARTBEATANSWER_CANCEL']._serialized_end=1952
+  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_start=1954
+  _globals['_HEARTBEATANSWER_LEASELOST']._serialized_end=1965
+  _globals['_COMPLETEREQUEST']._serialized_start=1978
+  _globals['_COMPLETEREQUEST']._serialized_end=2157
+  _globals['_TASKRESULT']._serialized_start=2159
+  _globals['_TASKRESULT']._serialized_end=2252
+  _globals['_NEXT']._serialized_start=2255
+  _globals['_NEXT']._serialized_end=2395
+  _globals['_COMPLETERESPONSE']._serialized_start=2398
+  _globals['_COMPLETERESPONSE']._serialized_end=2559
+  _globals['_COMPLETEANSWER']._serialized_start=2561
+  _globals['_COMPLETEANSWER']._serialized_end=2649
+  _globals['_APPENDLOGSREQUEST']._serialized_start=2652
+  _globals['_APPENDLOGSREQUEST']._serialized_end=2787
+  _globals['_TASKLOG']._serialized_start=2789
+  _globals['_TASKLOG']._serialized_end=2908
+  _globals['_LOGTEXT']._serialized_start=2911
+  _globals['_LOGTEXT']._serialized_end=3158
+  _globals['_LOGTEXT_FIELDSENTRY']._serialized_start=3101
+  _globals['_LOGTEXT_FIELDSENTRY']._serialized_end=3158
+  _globals['_APPENDLOGSRESPONSE']._serialized_start=3160
+  _globals['_APPENDLOGSRESPONSE']._serialized_end=3235
+  _globals['_APPENDLOGSANSWER']._serialized_start=3237
+  _globals['_APPENDLOGSANSWER']._serialized_end=3319
+  _globals['_AGENTSERVICE']._serialized_start=3322
+  _globals['_AGENTSERVICE']._serialized_end=3621
 # @@protoc_insertion_point(module_scope)

@@ -33,16 +33,18 @@ class Agent(_message.Message):
     def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class AgentProcess(_message.Message):
-    __slots__ = ("host", "pid", "running_for", "capacity")
+    __slots__ = ("host", "pid", "running_for", "capacity", "clock_time")
     HOST_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FOR_FIELD_NUMBER: _ClassVar[int]
     CAPACITY_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_TIME_FIELD_NUMBER: _ClassVar[int]
     host: str
     pid: int
     running_for: _duration_pb2.Duration
     capacity: int
-    def __init__(self, host: _Optional[str] = ..., pid: _Optional[int] = ..., running_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., capacity: _Optional[int] = ...) -> None: ...
+    clock_time: _timestamp_pb2.Timestamp
+    def __init__(self, host: _Optional[str] = ..., pid: _Optional[int] = ..., running_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., capacity: _Optional[int] = ..., clock_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class QueueWeight(_message.Message):
     __slots__ = ("name", "weight")

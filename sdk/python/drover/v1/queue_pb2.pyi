@@ -56,16 +56,40 @@ class GetQueueRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., queue: _Optional[str] = ...) -> None: ...
 
 class GetQueueResponse(_message.Message):
-    __slots__ = ("queue", "tasks", "namespace_pause", "pins")
+    __slots__ = ("queue", "tasks", "namespace_pause", "pins", "holders")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_PAUSE_FIELD_NUMBER: _ClassVar[int]
     PINS_FIELD_NUMBER: _ClassVar[int]
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
     queue: Queue
     tasks: _containers.RepeatedCompositeFieldContainer[QueueTask]
     namespace_pause: Pause
     pins: _containers.RepeatedCompositeFieldContainer[VersionPin]
-    def __init__(self, queue: _Optional[_Union[Queue, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[QueueTask, _Mapping]]] = ..., namespace_pause: _Optional[_Union[Pause, _Mapping]] = ..., pins: _Optional[_Iterable[_Union[VersionPin, _Mapping]]] = ...) -> None: ...
+    holders: QueueHolders
+    def __init__(self, queue: _Optional[_Union[Queue, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[QueueTask, _Mapping]]] = ..., namespace_pause: _Optional[_Union[Pause, _Mapping]] = ..., pins: _Optional[_Iterable[_Union[VersionPin, _Mapping]]] = ..., holders: _Optional[_Union[QueueHolders, _Mapping]] = ...) -> None: ...
+
+class QueueHolders(_message.Message):
+    __slots__ = ("tasks", "more", "last_granted_time", "shares")
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    LAST_GRANTED_TIME_FIELD_NUMBER: _ClassVar[int]
+    SHARES_FIELD_NUMBER: _ClassVar[int]
+    tasks: int
+    more: bool
+    last_granted_time: _timestamp_pb2.Timestamp
+    shares: _containers.RepeatedCompositeFieldContainer[HolderShare]
+    def __init__(self, tasks: _Optional[int] = ..., more: _Optional[bool] = ..., last_granted_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., shares: _Optional[_Iterable[_Union[HolderShare, _Mapping]]] = ...) -> None: ...
+
+class HolderShare(_message.Message):
+    __slots__ = ("label", "value", "tasks")
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    label: str
+    value: str
+    tasks: int
+    def __init__(self, label: _Optional[str] = ..., value: _Optional[str] = ..., tasks: _Optional[int] = ...) -> None: ...
 
 class Pause(_message.Message):
     __slots__ = ("since_time", "reason")

@@ -9,23 +9,24 @@
 --   and :tasks text[] (JSON, of the last poll here; null: none), :ago bigint[] (ms since the session was
 --   last seen: it called, or its poll was parked), :succeeded_ago bigint[] (ms since its last accepted
 --   success; null: none here), :called_ago bigint[] (ms since its last call), :host text[] (null: not
---   stated here), :pid integer[], :capacity integer[], :started_ago bigint[] (ms since the session began).
+--   stated here), :pid integer[], :capacity integer[], :started_ago bigint[] (ms since the session began),
+--   :clock_ahead bigint[] (ms).
 -- Locks: Rows in key order; waits for other servers.
 -- Note: A session that belongs to another namespace stays as it is. Updates are HOT, because no changed
 --   column is indexed, unless the session was silent.
 insert into drover.agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
-  seen_at, succeeded_at, called_at, host, pid, capacity, started_at)
+  seen_at, succeeded_at, called_at, host, pid, capacity, started_at, clock_ahead_ms)
 select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
   u.queues::jsonb, u.tasks::jsonb, :server::text, now() - u.ago_ms * interval '1 millisecond',
   now() - u.succeeded_ago_ms * interval '1 millisecond',
   now() - u.called_ago_ms * interval '1 millisecond', coalesce(u.host, ''), u.pid, u.capacity,
-  now() - u.started_ago_ms * interval '1 millisecond'
+  now() - u.started_ago_ms * interval '1 millisecond', u.clock_ahead_ms
 from unnest(:session::text[], :namespace_id::integer[], :agent_id::text[], :agent_version::text[],
   :labels::text[], :queues::text[], :tasks::text[],
   :ago::bigint[], :succeeded_ago::bigint[], :called_ago::bigint[], :host::text[], :pid::integer[],
-  :capacity::integer[], :started_ago::bigint[])
+  :capacity::integer[], :started_ago::bigint[], :clock_ahead::bigint[])
   as u (session, namespace_id, agent_id, agent_version, labels, queues, tasks, ago_ms, succeeded_ago_ms,
-    called_ago_ms, host, pid, capacity, started_ago_ms)
+    called_ago_ms, host, pid, capacity, started_ago_ms, clock_ahead_ms)
 order by u.session
 on conflict (session) do update
 set agent_version = excluded.agent_version, labels = excluded.labels,
@@ -35,7 +36,8 @@ set agent_version = excluded.agent_version, labels = excluded.labels,
   called_at = greatest(a.called_at, excluded.called_at),
   silent_since = case when excluded.called_at < a.silent_since then a.silent_since end,
   host = coalesce(nullif(excluded.host, ''), a.host), pid = coalesce(excluded.pid, a.pid),
-  capacity = coalesce(excluded.capacity, a.capacity), started_at = coalesce(a.started_at, excluded.started_at)
+  capacity = coalesce(excluded.capacity, a.capacity), started_at = coalesce(a.started_at, excluded.started_at),
+  clock_ahead_ms = coalesce(excluded.clock_ahead_ms, a.clock_ahead_ms)
 where a.namespace_id = excluded.namespace_id;
 
 -- name: mark_silent
@@ -98,7 +100,7 @@ with page as (
 )
 select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.labels, a.queues, a.tasks,
   a.server, a.first_seen_at, a.seen_at, a.succeeded_at, a.silent_since, a.host, a.pid, a.capacity,
-  a.started_at, s.last_heartbeat_at,
+  a.started_at, a.clock_ahead_ms, s.last_heartbeat_at,
   (select count(*) from (
     select from drover.lease as l where l.session = a.session limit :held_max::integer
   ) as counted)::integer as held

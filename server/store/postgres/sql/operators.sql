@@ -77,6 +77,26 @@ left join lateral (
 ) as p on true
 order by l.task, l.class;
 
+-- name: queue_holdings
+-- Purpose: Reads the runs of tasks of a queue that agents hold: any :limit of these tasks.
+-- Params: :namespace_id integer, :queue text, :limit integer.
+-- Plan: lease_lane; run by key.
+-- Result: One row for each task.
+with held as materialized (
+  select e.run_id, e.granted_at
+  from drover.lane as n
+  cross join lateral (
+    select x.run_id, x.granted_at from drover.lease as x where x.lane = n.id limit :limit::integer
+  ) as e
+  where n.namespace_id = :namespace_id::integer and n.queue = :queue::text
+  limit :limit::integer
+)
+select h.granted_at, r.workflow, r.labels
+from held as h
+cross join lateral (
+  select x.workflow, x.labels from drover.run as x where x.id = h.run_id offset 0
+) as r;
+
 -- name: list_partitions
 -- Purpose: Lists partitions with their owner and their oldest due time that has passed. Due times of pages
 --   are in the pages (late_pages).

@@ -83,7 +83,7 @@ function ThisNamespace() {
               ["Runs started in 30 minutes", numberWords(startedRuns(activity))],
               ["Runs started per second, at most", rateWords(of?.limits)],
               ["Payload, at most", payloadWords(of?.limits)],
-              ["Logs of handlers", of?.limits?.noLogs ? "not stored" : "stored"],
+              ["Logs of handlers", of?.noLogs ? "not stored" : "stored"],
             ]}
           />
         )}

@@ -1,4 +1,4 @@
-// What to do in a namespace that has no workflow or no run yet: three steps with their commands,
+// What to do in a namespace that has no run yet: three steps with their commands,
 // each marked as done as soon as it is. A test runs the commands.
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
@@ -19,7 +19,10 @@ interface Done {
   readonly run: boolean;
 }
 
-/** The children follow once there is a workflow and a run; the steps stay. */
+/**
+ * The children follow once there is a run; the steps stay. A run may bring its own definition, so
+ * that no workflow is registered.
+ */
 export function FirstSteps({ children }: { readonly children: ReactNode }) {
   const namespace = useNamespace();
   const [isShown, setShown] = useState(false);
@@ -30,7 +33,7 @@ export function FirstSteps({ children }: { readonly children: ReactNode }) {
   );
   if (asked.kind === "loading") return null;
   if (asked.kind === "failed") return children;
-  const isNew = !asked.value.workflow || !asked.value.run;
+  const isNew = !asked.value.run;
   if (isNew && !isShown) setShown(true);
   return (
     <>

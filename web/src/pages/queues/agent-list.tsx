@@ -11,7 +11,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { attemptsWords, instanceWords, processWords } from "../../words/agent-words.ts";
+import { attemptsWords, clockWords, instanceWords, processWords } from "../../words/agent-words.ts";
 import { circuitStatus } from "../../words/circuit-words.ts";
 import { numberWords } from "../../words/counts.ts";
 
@@ -41,6 +41,7 @@ export function agentStatus(agent: AgentInfo): Status {
   if (circuits.some((one) => circuitStatus(one).tone !== "ok"))
     return { tone: "bad", word: "circuit open" };
   if (agent.taskAttempts.some(({ failing }) => failing)) return { tone: "bad", word: "failing" };
+  if (clockWords(agent) !== "") return { tone: "warning", word: "wrong clock" };
   return held > 0 ? { tone: "moving", word: "working" } : { tone: "ok", word: "ready" };
 }
 

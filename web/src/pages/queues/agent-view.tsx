@@ -15,7 +15,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { attemptsWords, processWords } from "../../words/agent-words.ts";
+import { attemptsWords, clockWords, processWords } from "../../words/agent-words.ts";
 import { taskKindWords } from "../../words/attempt-words.ts";
 import { circuitNote, circuitStatus } from "../../words/circuit-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
@@ -49,7 +49,7 @@ interface SeenProps extends Pick<GetAgentResponse, "tasks"> {
 }
 
 function Seen({ agent, tasks, again }: SeenProps) {
-  const { circuits, cordons } = agent;
+  const clock = clockWords(agent);
   return (
     <>
       <PageHead
@@ -65,6 +65,7 @@ function Seen({ agent, tasks, again }: SeenProps) {
             ["Version", agent.version],
             ["Process", processWords(agent) || "–"],
             ["Started", <Ago key="started" at={agent.startedTime} />],
+            ["Clock", clock === "" ? null : `${clock}; run NTP on its machine`],
             ["Polls for", asksFor(agent)],
             ["In progress", heldWords(agent)],
             ["Server", agent.server],
@@ -75,16 +76,7 @@ function Seen({ agent, tasks, again }: SeenProps) {
             ["Last success", <Ago key="success" at={agent.lastSuccessTime} />],
             ["Attempts in the last hour", attemptsWords(agent.attempts) || "none"],
             ...Object.entries(agent.labels).map(([name, value]) => [name, value] as const),
-            ...cordons.map(
-              (one, n) => [`Cordoned${n === 0 ? "" : " also"}`, cordonWords(one)] as const,
-            ),
-            ...circuits.map(
-              (one) =>
-                [
-                  `Circuit of ${one.task}`,
-                  `${circuitStatus(one).word}; ${circuitNote(one)}`,
-                ] as const,
-            ),
+            ...restrictionFacts(agent),
           ]}
         />
       </Panel>
@@ -117,6 +109,17 @@ function Seen({ agent, tasks, again }: SeenProps) {
       </Panel>
     </>
   );
+}
+
+/** Why it gets no tasks, or not all. */
+function restrictionFacts({ circuits, cordons }: AgentInfo) {
+  return [
+    ...cordons.map((one, n) => [`Cordoned${n === 0 ? "" : " also"}`, cordonWords(one)] as const),
+    ...circuits.map(
+      (one) =>
+        [`Circuit of ${one.task}`, `${circuitStatus(one).word}; ${circuitNote(one)}`] as const,
+    ),
+  ];
 }
 
 const attemptColumns: readonly Column<TaskAttempts>[] = [

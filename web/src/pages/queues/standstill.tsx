@@ -2,24 +2,36 @@
 // top of the queue's page, because people search for it.
 
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
-import type { GetQueueResponse, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
+import type {
+  GetQueueResponse,
+  QueueHolders,
+  QueueTask,
+} from "@drover/proto/drover/v1/queue_pb.ts";
+import { Fragment } from "react";
+import { Link } from "wouter";
 import { Foreign } from "../../parts/foreign.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
+import { runsHref } from "../runs/run-filter.ts";
 import { LetThroughAct, useCircuits } from "./circuits.tsx";
 
 export function Standstill({ of }: { readonly of: GetQueueResponse }) {
   const circuits = useCircuits();
-  const { queue, namespacePause, tasks } = of;
+  const { queue, namespacePause, tasks, holders } = of;
   if (queue === undefined || (queue.pause ?? namespacePause) !== undefined) return null;
   const unserved = tasks.filter(({ agents, depth }) => agents === 0 && depth > 0);
   const open = circuits.kind === "loaded" ? circuits.value.filter(isOpenIn(queue.name)) : [];
-  if (unserved.length + open.length === 0) return null;
+  if (unserved.length + open.length === 0 && holders === undefined) return null;
   return (
     <Panel title="Why tasks wait here">
       <ul className="standstill">
+        {holders === undefined ? null : (
+          <li>
+            <Busy of={holders} depth={queue.depth} />
+          </li>
+        )}
         {unserved.map((task) => (
           <li key={`${task.task} ${task.agentVersion}`}>
             <Unserved of={task} queue={queue.name} />
@@ -54,6 +66,31 @@ function Unserved({ of, queue }: { readonly of: QueueTask; readonly queue: strin
       <pre>{`createAgent({ address: "${location.host}", namespace: "${namespace}", queues: ["${queue}"], handlers: { "${task}": … } })`}</pre>
     </>
   );
+}
+
+function Busy({ of, depth }: { readonly of: QueueHolders; readonly depth: number }) {
+  const { tasks, more, lastGrantedTime, shares } = of;
+  return (
+    <p>
+      {counted(depth, "task waits", "tasks wait")} while agents hold{" "}
+      {more ? `more than ${tasks}; of ${tasks} of these, each is held` : `${tasks}, each`} for{" "}
+      <Lasted from={lastGrantedTime} /> or longer.
+      {shares.map(({ label, value, tasks: some }, at) => (
+        <Fragment key={`${label} ${value}`}>
+          {at === 0 ? " Of these, " : ", "}
+          {some} {label === "" ? "are of workflow" : "have the label"}{" "}
+          <Link href={runsHref(`waits:working ${field(label)}${JSON.stringify(value)}`)}>
+            <Foreign text={label === "" ? value : `${label}=${value}`} />
+          </Link>
+        </Fragment>
+      ))}
+      {shares.length === 0 ? "" : "."} To serve the others, start another agent.
+    </p>
+  );
+}
+
+function field(label: string): string {
+  return label === "" ? "workflow:" : `label.${label}=`;
 }
 
 function OpenCircuit({ of, again }: { readonly of: Circuit; readonly again: () => void }) {

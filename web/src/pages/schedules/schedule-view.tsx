@@ -7,6 +7,7 @@ import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
@@ -62,6 +63,7 @@ function Seen({ schedule, again }: SeenProps) {
         <BackfillAct schedule={schedule} again={again} />
         <PauseAct schedule={schedule} again={again} />
       </PageHead>
+      <PausedWorkflow schedule={schedule} />
       <Settings schedule={schedule} />
       <div className="beside">
         <NextTimes schedule={schedule} />
@@ -85,6 +87,22 @@ function Seen({ schedule, again }: SeenProps) {
         )}
       </Panel>
     </>
+  );
+}
+
+/** Runs of a paused workflow are held, and by default a schedule waits for its last run. */
+function PausedWorkflow({ schedule: { workflowPause: pause, spec } }: Pick<SeenProps, "schedule">) {
+  if (pause === undefined) return null;
+  const name = spec?.workflow ?? "";
+  return (
+    <Panel title="Why runs are held">
+      <p>
+        Workflow <b>{name}</b> is paused since <Ago at={pause.sinceTime} />
+        {pause.reason === "" ? "" : ": "}
+        <Foreign text={pause.reason} />. Its runs are held until you{" "}
+        <Link href={`/workflows/${name}`}>resume it</Link>.
+      </p>
+    </Panel>
   );
 }
 

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/queue.proto.
  */
 export const file_drover_v1_queue: GenFile = /*@__PURE__*/
-  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSLvAQoFUXVldWUSDAoEbmFtZRgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSHwoFcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USJgoGbGltaXRzGAUgASgLMhYuZHJvdmVyLnYxLlF1ZXVlTGltaXRzEi8KC29sZGVzdF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWdlbnRzGAggASgFIsEBCglRdWV1ZVRhc2sSDAoEdGFzaxgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSLwoLb2xkZXN0X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhZ2VudHMYBiABKAUSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCSJzCg9HZXRRdWV1ZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCKoAQoQR2V0UXVldWVSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZRIjCgV0YXNrcxgCIAMoCzIULmRyb3Zlci52MS5RdWV1ZVRhc2sSKQoPbmFtZXNwYWNlX3BhdXNlGAMgASgLMhAuZHJvdmVyLnYxLlBhdXNlEiMKBHBpbnMYBCADKAsyFS5kcm92ZXIudjEuVmVyc2lvblBpbiJHCgVQYXVzZRIuCgpzaW5jZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAiABKAkigwEKEUxpc3RRdWV1ZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJ6ChJMaXN0UXVldWVzUmVzcG9uc2USIAoGcXVldWVzGAEgAygLMhAuZHJvdmVyLnYxLlF1ZXVlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIpCg9uYW1lc3BhY2VfcGF1c2UYAyABKAsyEC5kcm92ZXIudjEuUGF1c2UijwEKEVBhdXNlUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoGcmVhc29uGAMgASgJQgi6SAVyAxiACCI1ChJQYXVzZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUidgoSUmVzdW1lUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiNgoTUmVzdW1lUXVldWVSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZSLiAQoLUXVldWVMaW1pdHMSGwoGbGVhc2VkGAEgASgFQgu6SAgaBhjAhD0oABKZAQoKcGVyX3NlY29uZBgCIAEoAUKEAbpIgAG6AX0KF3F1ZXVlX2xpbWl0cy5wZXJfc2Vjb25kEi5tdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjAwMSB0byAxMDAsMDAwGjJ0aGlzID09IDAuMCB8fCAodGhpcyA+PSAwLjAwMSAmJiB0aGlzIDw9IDEwMDAwMC4wKRIaCgVidXJzdBgDIAEoBUILukgIGgYYoI0GKAAioQEKFVNldFF1ZXVlTGltaXRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiYKBmxpbWl0cxgDIAEoCzIWLmRyb3Zlci52MS5RdWV1ZUxpbWl0cyI5ChZTZXRRdWV1ZUxpbWl0c1Jlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlIncKClZlcnNpb25QaW4SEAoId29ya2Zsb3cYASABKAkSDwoHdmVyc2lvbhgCIAEoBRIVCg1hZ2VudF92ZXJzaW9uGAMgASgJEi8KC3Bpbm5lZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCL4AQoPUGluUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMAoId29ya2Zsb3cYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAQgASgFQge6SAQaAigAEjcKDWFnZW50X3ZlcnNpb24YBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDEyOH0kIjcKEFBpblF1ZXVlUmVzcG9uc2USIwoEcGlucxgBIAMoCzIVLmRyb3Zlci52MS5WZXJzaW9uUGluIsEBChFVbnBpblF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjAKCHdvcmtmbG93GAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoHdmVyc2lvbhgEIAEoBUIHukgEGgIoACI5ChJVbnBpblF1ZXVlUmVzcG9uc2USIwoEcGlucxgBIAMoCzIVLmRyb3Zlci52MS5WZXJzaW9uUGluImQKFVBhdXNlTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIYCgZyZWFzb24YAiABKAlCCLpIBXIDGIAIIjkKFlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USHwoFcGF1c2UYASABKAsyEC5kcm92ZXIudjEuUGF1c2UiSwoWUmVzdW1lTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIZChdSZXN1bWVOYW1lc3BhY2VSZXNwb25zZSKVAQoUUGF1c2VXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgZyZWFzb24YAyABKAlCCLpIBXIDGIAIIjgKFVBhdXNlV29ya2Zsb3dSZXNwb25zZRIfCgVwYXVzZRgBIAEoCzIQLmRyb3Zlci52MS5QYXVzZSJ8ChVSZXN1bWVXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIYChZSZXN1bWVXb3JrZmxvd1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChVkcm92ZXIvdjEvcXVldWUucHJvdG8SCWRyb3Zlci52MSLvAQoFUXVldWUSDAoEbmFtZRgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSHwoFcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USJgoGbGltaXRzGAUgASgLMhYuZHJvdmVyLnYxLlF1ZXVlTGltaXRzEi8KC29sZGVzdF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGYWdlbnRzGAggASgFIsEBCglRdWV1ZVRhc2sSDAoEdGFzaxgBIAEoCRINCgVkZXB0aBgCIAEoBRIOCgZsZWFzZWQYAyABKAUSLwoLb2xkZXN0X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhZ2VudHMYBiABKAUSFQoNYWdlbnRfdmVyc2lvbhgHIAEoCSJzCg9HZXRRdWV1ZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSLQoFcXVldWUYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCLSAQoQR2V0UXVldWVSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZRIjCgV0YXNrcxgCIAMoCzIULmRyb3Zlci52MS5RdWV1ZVRhc2sSKQoPbmFtZXNwYWNlX3BhdXNlGAMgASgLMhAuZHJvdmVyLnYxLlBhdXNlEiMKBHBpbnMYBCADKAsyFS5kcm92ZXIudjEuVmVyc2lvblBpbhIoCgdob2xkZXJzGAUgASgLMhcuZHJvdmVyLnYxLlF1ZXVlSG9sZGVycyKKAQoMUXVldWVIb2xkZXJzEg0KBXRhc2tzGAEgASgFEgwKBG1vcmUYAiABKAgSNQoRbGFzdF9ncmFudGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBnNoYXJlcxgEIAMoCzIWLmRyb3Zlci52MS5Ib2xkZXJTaGFyZSI6CgtIb2xkZXJTaGFyZRINCgVsYWJlbBgBIAEoCRINCgV2YWx1ZRgCIAEoCRINCgV0YXNrcxgDIAEoBSJHCgVQYXVzZRIuCgpzaW5jZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAiABKAkigwEKEUxpc3RRdWV1ZXNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUY6AcoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJ6ChJMaXN0UXVldWVzUmVzcG9uc2USIAoGcXVldWVzGAEgAygLMhAuZHJvdmVyLnYxLlF1ZXVlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIpCg9uYW1lc3BhY2VfcGF1c2UYAyABKAsyEC5kcm92ZXIudjEuUGF1c2UijwEKEVBhdXNlUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoGcmVhc29uGAMgASgJQgi6SAVyAxiACCI1ChJQYXVzZVF1ZXVlUmVzcG9uc2USHwoFcXVldWUYASABKAsyEC5kcm92ZXIudjEuUXVldWUidgoSUmVzdW1lUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQiNgoTUmVzdW1lUXVldWVSZXNwb25zZRIfCgVxdWV1ZRgBIAEoCzIQLmRyb3Zlci52MS5RdWV1ZSLiAQoLUXVldWVMaW1pdHMSGwoGbGVhc2VkGAEgASgFQgu6SAgaBhjAhD0oABKZAQoKcGVyX3NlY29uZBgCIAEoAUKEAbpIgAG6AX0KF3F1ZXVlX2xpbWl0cy5wZXJfc2Vjb25kEi5tdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjAwMSB0byAxMDAsMDAwGjJ0aGlzID09IDAuMCB8fCAodGhpcyA+PSAwLjAwMSAmJiB0aGlzIDw9IDEwMDAwMC4wKRIaCgVidXJzdBgDIAEoBUILukgIGgYYoI0GKAAioQEKFVNldFF1ZXVlTGltaXRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEiYKBmxpbWl0cxgDIAEoCzIWLmRyb3Zlci52MS5RdWV1ZUxpbWl0cyI5ChZTZXRRdWV1ZUxpbWl0c1Jlc3BvbnNlEh8KBXF1ZXVlGAEgASgLMhAuZHJvdmVyLnYxLlF1ZXVlIncKClZlcnNpb25QaW4SEAoId29ya2Zsb3cYASABKAkSDwoHdmVyc2lvbhgCIAEoBRIVCg1hZ2VudF92ZXJzaW9uGAMgASgJEi8KC3Bpbm5lZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCL4AQoPUGluUXVldWVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEi0KBXF1ZXVlGAIgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSMAoId29ya2Zsb3cYAyABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgd2ZXJzaW9uGAQgASgFQge6SAQaAigAEjcKDWFnZW50X3ZlcnNpb24YBSABKAlCILpIHXIbMhleW15ceDAwLVx4MWZceDdmXXsxLDEyOH0kIjcKEFBpblF1ZXVlUmVzcG9uc2USIwoEcGlucxgBIAMoCzIVLmRyb3Zlci52MS5WZXJzaW9uUGluIsEBChFVbnBpblF1ZXVlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBItCgVxdWV1ZRgCIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEjAKCHdvcmtmbG93GAMgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSGAoHdmVyc2lvbhgEIAEoBUIHukgEGgIoACI5ChJVbnBpblF1ZXVlUmVzcG9uc2USIwoEcGlucxgBIAMoCzIVLmRyb3Zlci52MS5WZXJzaW9uUGluImQKFVBhdXNlTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIYCgZyZWFzb24YAiABKAlCCLpIBXIDGIAIIjkKFlBhdXNlTmFtZXNwYWNlUmVzcG9uc2USHwoFcGF1c2UYASABKAsyEC5kcm92ZXIudjEuUGF1c2UiSwoWUmVzdW1lTmFtZXNwYWNlUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JCIZChdSZXN1bWVOYW1lc3BhY2VSZXNwb25zZSKVAQoUUGF1c2VXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIYCgZyZWFzb24YAyABKAlCCLpIBXIDGIAIIjgKFVBhdXNlV29ya2Zsb3dSZXNwb25zZRIfCgVwYXVzZRgBIAEoCzIQLmRyb3Zlci52MS5QYXVzZSJ8ChVSZXN1bWVXb3JrZmxvd1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSMAoId29ya2Zsb3cYAiABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JCIYChZSZXN1bWVXb3JrZmxvd1Jlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * The current state of a queue.
@@ -219,6 +219,14 @@ export type GetQueueResponse = Message<"drover.v1.GetQueueResponse"> & {
    * @generated from field: repeated drover.v1.VersionPin pins = 4;
    */
   pins: VersionPin[];
+
+  /**
+   * The runs whose tasks of the queue agents hold, if tasks wait for 5 s or longer meanwhile.
+   * Absent: none waits so long, or agents hold none.
+   *
+   * @generated from field: drover.v1.QueueHolders holders = 5;
+   */
+  holders?: QueueHolders | undefined;
 };
 
 /**
@@ -227,6 +235,84 @@ export type GetQueueResponse = Message<"drover.v1.GetQueueResponse"> & {
  */
 export const GetQueueResponseSchema: GenMessage<GetQueueResponse> = /*@__PURE__*/
   messageDesc(file_drover_v1_queue, 3);
+
+/**
+ * The runs whose tasks of a queue agents hold: what most of them have in common.
+ *
+ * @generated from message drover.v1.QueueHolders
+ */
+export type QueueHolders = Message<"drover.v1.QueueHolders"> & {
+  /**
+   * Number of tasks that were counted here, at most 200.
+   *
+   * @generated from field: int32 tasks = 1;
+   */
+  tasks: number;
+
+  /**
+   * Whether agents hold more tasks of the queue than were counted.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+
+  /**
+   * When an agent received the last of the counted tasks: all others are held for longer.
+   *
+   * @generated from field: google.protobuf.Timestamp last_granted_time = 3;
+   */
+  lastGrantedTime?: Timestamp | undefined;
+
+  /**
+   * The labels and then the workflows that at least half of the counted tasks have, at most 5 of
+   * each, the most frequent first.
+   *
+   * @generated from field: repeated drover.v1.HolderShare shares = 4;
+   */
+  shares: HolderShare[];
+};
+
+/**
+ * Describes the message drover.v1.QueueHolders.
+ * Use `create(QueueHoldersSchema)` to create a new message.
+ */
+export const QueueHoldersSchema: GenMessage<QueueHolders> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 4);
+
+/**
+ * The tasks whose runs have a label, or are of a workflow.
+ *
+ * @generated from message drover.v1.HolderShare
+ */
+export type HolderShare = Message<"drover.v1.HolderShare"> & {
+  /**
+   * Name of the label. Empty: the tasks of a workflow.
+   *
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * Value of the label, or name of the workflow.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * Number of the tasks.
+   *
+   * @generated from field: int32 tasks = 3;
+   */
+  tasks: number;
+};
+
+/**
+ * Describes the message drover.v1.HolderShare.
+ * Use `create(HolderShareSchema)` to create a new message.
+ */
+export const HolderShareSchema: GenMessage<HolderShare> = /*@__PURE__*/
+  messageDesc(file_drover_v1_queue, 5);
 
 /**
  * A pause: no new tasks are handed out.
@@ -254,7 +340,7 @@ export type Pause = Message<"drover.v1.Pause"> & {
  * Use `create(PauseSchema)` to create a new message.
  */
 export const PauseSchema: GenMessage<Pause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 4);
+  messageDesc(file_drover_v1_queue, 6);
 
 /**
  * Asks for queues.
@@ -289,7 +375,7 @@ export type ListQueuesRequest = Message<"drover.v1.ListQueuesRequest"> & {
  * Use `create(ListQueuesRequestSchema)` to create a new message.
  */
 export const ListQueuesRequestSchema: GenMessage<ListQueuesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 5);
+  messageDesc(file_drover_v1_queue, 7);
 
 /**
  * One page of queues.
@@ -324,7 +410,7 @@ export type ListQueuesResponse = Message<"drover.v1.ListQueuesResponse"> & {
  * Use `create(ListQueuesResponseSchema)` to create a new message.
  */
 export const ListQueuesResponseSchema: GenMessage<ListQueuesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 6);
+  messageDesc(file_drover_v1_queue, 8);
 
 /**
  * Pauses a queue.
@@ -359,7 +445,7 @@ export type PauseQueueRequest = Message<"drover.v1.PauseQueueRequest"> & {
  * Use `create(PauseQueueRequestSchema)` to create a new message.
  */
 export const PauseQueueRequestSchema: GenMessage<PauseQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 7);
+  messageDesc(file_drover_v1_queue, 9);
 
 /**
  * The queue is paused.
@@ -380,7 +466,7 @@ export type PauseQueueResponse = Message<"drover.v1.PauseQueueResponse"> & {
  * Use `create(PauseQueueResponseSchema)` to create a new message.
  */
 export const PauseQueueResponseSchema: GenMessage<PauseQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 8);
+  messageDesc(file_drover_v1_queue, 10);
 
 /**
  * Resumes a queue.
@@ -408,7 +494,7 @@ export type ResumeQueueRequest = Message<"drover.v1.ResumeQueueRequest"> & {
  * Use `create(ResumeQueueRequestSchema)` to create a new message.
  */
 export const ResumeQueueRequestSchema: GenMessage<ResumeQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 9);
+  messageDesc(file_drover_v1_queue, 11);
 
 /**
  * The queue is resumed.
@@ -429,7 +515,7 @@ export type ResumeQueueResponse = Message<"drover.v1.ResumeQueueResponse"> & {
  * Use `create(ResumeQueueResponseSchema)` to create a new message.
  */
 export const ResumeQueueResponseSchema: GenMessage<ResumeQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 10);
+  messageDesc(file_drover_v1_queue, 12);
 
 /**
  * Limits for handing out tasks of a queue. Counted exactly, over all servers and all tasks of the
@@ -467,7 +553,7 @@ export type QueueLimits = Message<"drover.v1.QueueLimits"> & {
  * Use `create(QueueLimitsSchema)` to create a new message.
  */
 export const QueueLimitsSchema: GenMessage<QueueLimits> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 11);
+  messageDesc(file_drover_v1_queue, 13);
 
 /**
  * Sets the limits of a queue.
@@ -502,7 +588,7 @@ export type SetQueueLimitsRequest = Message<"drover.v1.SetQueueLimitsRequest"> &
  * Use `create(SetQueueLimitsRequestSchema)` to create a new message.
  */
 export const SetQueueLimitsRequestSchema: GenMessage<SetQueueLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 12);
+  messageDesc(file_drover_v1_queue, 14);
 
 /**
  * The limits are set.
@@ -523,7 +609,7 @@ export type SetQueueLimitsResponse = Message<"drover.v1.SetQueueLimitsResponse">
  * Use `create(SetQueueLimitsResponseSchema)` to create a new message.
  */
 export const SetQueueLimitsResponseSchema: GenMessage<SetQueueLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 13);
+  messageDesc(file_drover_v1_queue, 15);
 
 /**
  * A pin: tasks of a queue that only agents of one version get.
@@ -565,7 +651,7 @@ export type VersionPin = Message<"drover.v1.VersionPin"> & {
  * Use `create(VersionPinSchema)` to create a new message.
  */
 export const VersionPinSchema: GenMessage<VersionPin> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 14);
+  messageDesc(file_drover_v1_queue, 16);
 
 /**
  * Pins tasks of a queue.
@@ -614,7 +700,7 @@ export type PinQueueRequest = Message<"drover.v1.PinQueueRequest"> & {
  * Use `create(PinQueueRequestSchema)` to create a new message.
  */
 export const PinQueueRequestSchema: GenMessage<PinQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 15);
+  messageDesc(file_drover_v1_queue, 17);
 
 /**
  * The tasks are pinned.
@@ -635,7 +721,7 @@ export type PinQueueResponse = Message<"drover.v1.PinQueueResponse"> & {
  * Use `create(PinQueueResponseSchema)` to create a new message.
  */
 export const PinQueueResponseSchema: GenMessage<PinQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 16);
+  messageDesc(file_drover_v1_queue, 18);
 
 /**
  * Removes a pin.
@@ -677,7 +763,7 @@ export type UnpinQueueRequest = Message<"drover.v1.UnpinQueueRequest"> & {
  * Use `create(UnpinQueueRequestSchema)` to create a new message.
  */
 export const UnpinQueueRequestSchema: GenMessage<UnpinQueueRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 17);
+  messageDesc(file_drover_v1_queue, 19);
 
 /**
  * The pin is removed.
@@ -698,7 +784,7 @@ export type UnpinQueueResponse = Message<"drover.v1.UnpinQueueResponse"> & {
  * Use `create(UnpinQueueResponseSchema)` to create a new message.
  */
 export const UnpinQueueResponseSchema: GenMessage<UnpinQueueResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 18);
+  messageDesc(file_drover_v1_queue, 20);
 
 /**
  * Pauses all queues of a namespace.
@@ -726,7 +812,7 @@ export type PauseNamespaceRequest = Message<"drover.v1.PauseNamespaceRequest"> &
  * Use `create(PauseNamespaceRequestSchema)` to create a new message.
  */
 export const PauseNamespaceRequestSchema: GenMessage<PauseNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 19);
+  messageDesc(file_drover_v1_queue, 21);
 
 /**
  * The namespace is paused.
@@ -747,7 +833,7 @@ export type PauseNamespaceResponse = Message<"drover.v1.PauseNamespaceResponse">
  * Use `create(PauseNamespaceResponseSchema)` to create a new message.
  */
 export const PauseNamespaceResponseSchema: GenMessage<PauseNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 20);
+  messageDesc(file_drover_v1_queue, 22);
 
 /**
  * Resumes a namespace.
@@ -768,7 +854,7 @@ export type ResumeNamespaceRequest = Message<"drover.v1.ResumeNamespaceRequest">
  * Use `create(ResumeNamespaceRequestSchema)` to create a new message.
  */
 export const ResumeNamespaceRequestSchema: GenMessage<ResumeNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 21);
+  messageDesc(file_drover_v1_queue, 23);
 
 /**
  * The namespace is resumed.
@@ -783,7 +869,7 @@ export type ResumeNamespaceResponse = Message<"drover.v1.ResumeNamespaceResponse
  * Use `create(ResumeNamespaceResponseSchema)` to create a new message.
  */
 export const ResumeNamespaceResponseSchema: GenMessage<ResumeNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 22);
+  messageDesc(file_drover_v1_queue, 24);
 
 /**
  * Pauses a workflow.
@@ -818,7 +904,7 @@ export type PauseWorkflowRequest = Message<"drover.v1.PauseWorkflowRequest"> & {
  * Use `create(PauseWorkflowRequestSchema)` to create a new message.
  */
 export const PauseWorkflowRequestSchema: GenMessage<PauseWorkflowRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 23);
+  messageDesc(file_drover_v1_queue, 25);
 
 /**
  * The workflow is paused.
@@ -839,7 +925,7 @@ export type PauseWorkflowResponse = Message<"drover.v1.PauseWorkflowResponse"> &
  * Use `create(PauseWorkflowResponseSchema)` to create a new message.
  */
 export const PauseWorkflowResponseSchema: GenMessage<PauseWorkflowResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 24);
+  messageDesc(file_drover_v1_queue, 26);
 
 /**
  * Resumes a workflow.
@@ -867,7 +953,7 @@ export type ResumeWorkflowRequest = Message<"drover.v1.ResumeWorkflowRequest"> &
  * Use `create(ResumeWorkflowRequestSchema)` to create a new message.
  */
 export const ResumeWorkflowRequestSchema: GenMessage<ResumeWorkflowRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 25);
+  messageDesc(file_drover_v1_queue, 27);
 
 /**
  * The workflow is resumed.
@@ -882,5 +968,5 @@ export type ResumeWorkflowResponse = Message<"drover.v1.ResumeWorkflowResponse">
  * Use `create(ResumeWorkflowResponseSchema)` to create a new message.
  */
 export const ResumeWorkflowResponseSchema: GenMessage<ResumeWorkflowResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_queue, 26);
+  messageDesc(file_drover_v1_queue, 28);
 
