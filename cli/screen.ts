@@ -97,6 +97,12 @@ const endedBy = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Exits at a signal through `process.exit`, so that a screen is closed. */
 export function endAtSignals(codeOfCtrlC: number = endedBy.SIGINT): void {
-  process.once("SIGINT", () => process.exit(codeOfCtrlC));
+  const isFirst = codeAtCtrlC === null;
+  codeAtCtrlC = codeOfCtrlC;
+  if (!isFirst) return;
+  process.once("SIGINT", () => process.exit(codeAtCtrlC ?? endedBy.SIGINT));
   process.once("SIGTERM", () => process.exit(endedBy.SIGTERM));
 }
+
+/** null: the process has no listeners for signals yet. */
+let codeAtCtrlC: number | null = null;

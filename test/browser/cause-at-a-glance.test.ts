@@ -123,7 +123,7 @@ test("a signal with a wrong name: the name that the run waits for", async () => 
   await says("misnamed", 'waits for the signal "payment"', "send the signal");
 });
 
-test("a lost callback token: who has deferred the outcome, and what follows without it", async () => {
+test("a lost callback token: who has deferred the outcome, and the button to complete it", async () => {
   const { runId, ...incident } = await incidents.lostCallback;
   await openOverview(incident);
   await click(link("1 waiting for a callback"));
@@ -132,6 +132,7 @@ test("a lost callback token: who has deferred the outcome, and what follows with
     "deferred",
     /"deliver" waits for the outcome that courier-1 has deferred.*; in 24 h its outcome counts as unknown/,
   );
+  await button("Complete").waitFor();
 });
 
 test("two agents of one id, one of which fails: its instance, its error, and its cordon", async () => {

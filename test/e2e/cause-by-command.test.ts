@@ -94,12 +94,13 @@ test("a signal with a wrong name: refused with the right one, which the run wait
   expect(why).toMatch(/^ {2}drover run signal \S+ payment/m);
 });
 
-test("a lost callback token: who has deferred the outcome, and until when it is waited for", async () => {
+test("a lost callback token: who has deferred the outcome, until when, and the command to complete it", async () => {
   const incident = await incidents.lostCallback;
   const why = await terminal(incident)(`drover run why ${incident.runId}`);
   expect(why).toMatch(
     /"deliver" waits for the outcome that courier-1 has deferred.*; in 24 h its outcome counts as unknown/,
   );
+  expect(why).toMatch(/^ {2}drover run complete \S+ deliver --succeed, or --payload JSON/m);
 });
 
 test("two agents of one id, one of which fails: its instance, its error, and its cordon", async () => {

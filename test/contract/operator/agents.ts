@@ -380,7 +380,7 @@ export function describeQueueActivity(opened: Opened<Store>): void {
     const { namespaceId } = run;
     expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([]);
     await claim(store, run);
-    const holding = { workflow: "w", labels: {}, grantedAt: expect.any(Number) };
+    const holding = { workflow: "test", labels: {}, grantedAt: expect.any(Number) };
     expect(await store.operators.queueHoldings(namespaceId, "q")).toEqual([holding, holding]);
     expect(await store.operators.queueHoldings(namespaceId, "unknown")).toEqual([]);
   });

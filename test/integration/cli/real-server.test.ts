@@ -96,7 +96,7 @@ test("a step whose callback does not come is explained, and completed", async ()
   const { stdout } = await drover(
     `run complete ${runId} ship --payload {"parcel":7} --by ada --reason called`,
   );
-  expect(stdout).toBe(`ship is reported as succeeded\nrun ${runId} is COMPLETED\n`);
+  expect(stdout).toBe(`ship is reported as succeeded\nrun ${runId} is completed\n`);
   expect((await drover(`run show ${runId}`)).stdout).toContain('{"parcel":7}');
   expect((await drover(`audit list --subject run/${runId}`)).stdout).toMatch(/ada.*called/);
 });

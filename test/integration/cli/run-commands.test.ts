@@ -129,7 +129,7 @@ describe("complete", () => {
     const who = ["--by", "ada", "--reason", "the courier called"];
     expect(await run("complete", "key:order-7", "ship", "--payload", '{"n":7}', ...who)).toEqual({
       code: 0,
-      stdout: "ship is reported as succeeded\nrun r1 is RUNNING\n",
+      stdout: "ship is reported as succeeded\nrun r1 is running\n",
       stderr: "  next: drover run watch r1\n",
     });
     await run("complete", "r1", "load[3]", "--succeed", "--by", "ada");

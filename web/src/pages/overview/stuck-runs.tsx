@@ -8,6 +8,7 @@ import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
+import { placeOf } from "../../words/step-name.ts";
 import type { Need } from "./needs-person.tsx";
 
 const SHOWN_MAX = 5;
@@ -65,8 +66,8 @@ async function stepsLike(
   of: Pick<MessageInitShape<typeof ListItemsRequestSchema>, "namespace" | "run">,
   signal: AbortSignal,
 ): Promise<readonly Step[]> {
-  const [map = "", index] = stepId.split("[");
-  if (index === undefined) return (await scheduler.getRun(of, { signal })).steps;
+  const { step, item } = placeOf(stepId);
+  if (item === null) return (await scheduler.getRun(of, { signal })).steps;
   const withAgents = { states: [StepState.LEASED], pageSize: ITEMS_MAX };
-  return (await scheduler.listItems({ ...of, stepId: map, ...withAgents }, { signal })).items;
+  return (await scheduler.listItems({ ...of, stepId: step, ...withAgents }, { signal })).items;
 }

@@ -9,6 +9,7 @@ import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Foreign } from "../../parts/foreign.tsx";
 import { Shown } from "../../parts/states.tsx";
+import { placeOf } from "../../words/step-name.ts";
 import { clockTime, exactTime } from "../../words/time-words.ts";
 import { refOf } from "./run-ref.ts";
 import "./attempt-logs.css";
@@ -43,15 +44,9 @@ function isLive({ endedTime }: Attempt): boolean {
   return endedTime === undefined;
 }
 
-/** `deploy[3]` is an item of the map `deploy`; the map itself has a gate. */
-function placeOf({ stepId }: Attempt): { readonly step: string; readonly item: number | null } {
-  const [, step, item] = /^(.+)\[(\d+)\]$/.exec(stepId) ?? [];
-  return step === undefined ? { step: stepId, item: null } : { step, item: Number(item) };
-}
-
 function Lines({ run, attempt }: AttemptLogsProps) {
   const { kind, fence, n } = attempt;
-  const { step, item } = placeOf(attempt);
+  const { step, item } = placeOf(attempt.stepId);
   const live = isLive(attempt);
   /** What was read so far, and where the next read continues. */
   const read = useRef<{ lines: readonly LogLine[]; token: string }>({ lines: [], token: "" });

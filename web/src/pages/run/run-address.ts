@@ -23,10 +23,3 @@ export function addressOf(runId: string, { step, item }: Picked): string {
   const search = new URLSearchParams({ step, ...(item === null ? {} : { item: String(item) }) });
   return `/runs/${runId}?${search}`;
 }
-
-/** `load[3]` is the item 3 of `load`; ids of steps contain no brackets. */
-export function pickedOf(stepId: string): Picked {
-  const [, step, item] = /^(.+)\[(\d+)\]$/.exec(stepId) ?? [];
-  if (step === undefined) return { step: stepId, item: null };
-  return { step, item: Number(item) };
-}

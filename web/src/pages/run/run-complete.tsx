@@ -6,7 +6,7 @@ import { operator } from "../../calls/clients.ts";
 import { Act, written } from "../../parts/act.tsx";
 import { Field } from "../../parts/field.tsx";
 import { PersonFields, personOf } from "../../parts/person-fields.tsx";
-import { pickedOf } from "./run-address.ts";
+import { placeOf } from "../../words/step-name.ts";
 import { refOf } from "./run-ref.ts";
 
 /** `stepId`: of the step, or of an item of a map, such as `deploy[3]`. */
@@ -63,7 +63,7 @@ function OutcomeFields() {
 
 async function complete(run: Run, stepId: string, form: FormData): Promise<string> {
   const { by, why } = personOf(form);
-  const { step, item } = pickedOf(stepId);
+  const { step, item } = placeOf(stepId);
   await operator.completeStep({
     ...refOf(run),
     stepId: step ?? stepId,

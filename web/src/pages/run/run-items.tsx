@@ -11,7 +11,8 @@ import { Shown } from "../../parts/states.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
 import { counted, numberWords } from "../../words/counts.ts";
 import { isFinal, stepStatus } from "../../words/run-words.ts";
-import { type Picked, pickedOf } from "./run-address.ts";
+import { placeOf } from "../../words/step-name.ts";
+import type { Picked } from "./run-address.ts";
 import { refOf } from "./run-ref.ts";
 
 const idOf = ({ id }: Step) => id;
@@ -32,7 +33,7 @@ export function RunItems(props: {
   // A new function each time would draw all rows again.
   const pick = useRef(onPick);
   pick.current = onPick;
-  const columns = useMemo(() => columnsOf((id) => pick.current(pickedOf(id))), []);
+  const columns = useMemo(() => columnsOf((id) => pick.current(placeOf(id))), []);
   return (
     <section className="items">
       <h3>Items</h3>

@@ -17,7 +17,7 @@ import { useNamespace } from "../../shell/namespace.tsx";
 import { isFinal } from "../../words/run-words.ts";
 import { RunAudit } from "../audit/run-audit.tsx";
 import { LeftOut } from "./left-out.tsx";
-import { addressOf, type Picked, pickedIn, pickedOf } from "./run-address.ts";
+import { addressOf, type Picked, pickedIn } from "./run-address.ts";
 import { RunChildren } from "./run-children.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
@@ -31,6 +31,7 @@ import { RunTimeline } from "./run-timeline.tsx";
 import { RunWarnings } from "./run-warnings.tsx";
 import { RunWhy } from "./run-why.tsx";
 import "./run.css";
+import { placeOf } from "../../words/step-name.ts";
 
 /** Progress of agents does not change the run's version, so it is polled while the run is open. */
 const WHY_AGAIN_MS = 2_000;
@@ -110,7 +111,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
   const picked = pickedIn(useSearch());
   // The same function each time, so that rows are not drawn again.
   const show = useCallback((next: Picked) => go(addressOf(run.runId, next)), [go, run.runId]);
-  const pick = useCallback((stepId: string) => show(pickedOf(stepId)), [show]);
+  const pick = useCallback((stepId: string) => show(placeOf(stepId)), [show]);
   const history = useSteady(
     useCall(cursor, (signal) => scheduler.getRun({ ...ref, ...WITH_HISTORY }, { signal })),
   );

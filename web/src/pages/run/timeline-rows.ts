@@ -2,6 +2,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Attempt, Intervention, ItemCounts, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { placeOf } from "../../words/step-name.ts";
 import { type WaitSpan, waitsOf } from "./timeline-waits.ts";
 
 export interface Row {
@@ -40,10 +41,9 @@ export function rowsOf(of: GetRunResponse): readonly Row[] {
   ];
 }
 
-/** `load` for `load[3]`; ids of steps contain no brackets. */
+/** `load` for `load[3]`. */
 function mapOf({ stepId }: { readonly stepId: string }): string {
-  const at = stepId.indexOf("[");
-  return at === -1 ? stepId : stepId.slice(0, at);
+  return placeOf(stepId).step;
 }
 
 export function msOf(at: Attempt["startedTime"]): number {
