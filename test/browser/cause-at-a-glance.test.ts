@@ -158,7 +158,7 @@ test("a wrong output: the step, the path, and the value that came", async () => 
 
 test("an agent that fails at every attempt: the agent, its error, and the runs that retry", async () => {
   await openOverview(await incidents.failingAgent);
-  await lineOf("send of newsletter", "smtp-421", "too many connections", "30 retries");
+  await lineOf("send of newsletter", "smtp-421", "too many connections", "30 failed attempts");
   await link("30 retrying").waitFor();
   const line = await lineOf(/Agent mailer-1 .* at send of queue default/, "30 of 30");
   await checkScreen(page, "cause-failing-agent-overview");

@@ -93,7 +93,7 @@ test("three steps lead from nothing to a run, each marked as done by itself", as
   ]);
   const [ended, watched] = await run(await copied(page, 3)).ended;
   expect(ended, watched).toBe(0);
-  expect(watched).toContain("run COMPLETED");
+  expect(watched).toContain("run: completed");
   await isDone("Start a run");
   await steps.getByText("All steps are done.").waitFor(WAIT);
   await page.getByText("Runs by state").waitFor(WAIT);

@@ -52,7 +52,7 @@ describe("a map with failed items", () => {
     const incident = await incidents.toleratedItems;
     const type = terminal(incident);
     const shown = await type(`drover run show ${incident.runId}`);
-    expect(shown).toContain("COMPLETED with 1 warning");
+    expect(shown).toContain("completed, 1 warning");
     expect(shown).toContain("drover.items: 3 of 200 items failed, and 5 may");
     const items = await type(commandOn(shown, "drover run items"));
     for (const bad of [17, 101, 150])
@@ -82,7 +82,7 @@ test("a paused workflow of a schedule: the pause, its reason, and the command th
   );
   const status = await type("drover status");
   expect(status).toMatch(
-    /^workflow "hourly-report" is paused: the disk is full .*drover workflow resume hourly-report /m,
+    /^workflow "hourly-report" is paused and holds 1 schedule: the disk is full .*drover workflow resume hourly-report /m,
   );
 });
 
