@@ -26,7 +26,7 @@ function inBatches(): void {
 
 /** A report and the wish for the next task in one call, as an agent with one slot makes it. */
 async function oneByOne(index: number): Promise<void> {
-  const channel = channels[index % CHANNELS] ?? openChannel(address);
+  const channel = channels[index % CHANNELS] ?? openChannel({ address });
   const agent = { id: `chain-${index}`, session: randomBytes(16) };
   const queues = [{ name: "default", weight: 1 }];
   let pollSeq = 0n;
@@ -49,7 +49,7 @@ async function oneByOne(index: number): Promise<void> {
 const call = { timeoutMs: CALL_MS };
 const SUCCESS = { kind: { case: "success" as const, value: {} } };
 const channels =
-  how === "single" ? Array.from({ length: CHANNELS }, () => openChannel(address)) : [];
+  how === "single" ? Array.from({ length: CHANNELS }, () => openChannel({ address })) : [];
 if (how === "single") for (let index = 0; index < Number(many); index++) void oneByOne(index);
 else inBatches();
 setInterval(() => process.send?.(done), REPORT_MS);

@@ -14,10 +14,10 @@ const heartbeatMs = Number(heartbeat) / 3;
 const tasksEach = Number(each);
 const queues = [{ name: queue, weight: 1 }];
 const CHANNELS = 4;
-const channels = Array.from({ length: CHANNELS }, () => openChannel(address));
+const channels = Array.from({ length: CHANNELS }, () => openChannel({ address }));
 
 async function take(index: number): Promise<() => Promise<void>> {
-  const channel = channels[index % CHANNELS] ?? openChannel(address);
+  const channel = channels[index % CHANNELS] ?? openChannel({ address });
   const agent = { id: `holder-${process.pid}-${index}`, session: randomBytes(16) };
   const tokens: string[] = [];
   let pollSeq = 0n;

@@ -22,14 +22,14 @@ const REST_MS = 1_000;
 const SUCCESS = { kind: { case: "success" as const, value: {} } };
 
 const channels = Array.from({ length: Math.ceil(sessions / POLLS_A_CHANNEL) }, () =>
-  openChannel(address),
+  openChannel({ address }),
 );
 let awake: number[] = [];
 let failed = 0;
 let goOn = Promise.withResolvers<void>();
 
 async function live(index: number): Promise<void> {
-  const channel = channels[index % channels.length] ?? openChannel(address);
+  const channel = channels[index % channels.length] ?? openChannel({ address });
   const agent = { id: `idle-${process.pid}-${index}`, session: randomBytes(16) };
   const ask = { agent, tasks: ["nothing"], maxTasks: 1 };
   // Those that are spread end one after the other, as those of agents that began at any time do.

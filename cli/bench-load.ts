@@ -4,15 +4,14 @@
  *
  *     Schedule sent -to the task-> step 1 -hop-> step 2 -hop-> step 3 -> end seen by the client
  */
-import { type Client, createAgent, createClient } from "@drover/sdk";
+import { type Client, type Connection, createAgent, createClient } from "@drover/sdk";
 import { errorMessage } from "@drover/server/errors.ts";
 import * as hdr from "hdr-histogram-js";
 
 export interface LoadOptions {
-  readonly address: string;
   readonly namespace: string;
-  /** An admin's token: the bench starts runs, and performs their tasks. */
-  readonly token?: string | undefined;
+  /** With an admin's token: the bench starts runs, and performs their tasks. */
+  readonly connection: Connection;
   /** Runs that are in progress at once. */
   readonly concurrency: number;
   /** Whether another run should start, after `started` runs and `elapsedMs`. */
@@ -55,21 +54,19 @@ const workflow = {
 };
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { address, namespace, concurrency, continues, onRun, signal } = options;
-  const shown = options.token === undefined ? {} : { token: options.token };
+  const { connection, namespace, concurrency, continues, onRun, signal } = options;
   const times = createTimes();
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const agent = createAgent({
-    address,
+    ...connection,
     namespace,
-    ...shown,
     id: "bench",
     queues: [queue],
     slots: concurrency,
     log,
     handlers: { [task]: ({ runId, stepId, input }) => times.worked(runId, stepId, input()) },
   });
-  const client = createClient({ address, namespace, ...shown });
+  const client = createClient({ ...connection, namespace });
   const startedMs = performance.now();
   let started = 0;
   let ended = 0;

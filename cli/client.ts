@@ -3,6 +3,10 @@
  *
  * Connect over HTTP/1.1: it needs no port of its own, and passes every proxy that browsers pass.
  */
+import { once } from "node:events";
+import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import https from "node:https";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Client,
@@ -21,6 +25,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { usageFailure } from "./failure.ts";
 import { isFinal } from "./run-words.ts";
+import { type TlsFiles, tlsFilesOf } from "./tls-files.ts";
 
 export type Scheduler = Client<typeof SchedulerService>;
 export type Operator = Client<typeof OperatorService>;
@@ -34,21 +39,29 @@ export interface Connection {
 
 const callMsMax = 10_000;
 
-/**
- * `token` is sent with each call; undefined: no token. `by` is who calls, for the audit; "": not
- * said.
- */
+export interface ConnectionOptions {
+  /** host:port, http://host:port or https://host:port. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Sent with each call; undefined: no token. */
+  readonly token: string | undefined;
+  /** Sends the token to another machine in plain text. Default false. */
+  readonly plaintextToken?: boolean;
+  /** For https://; left out: the authorities of the system, and no client certificate. */
+  readonly tls?: TlsFiles;
+}
+
+/** `by` is who calls, for the audit; "": not said. */
 export function createConnection(
-  address: string,
-  namespace: string,
-  token: string | undefined,
+  { address, namespace, token, plaintextToken = false, tls = {} }: ConnectionOptions,
   by: string = process.env.DROVER_USER || process.env.USER || "",
 ): Connection {
   const baseUrl = baseUrlOf(address);
-  if (token !== undefined) checkToken(token, baseUrl);
+  if (token !== undefined) checkToken(token, baseUrl, plaintextToken);
   const transport = createConnectTransport({
     baseUrl,
     httpVersion: "1.1",
+    nodeOptions: tlsFilesOf(tls),
     defaultTimeoutMs: callMsMax,
     interceptors: [naming(by), ...(token === undefined ? [] : [showing(token)])],
   });
@@ -60,17 +73,18 @@ export function createConnection(
 }
 
 /** Reports what is wrong with a token without printing the token. */
-function checkToken(token: string, baseUrl: string): void {
+function checkToken(token: string, baseUrl: string, plaintextToken: boolean): void {
   if (!/^drover_[\w-]{43}$/.test(token))
     throw usageFailure(
       "the value of --token or DROVER_TOKEN is not an API token: drover_ and 43 characters",
       "drover token create NAME --role ROLE prints one",
     );
   const { protocol, hostname, host } = new URL(baseUrl);
-  if (protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
+  if (plaintextToken || protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
+    return;
   throw usageFailure(
     `the token would be sent to ${host} unencrypted`,
-    `--address https://${host}, with a proxy that terminates TLS in front of the server`,
+    `--address https://${host} for a server with TLS, or --plaintext-token if the network is trusted`,
   );
 }
 
@@ -90,11 +104,30 @@ function naming(by: string): Interceptor {
 }
 
 export function baseUrlOf(address: string): string {
-  const text = /^https?:\/\//.test(address) ? address : `http://${address}`;
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const given = /^https?:\/\//.test(address) ? address : `http://${address}`;
+  const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || url.hostname === "" || url.pathname !== "/" || url.search || url.username)
     throw usageFailure(`"${address}" is not an address of a server`, "--address 127.0.0.1:7420");
   return url.origin;
+}
+
+interface PageText {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A page of the server that is no call, such as /healthz. */
+export async function readPage(
+  { address, tls = {} }: ConnectionOptions,
+  path: string,
+  signal: AbortSignal,
+): Promise<PageText> {
+  const url = new URL(path, baseUrlOf(address));
+  const get = url.protocol === "https:" ? https.get : http.get;
+  const sent = get(url, { ...tlsFilesOf(tls), signal });
+  const [response]: IncomingMessage[] = await once(sent, "response");
+  if (response === undefined) throw new Error(`${url} has not answered`);
+  return { headers: response.headers, body: await text(response) };
 }
 
 const runTriesMax = 10;

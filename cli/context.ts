@@ -2,7 +2,7 @@
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "@drover/server/duration-text.ts";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Connection, createConnection } from "./client.ts";
+import { type Connection, type ConnectionOptions, createConnection } from "./client.ts";
 import { usageFailure } from "./failure.ts";
 import { defaultNamespace, type GlobalOptions } from "./global-options.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -14,8 +14,8 @@ export interface Context {
   readonly address: string;
   /** The name of the context that is used; empty: none. */
   readonly contextName: string;
-  /** The token for calls that do not use the connection; left out: no token. */
-  readonly token?: string | undefined;
+  /** For calls that do not use `connect`. */
+  readonly connectionOptions: ConnectionOptions;
   /** Flags for further commands in a namespace. */
   againIn(namespace: string): string;
   /** Created on first use: verbs that work offline need no valid address. */
@@ -38,16 +38,23 @@ export function contextOf(command: Command, { names = false, full = false } = {}
     output: createOutput(format, options.color, repeatedFlags(command)),
     address: options.address,
     contextName: options.context ?? "",
-    get token() {
-      return tokenOf(options);
+    get connectionOptions() {
+      return connectionOf(options);
     },
     againIn: (namespace: string) => ` --namespace ${clean(namespace)}${addressFlag(command)}`,
-    connect: () => createConnection(options.address, options.namespace, tokenOf(options)),
+    connect: () => createConnection(connectionOf(options)),
   });
 }
 
+/** Throws CliFailure if the place that the context names has no token. */
+export function connectionOf(options: GlobalOptions): ConnectionOptions {
+  const { address, namespace, plaintextToken, ca, clientCert, clientKey } = options;
+  const tls = { caFile: ca, clientCertFile: clientCert, clientKeyFile: clientKey };
+  return { address, namespace, token: tokenOf(options), plaintextToken, tls };
+}
+
 /** Throws CliFailure if the place that the context names has none. */
-export function tokenOf({
+function tokenOf({
   token,
   tokenFrom: source,
 }: Pick<GlobalOptions, "token" | "tokenFrom">): string | undefined {

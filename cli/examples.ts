@@ -6,6 +6,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   dev: ["drover dev", "drover dev --data-dir ./play --address 127.0.0.1:7500"],
   server: [
     "DATABASE_URL=postgresql://drover@db/drover drover server --address 0.0.0.0:7420 --insecure-no-auth",
+    "drover server --address 0.0.0.0:7420 --require-tokens --tls-cert server.pem --tls-key server.key",
     "drover server --address 0.0.0.0:7420 --require-tokens --tls-in-front",
     "drover server --supervisor none --config staging.yaml",
   ],

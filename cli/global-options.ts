@@ -22,6 +22,10 @@ export interface GlobalOptions {
   readonly address: string;
   readonly namespace: string;
   readonly token?: string;
+  readonly plaintextToken: boolean;
+  readonly ca?: string;
+  readonly clientCert?: string;
+  readonly clientKey?: string;
   /** The name of the context that is used. */
   readonly context?: string;
   /** Where the token of the context comes from; no option, but set with those of the context. */
@@ -34,7 +38,10 @@ export interface GlobalOptions {
 export function addGlobalOptions(program: Command): void {
   program
     .addOption(
-      new Option("--address <host:port>", "the server to call, or where to listen")
+      new Option(
+        "--address <host:port>",
+        "the server to call, or where to listen; https://HOST:PORT calls with TLS",
+      )
         .env("DROVER_ADDRESS")
         .default(defaultAddress),
     )
@@ -46,6 +53,26 @@ export function addGlobalOptions(program: Command): void {
     .addOption(
       new Option("--token <token>", "the API token, if the server requires one").env(
         "DROVER_TOKEN",
+      ),
+    )
+    .addOption(
+      new Option("--plaintext-token", "send the token to another machine without TLS, too")
+        .default(false)
+        .env("DROVER_PLAINTEXT_TOKEN"),
+    )
+    .addOption(
+      new Option("--ca <file>", "authorities to trust for https:// (PEM), not the system's").env(
+        "DROVER_CA_FILE",
+      ),
+    )
+    .addOption(
+      new Option("--client-cert <file>", "certificate for servers that ask for one (PEM)").env(
+        "DROVER_CLIENT_CERT_FILE",
+      ),
+    )
+    .addOption(
+      new Option("--client-key <file>", "the key of --client-cert (PEM)").env(
+        "DROVER_CLIENT_KEY_FILE",
       ),
     )
     .addOption(

@@ -20,6 +20,10 @@ export interface SavedContext {
   readonly tokenFile?: string;
   /** The environment variable that has the token. */
   readonly tokenVariable?: string;
+  /** Files of PEM for TLS: authorities to trust, the certificate of the caller and its key. */
+  readonly ca?: string;
+  readonly clientCert?: string;
+  readonly clientKey?: string;
 }
 
 export interface SavedContexts {
@@ -62,7 +66,15 @@ function contextIn(of: Readonly<Record<string, unknown>>): SavedContext {
   const tokenFile = textIn(of.tokenFile);
   const tokenVariable = textIn(of.tokenVariable);
   const token = { ...(tokenFile && { tokenFile }), ...(tokenVariable && { tokenVariable }) };
-  return { address, namespace, ...token };
+  const ca = textIn(of.ca);
+  const clientCert = textIn(of.clientCert);
+  const clientKey = textIn(of.clientKey);
+  const tls = {
+    ...(ca && { ca }),
+    ...(clientCert && { clientCert }),
+    ...(clientKey && { clientKey }),
+  };
+  return { address, namespace, ...token, ...tls };
 }
 
 function recordIn(value: unknown): Readonly<Record<string, unknown>> {
@@ -107,7 +119,7 @@ export function applyContext(program: Command): void {
   const saved = readContexts();
   const name = program.opts<GlobalOptions>().context ?? saved.current;
   if (name === undefined) return;
-  const { address, namespace, tokenFile, tokenVariable } = contextNamed(name, saved);
+  const { address, namespace, tokenFile, tokenVariable, ...tls } = contextNamed(name, saved);
   if (program.getOptionValueSource("context") === undefined)
     program.setOptionValueWithSource("context", name, "context");
   const set = (key: string, value: unknown) => {
@@ -117,6 +129,7 @@ export function applyContext(program: Command): void {
   };
   set("address", address);
   set("namespace", namespace);
+  for (const [key, file] of Object.entries(tls)) set(key, file);
   set("tokenFrom", { file: tokenFile, variable: tokenVariable });
 }
 

@@ -13,6 +13,7 @@ import type {
   SupervisorConfig,
   TraceConfig,
 } from "@drover/server/config.ts";
+import type { TlsConfig } from "@drover/server/tls-config.ts";
 import type { Context } from "./context.ts";
 import { type Database, serverDatabase } from "./database.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
@@ -24,6 +25,8 @@ export interface ServeOptions {
   readonly requireTokens?: boolean;
   /** A proxy in front of the server terminates TLS. */
   readonly tlsInFront?: boolean;
+  /** Left out: plain text. */
+  readonly tls?: TlsConfig;
   /** Names under which a browser may reach the server on loopback. */
   readonly hostNames?: readonly string[];
   /** Allows webhooks to this machine and its local network. */
@@ -73,6 +76,8 @@ export interface SuperviseOptions {
   readonly standby: boolean;
   readonly region?: string;
   readonly listen?: string;
+  /** TLS of the pages; left out: plain text. */
+  readonly tls?: TlsConfig;
   /** Thresholds of the supervisor. */
   readonly settings: SupervisorConfig;
   readonly circuits: CircuitConfig;
@@ -96,7 +101,9 @@ export async function supervise(
   output.line(`database    ${whereOf(database)}`);
   output.line(`supervisor  of ${what}${options.standby ? ", on standby" : ""}`);
   if (supervisor.address !== null)
-    output.line(`pages       http://${supervisor.address}/healthz, /readyz, /partitions`);
+    output.line(
+      `pages       ${options.tls ? "https" : "http"}://${supervisor.address}/healthz, /readyz, /partitions`,
+    );
   return untilSignal(signals, supervisor, "handing partitions back", output);
 }
 

@@ -2,6 +2,7 @@
 // the environment before these defaults; the command line reads both and passes on a whole config.
 
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
+import type { TlsConfig } from "./tls-config.ts";
 
 const DEFAULT_PORT = 7420;
 
@@ -18,6 +19,8 @@ export interface RpcConfig {
   readonly requireTokens: boolean;
   /** A proxy in front of an address that is not loopback speaks TLS, and passes calls on. */
   readonly tlsInFront: boolean;
+  /** null: plain text. */
+  readonly tls: TlsConfig | null;
   /**
    * Most bytes of one payload: larger data belongs in object storage. The hard limit of the proto
    * is 2 MiB.
@@ -49,6 +52,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   insecureNoAuth: false,
   requireTokens: false,
   tlsInFront: false,
+  tls: null,
   payloadBytesMax: 256 * 1024,
   messageBytesMax: 4 * 1024 * 1024,
   deadlineMsMax: 24 * 3_600_000,

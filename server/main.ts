@@ -45,6 +45,7 @@ import { createMeasures, observePlane } from "./telemetry/measures.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracedCalls } from "./telemetry/traces/call-spans.ts";
+import type { TlsConfig } from "./tls-config.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /**
@@ -78,6 +79,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly requireTokens?: boolean;
   /** TLS ends in front of it, so that tokens never travel in plain text. Default false. */
   readonly tlsInFront?: boolean;
+  /** Left out: plain text. */
+  readonly tls?: TlsConfig;
   /** Names under which a browser may reach it on loopback, besides localhost and addresses. */
   readonly hostNames?: readonly string[];
   /** none: other processes watch. Default embedded: it shares the partitions with all others. */
@@ -96,6 +99,8 @@ interface SupervisorOptions extends ProcessOptions {
   readonly standby?: boolean;
   /** `host:port` for /healthz, /readyz and /partitions; left out: no port. */
   readonly listen?: string;
+  /** TLS of that port; left out: plain text. */
+  readonly tls?: TlsConfig;
 }
 
 interface RunningServer {
@@ -144,6 +149,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         insecureNoAuth: options.insecureNoAuth ?? false,
         requireTokens: options.requireTokens ?? false,
         tlsInFront: options.tlsInFront ?? false,
+        tls: options.tls ?? null,
         hostNames: options.hostNames ?? [],
       },
       traceLink: options.traceLink,
@@ -158,7 +164,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
     const listening = listeningAt(await rpc.start());
     closers.push(() => rpc.drain());
-    return { address: listening, url: `http://${listening}`, connectionString };
+    const url = `${options.tls ? "https" : "http"}://${listening}`;
+    return { address: listening, url, connectionString };
   });
 }
 
@@ -173,7 +180,8 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Runni
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
       supervisorPages(plane, store, { metrics, supervisorHealth }),
-      parseAddress(listen),
+      { ...parseAddress(listen), tls: options.tls ?? null },
+      { clock: systemClock, log },
     );
     const address = listeningAt(await port.start());
     closers.push(() => port.stop());

@@ -3,11 +3,12 @@
  * of their own whose runs are deleted after an hour. The benchmarks of releases are in bench/.
  */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { Connection as AgentConnection } from "@drover/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Latency, LoadOptions, LoadResult } from "../bench-load.ts";
-import { baseUrlOf, type Connection } from "../client.ts";
+import type { Latency, LoadResult } from "../bench-load.ts";
+import { baseUrlOf, type Connection, type ConnectionOptions } from "../client.ts";
 import { contextOf, parseDuration, wholeNumber } from "../context.ts";
-import { CliFailure, type Ended, exitCodes, usageFailure } from "../failure.ts";
+import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted } from "../words.ts";
@@ -39,9 +40,8 @@ export function addBench(program: Command, ended: Ended): void {
     )
     .option("--concurrency <n>", "runs at once", wholeNumber(1, concurrencyMax), 20)
     .action(async (options: BenchOptions, command: Command) => {
-      const { output, address, token, connect } = contextOf(command);
-      const target = { address: hostOf(address), token };
-      const result = await measure(target, connect(), options, output);
+      const { output, connectionOptions, connect } = contextOf(command);
+      const result = await measure(agentConnection(connectionOptions), connect(), options, output);
       output.value({ ...result, ...latencyValues(result) });
       if (output.format === "table") print(result, output);
       output.note(`  its runs are deleted after an hour: drover run list --namespace ${namespace}`);
@@ -61,15 +61,25 @@ function parseBenchTime(text: string): number {
 }
 
 /** The agent uses gRPC: its addresses have no scheme. */
-function hostOf(address: string): string {
-  const url = new URL(baseUrlOf(address));
-  if (url.protocol === "https:")
-    throw usageFailure("bench cannot call a server over TLS", "--address HOST:PORT of the server");
-  return url.port === "" ? `${url.host}:80` : url.host;
+function agentConnection({
+  address,
+  token,
+  plaintextToken,
+  tls,
+}: ConnectionOptions): AgentConnection {
+  const { protocol, host, port } = new URL(baseUrlOf(address));
+  const isTls = protocol === "https:";
+  const files = { ca: tls?.caFile, cert: tls?.clientCertFile, key: tls?.clientKeyFile };
+  return {
+    address: port === "" ? `${host}:${isTls ? 443 : 80}` : host,
+    token,
+    plaintextToken,
+    tls: isTls ? files : undefined,
+  };
 }
 
 async function measure(
-  target: Pick<LoadOptions, "address" | "token">,
+  connection: AgentConnection,
   { operator }: Connection,
   { runs, duration, concurrency }: BenchOptions,
   output: Output,
@@ -83,7 +93,7 @@ async function measure(
   const most = duration === undefined ? ` of ${runs}` : "";
   try {
     const result = await runLoad({
-      ...target,
+      connection,
       namespace,
       concurrency,
       signal: giveUp.signal,

@@ -2,7 +2,7 @@
 import { Argument, type Command } from "commander";
 import { createConnection } from "../client.ts";
 import { type Candidate, completionOf, contextNames, hiddenVerb, namesOf } from "../completion.ts";
-import { contextOf, tokenOf } from "../context.ts";
+import { connectionOf, contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
 import { applyContext } from "../saved-contexts.ts";
@@ -78,8 +78,9 @@ async function candidates(
       program.setOptionValueWithSource("context", given.context, "cli");
       applyContext(program);
     }
-    const { address, namespace, ...tokens } = { ...program.opts<GlobalOptions>(), ...given };
-    const connection = createConnection(address, namespace, tokenOf(tokens));
+    const connection = createConnection(
+      connectionOf({ ...program.opts<GlobalOptions>(), ...given }),
+    );
     return namesOf(named, connection, { run, key: given.key });
   }).catch(() => []);
   return [

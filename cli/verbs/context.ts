@@ -31,7 +31,7 @@ function addAdd(context: Command, ended: Ended): void {
   context
     .command("add")
     .description(
-      "store --address and --namespace under a name, or change what is stored; the first is used",
+      "store --address, --namespace and files for TLS under a name, or change what is stored; the first is used",
     )
     .argument("<name>", "its name", nameOf)
     .addOption(
@@ -42,7 +42,8 @@ function addAdd(context: Command, ended: Ended): void {
     .option("--token-variable <name>", "the environment variable that has the API token")
     .action((name: string, { tokenFile, tokenVariable }: AddOptions, command: Command) => {
       const { output, address } = contextOf(command);
-      const { namespace, token } = command.optsWithGlobals<GlobalOptions>();
+      const { namespace, token, ca, clientCert, clientKey } =
+        command.optsWithGlobals<GlobalOptions>();
       if (command.getOptionValueSourceWithGlobals("token") === "cli" && token)
         throw usageFailure(
           "a context stores no token",
@@ -54,6 +55,9 @@ function addAdd(context: Command, ended: Ended): void {
         namespace,
         ...(tokenFile !== undefined && { tokenFile: resolve(tokenFile) }),
         ...(tokenVariable !== undefined && { tokenVariable }),
+        ...(ca !== undefined && { ca: resolve(ca) }),
+        ...(clientCert !== undefined && { clientCert: resolve(clientCert) }),
+        ...(clientKey !== undefined && { clientKey: resolve(clientKey) }),
       };
       const { contexts, current = name } = readContexts();
       writeContexts({ current, contexts: { ...contexts, [name]: added } });

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { listInstances } from "../agent-instances.ts";
 import { type Facts, type Finding, findingsOf, type Health } from "../checkup.ts";
-import { baseUrlOf, type Connection } from "../client.ts";
+import { type Connection, type ConnectionOptions, readPage } from "../client.ts";
 import { settingsOfProgram, unknownVariables } from "../config-file.ts";
 import { type Context, contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
@@ -57,7 +57,7 @@ const styles: Readonly<Record<Finding["result"], Style>> = {
 };
 
 async function factsOf(
-  { address, contextName, connect, output: { again } }: Context,
+  { address, contextName, connect, connectionOptions, output: { again } }: Context,
   clientVersion: string,
   unknown: readonly string[],
 ): Promise<Facts> {
@@ -69,7 +69,7 @@ async function factsOf(
   const cluster = await operator.getClusterInfo({});
   const callMs = performance.now() - startedMs;
   const [page, { supervisors }, agents, { hooks }, undelivered] = await Promise.all([
-    healthOf(address),
+    healthOf(connectionOptions),
     operator.listSupervisors({}),
     listInstances(connection, "", 1_000),
     operator.listHooks({ namespace }),
@@ -111,12 +111,12 @@ async function undeliveredOf({ operator, namespace }: Connection): Promise<Facts
 
 const pageMsMax = 5_000;
 
-async function healthOf(address: string): Promise<Pick<Facts, "health" | "clientAheadMs">> {
-  const response = await fetch(new URL("/healthz", baseUrlOf(address)), {
-    signal: AbortSignal.timeout(pageMsMax),
-  });
-  const date = Date.parse(response.headers.get("date") ?? "");
-  const body: unknown = await response.json();
+async function healthOf(
+  connection: ConnectionOptions,
+): Promise<Pick<Facts, "health" | "clientAheadMs">> {
+  const page = await readPage(connection, "/healthz", AbortSignal.timeout(pageMsMax));
+  const date = Date.parse(page.headers.date ?? "");
+  const body: unknown = JSON.parse(page.body);
   return { health: healthIn(body), clientAheadMs: Number.isNaN(date) ? null : Date.now() - date };
 }
 

@@ -14,6 +14,7 @@ import {
   type SettingOptions,
   settingsOf,
 } from "../settings.ts";
+import { addTlsOptions, type TlsOptions, tlsOf } from "../tls-options.ts";
 import {
   addTraceLinkOption,
   addTraceOptions,
@@ -26,6 +27,7 @@ import {
 interface ServerOptions
   extends DatabaseOptions,
     SettingOptions,
+    TlsOptions,
     TraceOptions,
     TraceLinkOptions,
     LogOptions {
@@ -39,7 +41,7 @@ interface ServerOptions
 
 export function addServer(program: Command, ended: Ended): void {
   const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
-  addLogOption(addTraceLinkOption(addTraceOptions(addCircuitSettings(command))))
+  addLogOption(addTraceLinkOption(addTraceOptions(addTlsOptions(addCircuitSettings(command)))))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
     .addOption(
@@ -78,7 +80,7 @@ export function addServer(program: Command, ended: Ended): void {
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
       const { supervisor, requireTokens, tlsInFront, hostName: hostNames = [] } = options;
-      const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
+      const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames, ...tlsOf(options) };
       const open = { ...access, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };

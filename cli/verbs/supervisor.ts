@@ -12,10 +12,16 @@ import {
   type SettingOptions,
   settingsOf,
 } from "../settings.ts";
+import { addTlsOptions, type TlsOptions, tlsOf } from "../tls-options.ts";
 import { addTraceOptions, type TraceOptions, traceOf } from "../trace-options.ts";
 import { addSupervisorVerbs } from "./partition.ts";
 
-interface SupervisorOptions extends DatabaseOptions, SettingOptions, TraceOptions, LogOptions {
+interface SupervisorOptions
+  extends DatabaseOptions,
+    SettingOptions,
+    TlsOptions,
+    TraceOptions,
+    LogOptions {
   readonly region?: string;
   readonly standby?: boolean;
   readonly listen?: string;
@@ -24,7 +30,7 @@ interface SupervisorOptions extends DatabaseOptions, SettingOptions, TraceOption
 
 export function addSupervisor(program: Command, ended: Ended): void {
   const command = addSettings(addDatabaseOptions(program.command("supervisor")));
-  const supervisor = addLogOption(addTraceOptions(addCircuitSettings(command)));
+  const supervisor = addLogOption(addTraceOptions(addTlsOptions(addCircuitSettings(command))));
   addSupervisorVerbs(supervisor, ended);
   supervisor
     .description("run a supervisor process (for servers started with --supervisor none)")
@@ -37,6 +43,7 @@ export function addSupervisor(program: Command, ended: Ended): void {
       const where = {
         ...(region === undefined ? {} : { region }),
         ...(listen === undefined ? {} : { listen }),
+        ...tlsOf(options),
       };
       const database = databaseOf(options);
       const trace = traceOf(options);

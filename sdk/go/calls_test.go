@@ -499,14 +499,14 @@ func TestTheLogOfAHandlerHasRunStepAndAttempt(t *testing.T) {
 func TestWrongSettingsAreRefusedAtOnceWithTheValue(t *testing.T) {
 	handle := drover.Handle("book-flight", nothing)
 	cases := map[string][]drover.AgentOption{
-		"number of handlers is 0":             {},
-		`two handlers`:                        {handle, handle},
-		`name of a handler is "a b"`:          {drover.Handle("a b", nothing)},
-		"number of slots is 0":                {handle, drover.WithSlots(0)},
-		"poll wait is 2m0s":                   {handle, drover.WithPollWait(2 * time.Minute)},
-		"weight of queue q is 0":              {handle, drover.WithQueue("q", 0)},
-		`namespace is "über"`:                 {handle, drover.WithNamespace("über")},
-		"a token goes to another machine by ": {handle, drover.WithToken("secret")},
+		"number of handlers is 0":        {},
+		`two handlers`:                   {handle, handle},
+		`name of a handler is "a b"`:     {drover.Handle("a b", nothing)},
+		"number of slots is 0":           {handle, drover.WithSlots(0)},
+		"poll wait is 2m0s":              {handle, drover.WithPollWait(2 * time.Minute)},
+		"weight of queue q is 0":         {handle, drover.WithQueue("q", 0)},
+		`namespace is "über"`:            {handle, drover.WithNamespace("über")},
+		"in plain text, for all to read": {handle, drover.WithToken("secret")},
 	}
 	for text, options := range cases {
 		_, err := drover.NewAgent("drover.example.com:7420", "a", options...)

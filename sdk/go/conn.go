@@ -3,7 +3,6 @@ package drover
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -25,7 +24,9 @@ type dialing struct {
 	address string
 	tls     *tls.Config
 	token   string
-	conn    grpc.ClientConnInterface
+	// plaintextToken: the token is sent to another machine without TLS, too.
+	plaintextToken bool
+	conn           grpc.ClientConnInterface
 }
 
 func dialingTo(address string) dialing {
@@ -47,9 +48,10 @@ func (d dialing) dial() (conn grpc.ClientConnInterface, done func(), err error) 
 		const text = "drover: the address %q is not host:port; write it as 127.0.0.1:7420"
 		return nil, nil, fmt.Errorf(text, d.address)
 	}
-	if d.token != "" && d.tls == nil && !isLoopback(d.address) {
-		return nil, nil, errors.New(
-			"drover: a token goes to another machine by TLS alone; add WithTLS")
+	if d.token != "" && d.tls == nil && !d.plaintextToken && !isLoopback(d.address) {
+		const text = "drover: the token would be sent to %s in plain text, for all to read: " +
+			"add WithTLS, or WithPlaintextToken if the network between is trusted"
+		return nil, nil, fmt.Errorf(text, d.address)
 	}
 	dialed, err := grpc.NewClient(d.address, d.options()...)
 	if err != nil {

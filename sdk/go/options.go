@@ -78,10 +78,16 @@ func WithTLS(config *tls.Config) Option {
 	return option(func(s *shared) { s.tls = config })
 }
 
-// WithToken sends an API token with each call. For a server on another machine it needs WithTLS.
-// Default: the variable DROVER_TOKEN, or none.
+// WithToken sends an API token with each call. For a server on another machine it needs WithTLS or
+// WithPlaintextToken. Default: the variable DROVER_TOKEN, or none.
 func WithToken(token string) Option {
 	return option(func(s *shared) { s.token = token })
+}
+
+// WithPlaintextToken sends the token to a server on another machine without TLS, too: every machine
+// between can read and use it.
+func WithPlaintextToken() Option {
+	return option(func(s *shared) { s.plaintextToken = true })
 }
 
 // WithConn uses a connection that the program has made, with interceptors of its own, instead of

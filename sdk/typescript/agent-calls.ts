@@ -43,7 +43,7 @@ const rpc = AgentService.method;
 
 export function createAgentCalls(settings: AgentSettings, polls: Polls): AgentCalls {
   const { namespace, id, version, labels, queues, handlers, slots, clock } = settings;
-  const channel = openChannel(settings.address, settings.token);
+  const channel = openChannel(settings.connection);
   const session = crypto.getRandomValues(new Uint8Array(16));
   const agent = { id, session, version, labels };
   const startedMs = clock.monotonicMs();

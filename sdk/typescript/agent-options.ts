@@ -4,15 +4,12 @@
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
+import type { Connection } from "./connection.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import type { Handler } from "./handler.ts";
 import { type Logger, warningLogger } from "./logger.ts";
 
-export interface AgentOptions {
-  /** Address of the server, as host:port. */
-  readonly address: string;
-  /** API token to send with each call. Default: the variable DROVER_TOKEN, or none. */
-  readonly token?: string;
+export interface AgentOptions extends Connection {
   /** Namespace to work for. Default: "default". */
   readonly namespace?: string;
   /** Name of the agent, for people; need not be unique. */
@@ -47,8 +44,7 @@ export interface AgentOptions {
 }
 
 export interface AgentSettings {
-  readonly address: string;
-  readonly token: string | undefined;
+  readonly connection: Connection;
   readonly namespace: string;
   readonly id: string;
   readonly version: string;
@@ -87,8 +83,7 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
   const { slots = 10, grace = "15s", cancelGrace = "10s", pollWait = "30s" } = options;
   checkNumber("slots", slots, 1, slotsMax);
   return {
-    address: options.address,
-    token: options.token,
+    connection: options,
     namespace: options.namespace ?? "",
     id: options.id,
     version: options.version ?? "",

@@ -13,9 +13,16 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { callErrorOfGrpc, DroverCallError } from "./call-error.ts";
 import { deadlineIn } from "./clock.ts";
+import {
+  addressOf,
+  type Connection,
+  channelNameOptions,
+  credentialsOf,
+  tokenOf,
+} from "./connection.ts";
 
 export interface CallOptions {
   readonly timeoutMs: number;
@@ -55,11 +62,15 @@ const channelOptions = {
   "grpc.use_local_subchannel_pool": 1,
 };
 
-/** `token`: shown with each call. Left out: that of DROVER_TOKEN, or none. */
-export function openChannel(address: string, token = process.env.DROVER_TOKEN ?? ""): Channel {
-  const client = new Client(checkAddress(address), credentials.createInsecure(), channelOptions);
+/** Connects with the first call. Throws for wrong settings, and for files that cannot be read. */
+export function openChannel(connection: Connection): Channel {
+  const token = tokenOf(connection);
+  const client = new Client(addressOf(connection), credentialsOf(connection), {
+    ...channelOptions,
+    ...channelNameOptions(connection),
+  });
   const metadata = new Metadata();
-  if (token !== "") metadata.set("authorization", `Bearer ${checkToken(token, address)}`);
+  if (token !== "") metadata.set("authorization", `Bearer ${token}`);
 
   return Object.freeze({
     unary<I extends DescMessage, O extends DescMessage>(
@@ -119,24 +130,6 @@ export function openChannel(address: string, token = process.env.DROVER_TOKEN ??
 
     close: () => client.close(),
   });
-}
-
-function checkAddress(address: string): string {
-  if (!/^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/.test(address)) {
-    throw new TypeError(`The address "${address}" is not host:port; write it as 127.0.0.1:7420.`);
-  }
-  return address;
-}
-
-/** A token is not sent in plain text over a network: any machine on the way could use it. */
-function checkToken(token: string, address: string): string {
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TypeError("The token has characters that no token has; give it as it was printed.");
-  if (/^(localhost|127\.[\d.]+|\[::1\]):\d+$/.test(address)) return token;
-  throw new TypeError(
-    `A token would go to ${address} in plain text for all to read; let a proxy on this machine ` +
-      "speak TLS, and give its address.",
-  );
 }
 
 function pathOf(method: { parent: { typeName: string }; name: string }): string {

@@ -14,6 +14,7 @@ import { clearChannel } from "./clear-channel.ts";
 import { systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
 import { type Commands, createCommands } from "./commands.ts";
+import type { Connection } from "./connection.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
@@ -27,11 +28,7 @@ import { createStarts, type Starts } from "./starts.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
-export interface ClientOptions {
-  /** Address of the server, as host:port. */
-  readonly address: string;
-  /** API token to send with each call. Default: the variable DROVER_TOKEN, or none. */
-  readonly token?: string;
+export interface ClientOptions extends Connection {
   /** Namespace of the client. Default: "default". */
   readonly namespace?: string;
   /** How long a call is repeated while the server cannot be reached. Default 30 s. */
@@ -65,7 +62,7 @@ export interface Client extends Commands, RunQueries, RunWatch, Starts, Workflow
 export function createClient(options: ClientOptions): Client {
   const { namespace = "", patience = "30s", codec = noCodec } = options;
   const patienceMs = durationMs(patience);
-  const channel = clearChannel(openChannel(options.address, options.token), codec);
+  const channel = clearChannel(openChannel(options), codec);
   const call = createCall(channel, patienceMs);
   return Object.freeze({
     ...createRunQueries(call, namespace),

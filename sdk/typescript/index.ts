@@ -35,6 +35,7 @@ export type {
   Signalled,
   SignalSpec,
 } from "./commands.ts";
+export type { Connection, Tls } from "./connection.ts";
 export { type Duration, durationMs } from "./duration.ts";
 export type {
   ClaimSpec,

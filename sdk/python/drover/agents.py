@@ -79,6 +79,7 @@ class Agent:
         poll_wait: Duration = "30s",
         tls: Tls | None = None,
         token: str | None = None,
+        plaintext_token: bool = False,
         codec: Codec | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -92,11 +93,12 @@ class Agent:
         lost: an isolated one is killed; for any other the agent drains and ends with
         HandlersLost.
         `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
-        `tls`, `token`: as in Connection. `codec`: encodes every payload. `clock`: for tests.
+        `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload.
+        `clock`: for tests.
         """
         self._settings = check_settings(
             AgentSettings(
-                connection=Connection(address, tls, token),
+                connection=Connection(address, tls, token, plaintext_token),
                 namespace=namespace,
                 id=id,
                 version=version,

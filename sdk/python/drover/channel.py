@@ -67,6 +67,8 @@ class Connection:
     token: str | None = None
     """Sent as `authorization: Bearer`; without TLS only to this machine. None: the variable
     DROVER_TOKEN, if it is set; "": no token."""
+    plaintext_token: bool = False
+    """Sends the token without TLS to another machine, too."""
 
     @property
     def shown(self) -> str:
@@ -79,9 +81,11 @@ class Connection:
             raise ValueError(
                 f'The address "{self.address}" is not host:port; write it as 127.0.0.1:7420.'
             )
-        if self.shown != "" and self.tls is None and not _LOOPBACK.fullmatch(self.address):
+        is_safe = self.tls is not None or _LOOPBACK.fullmatch(self.address)
+        if self.shown != "" and not is_safe and not self.plaintext_token:
             raise ValueError(
-                f"A token would go to {self.address} in plain text for all to read; give `tls` too."
+                f"The token would be sent to {self.address} in plain text, for all to read: give "
+                "`tls`, or `plaintext_token=True` if the network between is trusted."
             )
         if self.tls is not None and (self.tls.cert is None) != (self.tls.key is None):
             raise ValueError("A certificate and its key belong together; give `cert` and `key`.")

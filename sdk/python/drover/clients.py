@@ -89,15 +89,16 @@ class Client(Commands, WorkflowCalls):
         patience: Duration = "30s",
         tls: Tls | None = None,
         token: str | None = None,
+        plaintext_token: bool = False,
         codec: Codec | None = None,
     ) -> None:
         """Raises ValueError for wrong settings.
 
         `address`: host:port. `namespace`: by default "default".
         `patience`: how long a call is repeated while the server cannot be reached.
-        `tls`, `token`: as in Connection. `codec`: encodes every payload of runs.
+        `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload of runs.
         """
-        connection = Connection(address, tls, token)
+        connection = Connection(address, tls, token, plaintext_token)
         self._caller = Caller(connection, namespace, seconds_of(patience), codec or PLAIN)
         self._gathering = Gathering(SYSTEM_CLOCK, self._schedule_some)
         self.escalations = Escalations(self._caller)

@@ -514,16 +514,23 @@ class Client:
         patience: Duration = "30s",
         tls: Tls | None = None,
         token: str | None = None,
+        plaintext_token: bool = False,
         codec: Codec | None = None,
     ) -> None:
         """Raises ValueError for wrong settings.
 
         `address`: host:port. `namespace`: by default "default".
         `patience`: how long a call is repeated while the server cannot be reached.
-        `tls`, `token`: as in Connection. `codec`: encodes every payload of runs.
+        `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload of runs.
         """
         self._inner = clients.Client(
-            address, namespace=namespace, patience=patience, tls=tls, token=token, codec=codec
+            address,
+            namespace=namespace,
+            patience=patience,
+            tls=tls,
+            token=token,
+            plaintext_token=plaintext_token,
+            codec=codec,
         )
         self._loop = LoopThread()
         self.escalations = Escalations(self._inner.escalations, self._loop)

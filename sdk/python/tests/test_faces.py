@@ -196,8 +196,10 @@ async def test_a_token_of_the_environment_is_shown_unless_another_is_given(
             assert call.metadata.get("authorization") == bearer
             call.answer(name="w", version=1, created=True)
             await asked
-    with pytest.raises(ValueError, match="plain text for all to read"):
+    with pytest.raises(ValueError, match="in plain text, for all to read"):
         drover.Client("drover.example.com:7420")
+    async with drover.Client("drover.example.com:7420", plaintext_token=True):
+        pass
 
 
 async def test_a_connection_is_secured_and_shows_a_certificate_and_a_token(

@@ -8,8 +8,12 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
+import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
+import type { TlsConfig } from "../../tls-config.ts";
 import type { Identity } from "../auth/authenticate.ts";
+import type { Log } from "../calls/mount.ts";
+import { createTlsListener } from "./tls.ts";
 
 export interface Page {
   readonly status: number;
@@ -131,22 +135,36 @@ interface PagesPort {
  */
 export function createPagesPort(
   pages: Pages,
-  at: { readonly host: string; readonly port: number },
+  at: { readonly host: string; readonly port: number; readonly tls: TlsConfig | null },
+  deps: { readonly clock: Clock; readonly log: Log },
 ): PagesPort {
-  const server = createServer((request, response) => servePage(pages, request, response));
+  const http = createServer((request, response) => servePage(pages, request, response));
+  const secure =
+    at.tls &&
+    createTlsListener(at.tls, {
+      onSocket: (socket) => void http.emit("connection", socket),
+      ...deps,
+    });
+  const server = secure?.server ?? http;
   return Object.freeze({
     async start() {
       server.listen(at.port, at.host);
       await once(server, "listening");
+      // The HTTP server checks for slow senders only after this event.
+      if (secure) http.emit("listening");
+      secure?.reload.start();
       const bound = server.address();
       if (bound === null || typeof bound === "string") throw new Error("the port has no address");
       return { host: at.host, port: bound.port };
     },
     async stop() {
       if (!server.listening) return;
+      await secure?.reload.stop();
       server.close();
-      server.closeAllConnections();
+      http.closeAllConnections();
       await once(server, "close");
+      // Ends its checks for slow senders.
+      if (secure) http.close();
     },
   });
 }

@@ -1,22 +1,19 @@
-// One port for all protocols: the first bytes of a connection distinguish native gRPC (HTTP/2) from
-// HTTP/1.1.
+// One port for all protocols: the first bytes of a connection, after its TLS handshake if there is
+// one, distinguish native gRPC (HTTP/2) from HTTP/1.1.
 //
-// Without tokens the port listens on loopback only; with tokens it listens elsewhere only behind
-// TLS, so that no token travels in plain text. A connection that sends too few bytes to be
+// Without tokens the port listens on loopback only; with tokens it listens elsewhere only with TLS
+// or behind it, so that no token travels in plain text. A connection that sends too few bytes to be
 // recognized is closed after FIRST_BYTES_MS_MAX.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
+import type { RpcConfig } from "../../config.ts";
 import type { Log } from "../calls/mount.ts";
+import { createTlsListener } from "./tls.ts";
 
-interface PortOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  readonly insecureNoAuth: boolean;
-  readonly requireTokens: boolean;
-  readonly tlsInFront: boolean;
-  readonly connectionsMax: number;
-}
+type PortOptions = Pick<
+  RpcConfig,
+  "host" | "port" | "insecureNoAuth" | "requireTokens" | "tlsInFront" | "tls" | "connectionsMax"
+>;
 
 export interface Port {
   start(): Promise<{ readonly host: string; readonly port: number }>;
@@ -43,12 +40,15 @@ const TCP_KEEPALIVE_MS = 30_000;
 export function createPort(options: PortOptions, deps: PortDeps): Port {
   refuseOpenAddress(options);
   const sockets = new Set<Socket>();
+  const onSocket = (socket: Socket) => dispatchConnection(socket, deps);
+  const secure = options.tls && createTlsListener(options.tls, { onSocket, ...deps });
   // Both protocols answer a caller that has closed its sending half and only listens.
-  const server: Server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+  const server: Server =
+    secure?.server ?? createServer({ noDelay: true, allowHalfOpen: true }, onSocket);
+  server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
-    dispatchConnection(socket, deps);
   });
   server.maxConnections = options.connectionsMax;
   let closed: Promise<void> | null = null;
@@ -62,6 +62,7 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
           resolve();
         });
       });
+      secure?.reload.start();
       server.on("error", (error) => deps.log.error({ err: error }, "the port met an error"));
       const address = server.address();
       if (address === null || typeof address === "string")
@@ -74,7 +75,10 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
       return { host: address.address, port: address.port };
     },
     close() {
-      closed ??= new Promise((resolve) => server.close(() => resolve()));
+      closed ??= Promise.all([
+        new Promise((resolve) => server.close(resolve)),
+        secure?.reload.stop(),
+      ]).then(() => {});
       return closed;
     },
     destroy() {
@@ -83,7 +87,13 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
   });
 }
 
-function refuseOpenAddress({ host, insecureNoAuth, requireTokens, tlsInFront }: PortOptions): void {
+function refuseOpenAddress(options: PortOptions): void {
+  const { host, insecureNoAuth, requireTokens, tlsInFront, tls } = options;
+  if (tls && tlsInFront)
+    throw new Error(
+      "--tls-cert makes the server speak TLS, and --tls-in-front says that a proxy does: leave one of " +
+        "them out.",
+    );
   if (insecureNoAuth && requireTokens)
     throw new Error(
       "--insecure-no-auth accepts calls without a token, and --require-tokens refuses them: " +
@@ -95,10 +105,10 @@ function refuseOpenAddress({ host, insecureNoAuth, requireTokens, tlsInFront }: 
       `Drover would listen on "${host}" without authentication, for every client that reaches it: ` +
         "use 127.0.0.1, set --require-tokens, or --insecure-no-auth if the network is trusted.",
     );
-  if (tlsInFront) return;
+  if (tlsInFront || tls) return;
   throw new Error(
-    `Drover would listen on "${host}" in plain text, which exposes every token on the network: let a ` +
-      "proxy end TLS in front of it and set --tls-in-front, or use 127.0.0.1.",
+    `Drover would listen on "${host}" in plain text, which exposes every token on the network: set ` +
+      "--tls-cert and --tls-key, let a proxy end TLS in front of it and set --tls-in-front, or use 127.0.0.1.",
   );
 }
 

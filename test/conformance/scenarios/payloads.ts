@@ -206,7 +206,7 @@ export const payloads: readonly Scenario[] = [
 ];
 
 async function storedLines({ servers }: Stage, runId: string): Promise<readonly object[]> {
-  const channel = openChannel(servers.first);
+  const channel = openChannel({ address: servers.first });
   const request = { run: { ref: { case: "runId", value: runId } } } as const;
   try {
     const { lines } = await channel.unary(SchedulerService.method.listLogs, request, {

@@ -336,7 +336,7 @@ describe("the port", () => {
     clock: systemClock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
   };
-  const closed = { insecureNoAuth: false, requireTokens: false, tlsInFront: false };
+  const closed = { insecureNoAuth: false, requireTokens: false, tlsInFront: false, tls: null };
   const options = { port: 0, connectionsMax: 10, ...closed };
 
   test.each(["0.0.0.0", "::", "192.168.1.5", "example.org", "1270.0.0.1"])(

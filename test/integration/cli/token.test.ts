@@ -57,14 +57,16 @@ test("a token is sent from a flag, the environment or the file", async () => {
   expect(await run(null, "run", "list", "--config", "mine.yaml")).toMatchObject({ code: 0 });
 });
 
-test("a token goes to another machine by TLS alone", async () => {
+test("a token goes to another machine with TLS alone, unless that is asked for", async () => {
   const { code, stderr } = await run(admin, "run", "list", "--address", "192.0.2.1:7420");
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr:
       "drover: the token would be sent to 192.0.2.1:7420 unencrypted\n" +
-      "  next: --address https://192.0.2.1:7420, with a proxy that terminates TLS in front of the server\n",
+      "  next: --address https://192.0.2.1:7420 for a server with TLS, or --plaintext-token if the network is trusted\n",
   });
+  const plain = ["--address", "http://localhost.localdomain:1", "--plaintext-token"];
+  expect(await run(admin, "run", "list", ...plain)).toMatchObject({ code: 3 });
 });
 
 test("what is no token is refused before it is sent, and not printed", async () => {

@@ -18,7 +18,7 @@ type BatchCall = Awaited<ReturnType<Server["scheduleBatch"]["next"]>>;
 async function givenStarts() {
   const server = await givenServer();
   const clock = createManualClock();
-  const channel = openChannel(server.address);
+  const channel = openChannel(server);
   onTestFinished(() => channel.close());
   const underWay = { now: 0, most: 0 };
   const real = createCall(channel, 30_000);

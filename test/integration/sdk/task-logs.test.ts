@@ -36,7 +36,7 @@ function given(of: Pick<TestServer, "address"> = server, namespace = "default") 
   const { address } = of;
   const queue = `logs-${++queues}`;
   const client = createClient({ address, namespace });
-  const channel = openChannel(address);
+  const channel = openChannel({ address });
   onTestFinished(() => {
     client.close();
     channel.close();

@@ -78,8 +78,9 @@ test("what cannot be a token is refused without being printed", () => {
   );
 });
 
-test("a token goes over plain text to this machine alone", () => {
-  expect(() => createClient({ address: "drover.example.com:7420", token: "drover_x" })).toThrow(
-    /in plain text for all to read/,
-  );
+test("a token goes in plain text to this machine alone, unless that is asked for", () => {
+  const elsewhere = { address: "drover.example.com:7420", token: "drover_x" };
+  expect(() => createClient(elsewhere)).toThrow(/in plain text, for all to read.*plaintextToken/);
+  for (const how of [{ plaintextToken: true }, { tls: {} }])
+    createClient({ ...elsewhere, ...how }).close();
 });

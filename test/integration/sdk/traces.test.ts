@@ -153,7 +153,7 @@ test("a handler that fails has failed in the trace, and its log names the span",
 });
 
 test("runs that are scheduled together are each in the trace of their caller", async () => {
-  const channel = openChannel(server.address);
+  const channel = openChannel(server);
   onTestFinished(() => channel.close());
   const real = createCall(channel, 30_000);
   const clock = createManualClock();
