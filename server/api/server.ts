@@ -133,7 +133,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const connect = createConnectTransport(methods, config, mount, log);
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
-  const hooks = createTriggerRoute({ ...common, actions, wallMs: clock.wallMs });
+  const hooks = createTriggerRoute({ ...common, actions });
   const http = createHttp(deps, drain, connect, hooks, guarded(deps.pages ?? {}, identity));
   const port = createPort(config, {
     onHttp2: grpc.accept,

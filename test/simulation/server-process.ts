@@ -173,7 +173,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   const service = { ...shared, random: chance, definitionCheck: checkDefinition };
   const runs = createRunLookup(store, common.namespaces);
   const actions = createTriggerActions({ ...shared, runs });
-  const hooks = { ...shared, failOvers, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
+  const hooks = { ...shared, failOvers, actions, config: RPC_DEFAULTS };
   const mounted = [
     ...engineMethods(service, mount),
     ...mount.some(SchedulerService, { listRuns: (request) => listRuns(shared, request) }),

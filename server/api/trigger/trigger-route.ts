@@ -7,6 +7,7 @@
 // with another secret. Refusals are listed with their reasons; a refusal costs no write of its own
 // (triggers/refusals.ts).
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../clock.ts";
 import { DroverError, type Reason } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
@@ -30,7 +31,7 @@ interface TriggerRouteDeps {
   /**
    * The sender dates a signature by its own clock, so the server's clock needs no more precision.
    */
-  readonly wallMs: () => number;
+  readonly clock: Pick<Clock, "wallMs" | "after">;
   readonly log: Log;
   readonly failOvers: FailOvers;
 }
@@ -72,7 +73,7 @@ const CONFLICTS: ReadonlySet<Reason> = new Set([
 ]);
 
 export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
-  const { drain, config, log } = deps;
+  const { drain, config, log, clock } = deps;
 
   async function serve(request: IncomingMessage, response: ServerResponse, path: string) {
     const busy = drain.isDraining || drain.working >= config.callsMax;
@@ -82,8 +83,7 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
     try {
       const answer = await answerTo(deps, request, path);
       if (answer) send(response, answer);
-      // The unread rest of a body would be taken for the next call.
-      if (!request.complete) response.once("finish", () => request.destroy());
+      if (!request.complete) response.once("finish", () => skipRest(request, clock));
     } finally {
       leave();
     }
@@ -127,7 +127,7 @@ async function answerTo(
     }
     const wrongType = typeProblem(request);
     if (wrongType) return listed(refusal(415, "CONTENT_TYPE", wrongType));
-    const call = { headers: headersOf(request), body: body.bytes, nowMs: deps.wallMs() };
+    const call = { headers: headersOf(request), body: body.bytes, nowMs: deps.clock.wallMs() };
     const source = target?.trigger.definition.source;
     if (!target || source?.kind !== "http") {
       authDummy(call);
@@ -271,6 +271,22 @@ export type Body =
  * answer.
  */
 const SKIPPED_BYTES_MAX = 4 * 1024 * 1024;
+/** How long the rest of a body is dropped after the answer. */
+const SKIPPED_MS_MAX = 1_000;
+
+/**
+ * The unread rest of a body would be taken for the next call, so the connection is closed. Closing
+ * it at once would reset it, and a sender that still writes could lose the answer.
+ */
+function skipRest(request: IncomingMessage, clock: Pick<Clock, "after">): void {
+  const timer = clock.after(SKIPPED_MS_MAX, () => request.destroy());
+  const close = () => {
+    timer.cancel();
+    request.destroy();
+  };
+  request.once("end", close).once("close", () => timer.cancel());
+  request.resume();
+}
 
 /**
  * Reads the body of a plain HTTP call, up to a limit.
@@ -283,7 +299,8 @@ export async function readBody(request: IncomingMessage, bytesMax: number): Prom
   try {
     const announced = Number(request.headers["content-length"]);
     if (announced > SKIPPED_BYTES_MAX) return { kind: "too-large" };
-    for await (const chunk of request) {
+    // Leaving the loop must not close the connection: the answer is still to be sent.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       if (!Buffer.isBuffer(chunk)) throw new Error("a request was read as text");
       size += chunk.length;
       if (size <= bytesMax) chunks.push(chunk);
