@@ -94,7 +94,8 @@ async function startRun(more: Partial<StepSettings> = {}): Promise<string> {
 async function onOverview(name: string, ...texts: readonly RegExp[]): Promise<Locator> {
   await page.goto("/");
   const expected = texts[0] ?? /./;
-  const line = page.getByRole("listitem").filter({ hasText: expected });
+  const needs = page.getByRole("region", { name: "Needs attention" });
+  const line = needs.getByRole("listitem").filter({ hasText: expected });
   await line.waitFor();
   for (const one of texts) expect(await line.textContent()).toMatch(one);
   await checkScreen(`incident-${name}-1`);
