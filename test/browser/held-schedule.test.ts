@@ -37,7 +37,7 @@ test("a schedule is held by the pause of its workflow, and skips while a run is 
   await checkScreen(page, "schedules-held");
   await visit(page, "/schedules/hourly-order");
   await page.getByText("held: workflow is paused").waitFor(WAIT);
-  await page.getByText("wrong prices").first().waitFor(WAIT);
+  await page.getByText("wrong prices").waitFor(WAIT);
   await page.getByText("overlap is skip, and the run").first().waitFor(WAIT);
   await checkScreen(page, "schedule-held");
   await visit(page, "/");

@@ -62,7 +62,8 @@ export function createTlsListener(
   });
   server.on("tlsClientError", (error, socket) => refused(socket, error.message));
   server.on("secureConnection", (socket) => {
-    // Without a certificate a client may show a token. One that nobody vouches for is no identity.
+    // A client without a certificate may send a token. One with a certificate that is not valid is
+    // refused.
     if (socket.authorized || socket.getPeerX509Certificate() === undefined) onSocket(socket);
     else {
       refused(socket, `its certificate is not valid (${socket.authorizationError})`);

@@ -1,5 +1,5 @@
 // What has failed lately, by workflow, step and error code: how often, since when, with which
-// message, and one run to look at. What is only retried, without success so far, is among it.
+// message, and one run to open. What is only retried, without success so far, is among it.
 import type { Activity, FailingStep } from "@drover/proto/drover/v1/overview_pb.ts";
 import { BulkKind } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";

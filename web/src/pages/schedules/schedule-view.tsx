@@ -107,7 +107,7 @@ function PausedWorkflow({ schedule: { workflowPause: pause, spec } }: Pick<SeenP
 }
 
 function Settings({ schedule }: Pick<SeenProps, "schedule">) {
-  const { spec, pause, workflowPause, createdTime, changedTime } = schedule;
+  const { spec, pause, createdTime, changedTime } = schedule;
   const isChanged = createdTime?.seconds !== changedTime?.seconds;
   const labels = Object.entries(spec?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
   return (
@@ -128,11 +128,6 @@ function Settings({ schedule }: Pick<SeenProps, "schedule">) {
           ["Notifies", spec?.notifyHook],
           ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
           ["Reason", pause?.reason],
-          [
-            "Workflow paused",
-            workflowPause ? <Ago key="held" at={workflowPause.sinceTime} /> : null,
-          ],
-          ["Reason of that pause", workflowPause?.reason],
           ["Created", <Ago key="made" at={schedule.createdTime} />],
           ["Changed", isChanged ? <Ago key="changed" at={schedule.changedTime} /> : null],
         ]}
