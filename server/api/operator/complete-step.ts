@@ -6,9 +6,8 @@ import type {
   CompleteStepResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
-import { itemOf, numberOf, stepKeyOf } from "../../core/model/step-key.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import type { Plan } from "../../core/plan/plan.ts";
-import { DroverError } from "../../errors.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
 import type { EngineStore } from "../../store/store.ts";
 import { endFrom, outcomeDigest } from "../agent/convert-outcome.ts";
@@ -16,13 +15,13 @@ import type { Who } from "../calls/audit-entry.ts";
 import { runMessage } from "../run/convert-run.ts";
 import { accepted, runEntry } from "../run/run-commands.ts";
 import type { RunLookup } from "../run/run-lookup.ts";
+import { findStep, stepNotFound } from "../run/step-lookup.ts";
 
 interface CompleteStepDeps {
   readonly scheduler: Pick<Scheduler, "command">;
   readonly store: Pick<EngineStore, "reads">;
 }
 
-const NAMES_SHOWN_MAX = 8;
 const WANTED = { attempts: false, interventions: false, escalations: false };
 
 export async function completeStep(
@@ -34,7 +33,7 @@ export async function completeStep(
   const { outcome, stepId, item } = request;
   if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
   const found = await runs.find(request.namespace, request.run);
-  const step = stepKeyFrom(await runs.plan(found.record), request);
+  const step = deferringStepKey(await runs.plan(found.record), request);
   // The detail of a run does not contain items that have ended.
   const { steps } =
     item === undefined
@@ -68,24 +67,13 @@ export async function completeStep(
 }
 
 /** Only agents defer: the steps with a task, and the items of maps. */
-function stepKeyFrom(
+function deferringStepKey(
   plan: Plan,
-  { stepId, item }: Pick<CompleteStepRequest, "stepId" | "item">,
+  request: Pick<CompleteStepRequest, "stepId" | "item">,
 ): number {
-  const step = plan.steps.find(({ id }) => id === stepId);
-  const isMap = step?.work.kind === "map";
-  if (step?.work.kind === "task" && item === undefined) return step.no;
-  if (step && isMap && item !== undefined) return stepKeyOf(step.no, item + 1);
-  const tasks = plan.steps.filter(({ work }) => work.kind === "task" || work.kind === "map");
-  const known = tasks.slice(0, NAMES_SHOWN_MAX).map(({ id }) => id);
-  const more = tasks.length > known.length ? ` and ${tasks.length - known.length} more` : "";
-  const what = !step
-    ? `There is no step "${stepId}"`
-    : isMap
-      ? `The step "${stepId}" is a map: name the item too`
-      : item !== undefined
-        ? `The step "${stepId}" is no map and has no items`
-        : `The step "${stepId}" has no task, so no agent defers it`;
-  const message = `${what}: the steps with a task are ${known.join(", ") || "none"}${more}.`;
-  throw new DroverError("STEP_NOT_FOUND", message, { metadata: { name: stepId } });
+  const { step, key } = findStep(plan, request);
+  const { kind } = step.work;
+  if (kind === "task" || (kind === "map" && request.item !== undefined)) return key;
+  const why = kind === "map" ? "is a map: name the item too" : "has no task, so no agent defers it";
+  throw stepNotFound(`The step "${step.id}" ${why}`, step.id, plan);
 }

@@ -9,9 +9,8 @@ import type {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { TaskKind as CoreTaskKind } from "../../core/model/attempt.ts";
-import { ITEMS_MAX, numberOf, stepKeyOf } from "../../core/model/step-key.ts";
+import { numberOf, stepKeyOf } from "../../core/model/step-key.ts";
 import { nameAt, type Plan } from "../../core/plan/plan.ts";
-import { DroverError } from "../../errors.ts";
 import type { AttemptRef, LogRecord } from "../../store/handler-logs.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { LOG_LEVELS } from "../agent/append-logs.ts";
@@ -19,6 +18,7 @@ import { TASK_KINDS } from "../agent/convert-task.ts";
 import { refusal } from "../calls/errors.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import type { RunLookup } from "./run-lookup.ts";
+import { findStep } from "./step-lookup.ts";
 
 /** At 8 KiB a line, a page of these fits into a message. */
 const LINES_MAX = 200;
@@ -69,25 +69,10 @@ function wantedFrom({ stepId, item, attempt }: ListLogsRequest, plan: Plan): Wan
     if (item === undefined && attempt === undefined) return { kind: "run" };
     throw refusal("INVALID_REQUEST", [{ path, message: "belongs to a step: give step_id too" }]);
   }
-  const step = plan.steps.find(({ id }) => id === stepId);
-  if (!step) throw noStep(`The run has no step "${stepId}"`, stepId, plan);
-  if (item !== undefined && step.work.kind !== "map")
-    throw noStep(`The step "${stepId}" is no map and has no items`, stepId, plan);
-  if (item !== undefined && item >= ITEMS_MAX)
-    throw noStep(`A map has at most ${ITEMS_MAX} items, and no item ${item}`, stepId, plan);
-  const itemKey = item === undefined ? null : item + 1;
-  if (!attempt) return { kind: "step", no: step.no, item: itemKey };
+  const { step, key } = findStep(plan, { stepId, item });
+  if (!attempt) return { kind: "step", no: step.no, item: item === undefined ? null : item + 1 };
   const { kind, fence, n } = attempt;
-  const key = stepKeyOf(step.no, itemKey ?? 0);
   return { kind: "attempt", attempt: { step: key, kind: kindFrom(kind), fence, n } };
-}
-
-export function noStep(what: string, name: string, { steps }: Plan): DroverError {
-  const known = steps.slice(0, 8).map(({ id }) => `"${id}"`);
-  const more = steps.length > known.length ? `, and ${steps.length - known.length} more` : "";
-  return new DroverError("STEP_NOT_FOUND", `${what}: its steps are ${known.join(", ")}${more}.`, {
-    metadata: { name },
-  });
 }
 
 function kindFrom(kind: AttemptMessage["kind"]): CoreTaskKind {

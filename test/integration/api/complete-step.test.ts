@@ -125,7 +125,7 @@ describe("an operator", () => {
 
   it.for([
     ["an agent has", { stepId: "ship" }, '"ship" does not wait for a callback: it is LEASED'],
-    ["there is not", { stepId: "shop" }, 'There is no step "shop": the steps with a task are ship'],
+    ["there is not", { stepId: "shop" }, 'The run has no step "shop": its steps are "'],
     ["has no task", { stepId: "paid" }, 'The step "paid" has no task, so no agent defers it'],
     ["has no items", { item: 1 }, 'The step "ship" is no map and has no items'],
   ] as const)("is refused for a step that %s", async ([, of, message]) => {
