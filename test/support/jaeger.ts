@@ -6,11 +6,12 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "vitest";
 import { freeAddress } from "./free-address.ts";
 import { go } from "./go-tool.ts";
+import { madeOnce } from "./made-once.ts";
 import { isRequired } from "./required-tools.ts";
 import { until } from "./until.ts";
 
@@ -68,10 +69,10 @@ async function buildJaeger(): Promise<void> {
   mkdirSync(cacheFolder, { recursive: true });
   const asked = ["mod", "download", "-json", `github.com/jaegertracing/jaeger@${VERSION}`];
   const { Dir } = JSON.parse(await go(asked, { cwd: cacheFolder })) as { readonly Dir: string };
-  const building = `${program}.${process.pid}`;
   const env = { CGO_ENABLED: "0", GOFLAGS: "-buildvcs=false" };
-  await go(["build", "-o", building, "./cmd/all-in-one"], { cwd: Dir, env });
-  renameSync(building, program);
+  await madeOnce(program, async (building) => {
+    await go(["build", "-o", building, "./cmd/all-in-one"], { cwd: Dir, env });
+  });
 }
 
 export async function startJaeger(): Promise<Jaeger> {

@@ -4,9 +4,10 @@
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { madeOnce } from "./made-once.ts";
 
 export const stubFolder = join(import.meta.dirname, "../../agents-examples/stubs/python");
 const cacheFolder = join(import.meta.dirname, "../../.drover");
@@ -30,23 +31,16 @@ export async function preparePython(
   const hash = createHash("sha256").update(readFileSync(requirements)).update(version);
   const folder = join(cacheFolder, `python-${hash.digest("hex").slice(0, 12)}`);
   const python = join(folder, "bin", "python");
-  if (existsSync(folder)) return { kind: "ready", python };
-  // Only a whole environment gets the name; `bin/python` works wherever it lies.
-  const building = `${folder}.${process.pid}`;
   try {
-    await run("python3", ["-m", "venv", building]);
-    const pip = ["-m", "pip", "install", "-q", "--retries", "1", "-r", requirements];
-    await run(join(building, "bin", "python"), pip, { timeout: installMsMax });
+    // `bin/python` works wherever the environment lies.
+    await madeOnce(folder, async (building) => {
+      await run("python3", ["-m", "venv", building]);
+      const pip = ["-m", "pip", "install", "-q", "--retries", "1", "-r", requirements];
+      await run(join(building, "bin", "python"), pip, { timeout: installMsMax });
+    });
   } catch (error) {
-    rmSync(building, { recursive: true, force: true });
     const text = error instanceof Error ? error.message : String(error);
     return { kind: "missing", why: `the Python packages cannot be installed here: ${text}` };
-  }
-  try {
-    renameSync(building, folder);
-  } catch {
-    // Another run was quicker.
-    rmSync(building, { recursive: true });
   }
   return { kind: "ready", python };
 }
