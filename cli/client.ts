@@ -14,6 +14,7 @@ import {
   ConnectError,
   createClient,
   type Interceptor,
+  type Transport,
 } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -25,6 +26,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { usageFailure } from "./failure.ts";
 import { isFinal } from "./run-words.ts";
+import { transportToOneOf } from "./several-servers.ts";
 import { type TlsFiles, tlsFilesOf } from "./tls-files.ts";
 
 export type Scheduler = Client<typeof SchedulerService>;
@@ -40,7 +42,7 @@ export interface Connection {
 const callMsMax = 10_000;
 
 export interface ConnectionOptions {
-  /** host:port, http://host:port or https://host:port. */
+  /** host:port, http://host:port or https://host:port; several with commas. */
   readonly address: string;
   readonly namespace: string;
   /** Sent with each call; undefined: no token. */
@@ -56,15 +58,21 @@ export function createConnection(
   { address, namespace, token, plaintextToken = false, tls = {} }: ConnectionOptions,
   by: string = process.env.DROVER_USER || process.env.USER || "",
 ): Connection {
-  const baseUrl = baseUrlOf(address);
-  if (token !== undefined) checkToken(token, baseUrl, plaintextToken);
-  const transport = createConnectTransport({
-    baseUrl,
-    httpVersion: "1.1",
-    nodeOptions: tlsFilesOf(tls),
-    defaultTimeoutMs: callMsMax,
-    interceptors: [naming(by), ...(token === undefined ? [] : [showing(token)])],
-  });
+  const urls = baseUrlsOf(address);
+  if (token !== undefined) for (const url of urls) checkToken(token, url, plaintextToken);
+  const open = (baseUrl: string): Transport =>
+    createConnectTransport({
+      baseUrl,
+      httpVersion: "1.1",
+      nodeOptions: tlsFilesOf(tls),
+      defaultTimeoutMs: callMsMax,
+      interceptors: [naming(by), ...(token === undefined ? [] : [showing(token)])],
+    });
+  const [first, ...others] = urls;
+  const transport =
+    others.length === 0
+      ? open(first)
+      : transportToOneOf({ choose: () => serverOf({ address, tls }), open });
   return Object.freeze({
     scheduler: createClient(SchedulerService, transport),
     operator: createClient(OperatorService, transport),
@@ -103,7 +111,13 @@ function naming(by: string): Interceptor {
   };
 }
 
-export function baseUrlOf(address: string): string {
+/** Of each address. */
+export function baseUrlsOf(address: string): readonly [string, ...string[]] {
+  const [first = "", ...others] = address.split(",").map((one) => one.trim());
+  return [baseUrlOf(first), ...others.map(baseUrlOf)];
+}
+
+function baseUrlOf(address: string): string {
   const given = /^https?:\/\//.test(address) ? address : `http://${address}`;
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || url.hostname === "" || url.pathname !== "/" || url.search || url.username)
@@ -122,12 +136,49 @@ export async function readPage(
   path: string,
   signal: AbortSignal,
 ): Promise<PageText> {
-  const url = new URL(path, baseUrlOf(address));
-  const get = url.protocol === "https:" ? https.get : http.get;
-  const sent = get(url, { ...tlsFilesOf(tls), signal });
+  const response = await get(new URL(path, await serverOf({ address, tls })), tls, signal);
+  return { headers: response.headers, body: await text(response) };
+}
+
+async function get(url: URL, tls: TlsFiles, signal: AbortSignal): Promise<IncomingMessage> {
+  const request = url.protocol === "https:" ? https.get : http.get;
+  const sent = request(url, { ...tlsFilesOf(tls), signal });
   const [response]: IncomingMessage[] = await once(sent, "response");
   if (response === undefined) throw new Error(`${url} has not answered`);
-  return { headers: response.headers, body: await text(response) };
+  return response;
+}
+
+/** Time for a server to show that it is there. */
+const readyMs = 2_000;
+
+/**
+ * The server to call: of several, the one that is the first to answer that it is ready. If none is,
+ * one that answers at all, or the first.
+ */
+async function serverOf({ address, tls = {} }: Pick<ConnectionOptions, "address" | "tls">) {
+  const urls = baseUrlsOf(address);
+  if (urls.length === 1) return urls[0];
+  const chosen = new AbortController();
+  const signal = AbortSignal.any([chosen.signal, AbortSignal.timeout(readyMs)]);
+  const asked = urls.map(async (url) => {
+    const response = await get(new URL("/readyz", url), tls, signal);
+    response.resume();
+    return { url, isReady: response.statusCode === 200 };
+  });
+  const ready = asked.map(async (one) => {
+    const { url, isReady } = await one;
+    return isReady ? url : Promise.reject(new Error(`${url} is not ready`));
+  });
+  try {
+    return await Promise.any(ready);
+  } catch {
+    const [answered] = (await Promise.allSettled(asked)).filter(
+      (one) => one.status === "fulfilled",
+    );
+    return answered?.value.url ?? urls[0];
+  } finally {
+    chosen.abort();
+  }
 }
 
 const runTriesMax = 10;

@@ -40,7 +40,7 @@ export function addGlobalOptions(program: Command): void {
     .addOption(
       new Option(
         "--address <host:port>",
-        "the server to call, or where to listen; https://HOST:PORT calls with TLS",
+        "the server to call, several with commas, or where to listen; https://HOST:PORT calls with TLS",
       )
         .env("DROVER_ADDRESS")
         .default(defaultAddress),

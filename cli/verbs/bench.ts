@@ -6,7 +6,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { Connection as AgentConnection } from "@drover/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Latency, LoadResult } from "../bench-load.ts";
-import { baseUrlOf, type Connection, type ConnectionOptions } from "../client.ts";
+import { baseUrlsOf, type Connection, type ConnectionOptions } from "../client.ts";
 import { contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -67,11 +67,11 @@ function agentConnection({
   plaintextToken,
   tls,
 }: ConnectionOptions): AgentConnection {
-  const { protocol, host, port } = new URL(baseUrlOf(address));
-  const isTls = protocol === "https:";
+  const urls = baseUrlsOf(address).map((url) => new URL(url));
+  const isTls = urls.some(({ protocol }) => protocol === "https:");
   const files = { ca: tls?.caFile, cert: tls?.clientCertFile, key: tls?.clientKeyFile };
   return {
-    address: port === "" ? `${host}:${isTls ? 443 : 80}` : host,
+    address: urls.map(({ host, port }) => (port === "" ? `${host}:${isTls ? 443 : 80}` : host)),
     token,
     plaintextToken,
     tls: isTls ? files : undefined,

@@ -1,7 +1,7 @@
 /** `drover context add`, `use`, `list`, `remove`: servers that a person works with, by name. */
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { baseUrlOf } from "../client.ts";
+import { baseUrlsOf } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
@@ -49,7 +49,7 @@ function addAdd(context: Command, ended: Ended): void {
           "a context stores no token",
           "--token-file FILE or --token-variable NAME",
         );
-      baseUrlOf(address);
+      baseUrlsOf(address);
       const added: SavedContext = {
         address,
         namespace,

@@ -85,7 +85,8 @@ const (
 )
 
 // NewAgent makes an agent of this id, a name for people that need not be unique, for the server at
-// host:port. The error names the settings that are wrong.
+// host:port, or for several with commas between the addresses. The error names the settings that are
+// wrong.
 func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	settings, err := settingsOf(address, id, options)
 	if err != nil {

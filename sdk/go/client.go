@@ -16,7 +16,8 @@ type Client struct {
 	done      func()
 }
 
-// NewClient makes a client of the server at host:port. It connects when it is first used.
+// NewClient makes a client of the server at host:port, or of several with commas between the addresses.
+// It connects when it is first used.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	settings := &clientSettings{
 		shared:   shared{dialing: dialingTo(address), codec: plain{}},

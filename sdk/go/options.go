@@ -72,10 +72,20 @@ func WithNamespace(name string) Option {
 	return option(func(s *shared) { s.namespace = name })
 }
 
+// WithAddresses adds addresses of further servers. A call goes to the next one that can be reached.
+func WithAddresses(addresses ...string) Option {
+	return option(func(s *shared) { s.addresses = append(s.addresses, addresses...) })
+}
+
 // WithTLS encrypts the connection; a configuration with certificates identifies this program to the
 // server. Default: plain text.
 func WithTLS(config *tls.Config) Option {
 	return option(func(s *shared) { s.tls = config })
+}
+
+// WithTLSFiles encrypts the connection, with files that are read again for each connection.
+func WithTLSFiles(files TLSFiles) Option {
+	return option(func(s *shared) { s.tlsFiles = &files })
 }
 
 // WithToken sends an API token with each call. For a server on another machine it needs WithTLS or

@@ -61,12 +61,18 @@ func (w *wire) WatchRun(request *droverpb.WatchRunRequest,
 func (w *wire) serve(t *testing.T, address string, options ...grpc.ServerOption) (
 	string, *grpc.Server) {
 	t.Helper()
+	return serve(t, address, w, options...)
+}
+
+func serve(t *testing.T, address string, service droverpb.SchedulerServiceServer,
+	options ...grpc.ServerOption) (string, *grpc.Server) {
+	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(options...)
-	droverpb.RegisterSchedulerServiceServer(server, w)
+	droverpb.RegisterSchedulerServiceServer(server, service)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return listener.Addr().String(), server

@@ -35,6 +35,15 @@ export const systemClock: Clock = Object.freeze({
   fraction: () => Math.random(),
 });
 
+/** The same, with timers for which a process does not stay. */
+export const backgroundClock: Clock = Object.freeze({
+  ...systemClock,
+  after(ms: number, fn: () => void): Timer {
+    const handle = setTimeout(fn, Math.min(Math.max(ms, 0), timerMsMax)).unref();
+    return Object.freeze({ cancel: () => clearTimeout(handle) });
+  },
+});
+
 /** The time for people, as of a log line: milliseconds since 1970. */
 export function wallMs(): number {
   return Date.now();

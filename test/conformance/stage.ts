@@ -23,6 +23,8 @@ export interface Servers {
 }
 
 export interface StartOptions {
+  /** Default: that of the wire. */
+  readonly address?: string;
   /** Default 1. */
   readonly slots?: number;
   /** Default 10 s. */
@@ -130,7 +132,7 @@ export async function openStage(
       const { slots = 1, graceMs = 10_000, cancelGraceMs = 10_000, codecKey } = options;
       const id = `${queue}-${programs.length + 1}`;
       const program = startProgram(id, command, {
-        DROVER_ADDRESS: wire.address,
+        DROVER_ADDRESS: options.address ?? wire.address,
         DROVER_NAMESPACE: "default",
         DROVER_QUEUE: queue,
         DROVER_AGENT: id,

@@ -65,6 +65,8 @@ function status(code: number, reason: string, retryMs: number | undefined): Stat
 export interface Call<I extends DescMessage, O extends DescMessage> {
   /** Its number among all calls, from 1. */
   readonly no: number;
+  /** The address at which it arrived: 0 that of the wire, then those beside it. */
+  readonly way: number;
   readonly request: MessageShape<I>;
   readonly timeoutMs: number | null;
   /** What the server answered; null: nothing yet, or an error. */
@@ -92,7 +94,7 @@ export interface Lane<I extends DescMessage, O extends DescMessage> {
   next(fits?: (request: MessageShape<I>) => boolean): Promise<Parked<I, O>>;
   /** Does this with each call that no scenario waits for, until the returned function is called. */
   each(act: (call: Parked<I, O>) => void): () => void;
-  arrive(raw: RawCall): void;
+  arrive(raw: RawCall, way: number): void;
 }
 
 interface Waiter<I extends DescMessage, O extends DescMessage> {
@@ -117,7 +119,7 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
   let waiters: readonly Waiter<I, O>[] = [];
   let handler: ((call: Parked<I, O>) => void) | null = null;
 
-  function park(raw: RawCall): Parked<I, O> {
+  function park(raw: RawCall, way: number): Parked<I, O> {
     let reply: Promise<RawReply> | null = null;
     let response: MessageShape<O> | null = null;
     let passedAt: number | null = null;
@@ -131,6 +133,7 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
 
     return Object.freeze({
       no: count.arrived,
+      way,
       request: raw.read(input),
       timeoutMs: raw.timeoutMs,
       gone: raw.gone,
@@ -169,9 +172,9 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
         handler = null;
       };
     },
-    arrive(raw: RawCall): void {
+    arrive(raw: RawCall, way: number): void {
       count.arrived += 1;
-      const call = park(raw);
+      const call = park(raw, way);
       calls.push(call);
       const waiter = waiters.find(({ fits }) => fits(call.request));
       if (waiter !== undefined) {

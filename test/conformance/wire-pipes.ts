@@ -14,6 +14,12 @@ export interface Pipes {
   freeze(): void;
   /** What was held passes on. */
   flow(): void;
+  /** Breaks every connection, and each new one at once, as of a server that was killed. */
+  leave(): void;
+  /** New connections are taken again. */
+  comeBack(): void;
+  /** Connections so far. */
+  attempts(): number;
   /** From now on each byte takes so long, in either direction. */
   delay(ms: number): void;
   close(): Promise<void>;
@@ -24,6 +30,8 @@ const http2Start = "PRI";
 export async function openPipes(ports: { http1: number; http2: number }): Promise<Pipes> {
   const sockets = new Set<Socket>();
   let delayMs = 0;
+  let isAway = false;
+  let attempts = 0;
   let flowing = Promise.resolve();
   let resume: () => void = () => undefined;
 
@@ -47,6 +55,11 @@ export async function openPipes(ports: { http1: number; http2: number }): Promis
   }
 
   const server = createServer({ noDelay: true }, (socket) => {
+    attempts += 1;
+    if (isAway) {
+      socket.resetAndDestroy();
+      return;
+    }
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
@@ -78,6 +91,14 @@ export async function openPipes(ports: { http1: number; http2: number }): Promis
       });
     },
     flow: () => resume(),
+    leave(): void {
+      isAway = true;
+      cut();
+    },
+    comeBack(): void {
+      isAway = false;
+    },
+    attempts: () => attempts,
     delay(ms: number): void {
       delayMs = ms;
     },

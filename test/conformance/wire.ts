@@ -17,7 +17,7 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { openHttp1Side } from "./wire-http1.ts";
 import { openHttp2Side } from "./wire-http2.ts";
-import { createLane, type Lane } from "./wire-lane.ts";
+import { createLane, type Lane, type RawCall } from "./wire-lane.ts";
 import { openPipes, type Pipes } from "./wire-pipes.ts";
 
 export interface Wire extends Pipes {
@@ -25,6 +25,8 @@ export interface Wire extends Pipes {
   readonly heartbeat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;
   readonly complete: Lane<typeof CompleteRequestSchema, typeof CompleteResponseSchema>;
   readonly logs: Lane<typeof AppendLogsRequestSchema, typeof AppendLogsResponseSchema>;
+  /** One more address before the same lanes, with connections of its own. */
+  beside(): Promise<Pipes>;
   /** Sends the calls of all lanes to this server from now on. */
   route(address: string): void;
 }
@@ -38,28 +40,40 @@ export async function openWire(server: string): Promise<Wire> {
   const heartbeat = lane(AgentService.method.heartbeat);
   const complete = lane(AgentService.method.complete);
   const logs = lane(AgentService.method.appendLogs);
-  const arrive = {
-    "/drover.v1.AgentService/PollTask": poll.arrive,
-    "/drover.v1.AgentService/Heartbeat": heartbeat.arrive,
-    "/drover.v1.AgentService/Complete": complete.arrive,
-    "/drover.v1.AgentService/AppendLogs": logs.arrive,
-  };
-  const http2 = await openHttp2Side(arrive);
-  const http1 = await openHttp1Side(arrive);
-  const pipes = await openPipes({ http1: http1.port, http2: http2.port });
+  const arriveAt = (way: number) => ({
+    "/drover.v1.AgentService/PollTask": (raw: RawCall) => poll.arrive(raw, way),
+    "/drover.v1.AgentService/Heartbeat": (raw: RawCall) => heartbeat.arrive(raw, way),
+    "/drover.v1.AgentService/Complete": (raw: RawCall) => complete.arrive(raw, way),
+    "/drover.v1.AgentService/AppendLogs": (raw: RawCall) => logs.arrive(raw, way),
+  });
+  const opened: { close(): Promise<void> }[] = [];
+  async function openAddress(): Promise<Pipes> {
+    const arrive = arriveAt(opened.length);
+    const http2 = await openHttp2Side(arrive);
+    const http1 = await openHttp1Side(arrive);
+    const pipes = await openPipes({ http1: http1.port, http2: http2.port });
+    opened.push({
+      async close(): Promise<void> {
+        await pipes.close();
+        http2.close();
+        http1.close();
+      },
+    });
+    return pipes;
+  }
+  const pipes = await openAddress();
   return Object.freeze({
     ...pipes,
     poll,
     heartbeat,
     complete,
     logs,
+    beside: openAddress,
     route(address: string): void {
       for (const { route } of [poll, heartbeat, complete, logs]) route(address);
     },
     async close(): Promise<void> {
-      await pipes.close();
-      http2.close();
-      http1.close();
+      await Promise.all(opened.map(({ close }) => close()));
     },
   });
 }

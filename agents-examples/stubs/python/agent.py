@@ -87,7 +87,7 @@ def drain(*_):
     stopping.set(), wake.set()
 stopping, wake = threading.Event(), threading.Event()
 signal.signal(signal.SIGTERM, drain)
-backoff = [(f"grpc.{name}_reconnect_backoff_ms", 500) for name in ("initial", "min", "max")]
+backoff = [(f"grpc.{name}_reconnect_backoff_ms", 500) for name in ("initial", "max")]
 limits = [("grpc.max_receive_message_length", RECEIVE)]
 channel = grpc.insecure_channel(os.environ["DROVER_ADDRESS"], backoff + limits)
 stub = agent_service_pb2_grpc.AgentServiceStub(channel)

@@ -6,7 +6,6 @@ drover.sync, and tools for tests of handlers in drover.testing.
 
 from drover.agents import Agent
 from drover.answers import Answer, again, cannot_tell, deferred, did_not_happen, happened
-from drover.channel import Tls
 from drover.clients import Client, Refused, RegisteredWorkflow, Scheduled
 from drover.durations import Duration
 from drover.errors import (
@@ -27,6 +26,7 @@ from drover.run_filters import RunFilter
 from drover.runs import Key, Run, RunName, Step
 from drover.task_log import TaskHandler
 from drover.tasks import Handler, Task
+from drover.tls_files import Tls
 from drover.v1.payload_pb2 import Payload
 from drover.workflow import Workflow
 

@@ -30,7 +30,7 @@ from drover.agent_options import (
     in_seconds,
     with_weight,
 )
-from drover.channel import Connection, Tls
+from drover.channel import Connection
 from drover.clocks import SYSTEM_CLOCK, Clock
 from drover.durations import Duration
 from drover.errors import HandlersLost
@@ -38,6 +38,7 @@ from drover.executions import call_in
 from drover.payloads import PLAIN, Codec
 from drover.runtime import Runtime
 from drover.tasks import Handler
+from drover.tls_files import Tls
 
 H = TypeVar("H", bound=Handler)
 
@@ -66,7 +67,7 @@ class Agent:
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         id: str,
         namespace: str = "",
@@ -85,7 +86,7 @@ class Agent:
     ) -> None:
         """Raises ValueError for wrong settings.
 
-        `address`: host:port. `namespace`: by default "default".
+        `address`: host:port, or several, as in Connection. `namespace`: by default "default".
         `id`: name of the agent, for people; need not be unique. `version` and `labels`: for people.
         `queues`: to poll, by name or as (name, weight). `slots`: maximum number of tasks at a time.
         `grace`: how long running handlers may take to finish when the agent stops.

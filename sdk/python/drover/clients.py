@@ -16,7 +16,7 @@ from typing import Any, Literal, Union
 from drover import rpc
 from drover.backoff import Backoff
 from drover.calls import TRY, Caller
-from drover.channel import Connection, Tls
+from drover.channel import Connection
 from drover.circuits import Circuits
 from drover.clocks import SYSTEM_CLOCK, sleep
 from drover.commands import Commands
@@ -37,6 +37,7 @@ from drover.run_filters import ALL_RUNS, RunFilter, to_filter
 from drover.runs import Run, RunName, StepState, to_ref
 from drover.schedules import Schedules
 from drover.statuses import error_of_status
+from drover.tls_files import Tls
 from drover.triggers import Triggers
 from drover.v1 import run_pb2
 from drover.v1 import scheduler_service_pb2 as wire
@@ -83,7 +84,7 @@ class Client(Commands, WorkflowCalls):
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         namespace: str = "",
         patience: Duration = "30s",
@@ -94,7 +95,7 @@ class Client(Commands, WorkflowCalls):
     ) -> None:
         """Raises ValueError for wrong settings.
 
-        `address`: host:port. `namespace`: by default "default".
+        `address`: host:port, or several, as in Connection. `namespace`: by default "default".
         `patience`: how long a call is repeated while the server cannot be reached.
         `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload of runs.
         """

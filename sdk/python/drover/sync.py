@@ -25,7 +25,6 @@ from drover import (
     schedules,
     triggers,
 )
-from drover.channel import Tls
 from drover.circuits import Circuit, CircuitPage, Cordon
 from drover.clients import Refused, RegisteredWorkflow, Scheduled
 from drover.commands import (
@@ -70,6 +69,7 @@ from drover.schedules import (
     SchedulePage,
     TriggeredRun,
 )
+from drover.tls_files import Tls
 from drover.triggers import PutTrigger, Refusal, TriedTrigger, Trigger, TriggerSpec
 from drover.workflow import Workflow
 from drover.workflow_calls import MovedDefault, WorkflowDetails
@@ -508,7 +508,7 @@ class Client:
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         namespace: str = "",
         patience: Duration = "30s",
@@ -519,7 +519,7 @@ class Client:
     ) -> None:
         """Raises ValueError for wrong settings.
 
-        `address`: host:port. `namespace`: by default "default".
+        `address`: host:port, or several, as in Connection. `namespace`: by default "default".
         `patience`: how long a call is repeated while the server cannot be reached.
         `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload of runs.
         """

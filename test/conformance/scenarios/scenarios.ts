@@ -6,6 +6,7 @@ import { network } from "./network.ts";
 import { outcomes } from "./outcomes.ts";
 import { payloads } from "./payloads.ts";
 import { refusals } from "./refusals.ts";
+import { severalAddresses } from "./several-addresses.ts";
 import { verifyAndUndo } from "./verify-and-undo.ts";
 
 export const scenarios: readonly Scenario[] = [
@@ -13,6 +14,7 @@ export const scenarios: readonly Scenario[] = [
   ...verifyAndUndo,
   ...heartbeats,
   ...network,
+  ...severalAddresses,
   ...refusals,
   ...life,
   ...payloads,
