@@ -20,6 +20,8 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 
 export interface ServeOptions {
   readonly database: Database;
+  /** false: a schema that is too old is refused; left out: it is migrated. */
+  readonly migrate?: boolean;
   readonly insecureNoAuth: boolean;
   /** Every call must send an API token; left out: no call needs one. */
   readonly requireTokens?: boolean;
@@ -72,6 +74,8 @@ export async function serve(
 
 export interface SuperviseOptions {
   readonly database: Database;
+  /** false: a schema that is too old is refused; left out: it is migrated. */
+  readonly migrate?: boolean;
   readonly allowLocalWebhooks: boolean;
   readonly standby: boolean;
   readonly region?: string;

@@ -1,7 +1,13 @@
 /** `drover server`: the server for production, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
 import { contextOf, parseSwitch } from "../context.ts";
-import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import {
+  addDatabaseOptions,
+  addMigrateOption,
+  type DatabaseOptions,
+  databaseOf,
+  type MigrateOptions,
+} from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
@@ -26,6 +32,7 @@ import {
 
 interface ServerOptions
   extends DatabaseOptions,
+    MigrateOptions,
     SettingOptions,
     TlsOptions,
     TraceOptions,
@@ -40,7 +47,8 @@ interface ServerOptions
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
+  const database = addMigrateOption(addDatabaseOptions(program.command("server")));
+  const command = addSettings(addEdgeSettings(database));
   addLogOption(addTraceLinkOption(addTraceOptions(addTlsOptions(addCircuitSettings(command)))))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
@@ -87,7 +95,8 @@ export function addServer(program: Command, ended: Ended): void {
       const log = logOf(options);
       const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
       const tuned = { ...watches, limits: edgeOf(options), ...traces, log };
-      ended(await serve({ database, ...open, ...tuned, next }, context));
+      const { migrate } = options;
+      ended(await serve({ database, migrate, ...open, ...tuned, next }, context));
     });
 }
 
