@@ -10,6 +10,7 @@ import type {
   ApiLimitConfig,
   CircuitConfig,
   LogConfig,
+  RpcConfig,
   SupervisorConfig,
   TraceConfig,
 } from "@drover/server/config.ts";
@@ -39,7 +40,7 @@ export interface ServeOptions {
   /** When circuits open, and for how long; left out: the defaults. */
   readonly circuits?: CircuitConfig;
   /** Limits of concurrent calls; left out: the defaults. */
-  readonly limits?: Partial<ApiLimitConfig>;
+  readonly limits?: Partial<ApiLimitConfig & Pick<RpcConfig, "lameDuckMs">>;
   /** undefined: traces are off. */
   readonly trace: TraceConfig | undefined;
   /** The template of links to traces; undefined: there are none. */

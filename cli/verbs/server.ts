@@ -1,6 +1,6 @@
 /** `drover server`: the server for production, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
-import { contextOf, parseSwitch } from "../context.ts";
+import { contextOf, parseDuration, parseSwitch } from "../context.ts";
 import {
   addDatabaseOptions,
   addMigrateOption,
@@ -44,6 +44,7 @@ interface ServerOptions
   readonly hostName?: readonly string[];
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
+  readonly lameDuck: number;
 }
 
 export function addServer(program: Command, ended: Ended): void {
@@ -78,6 +79,15 @@ export function addServer(program: Command, ended: Ended): void {
         .env("DROVER_SUPERVISOR")
         .default("embedded"),
     )
+    .addOption(
+      new Option(
+        "--lame-duck <duration>",
+        "after SIGTERM, serve on for so long while /readyz and gRPC health report that it stops: as long as load balancers need to notice",
+      )
+        .env("DROVER_LAME_DUCK")
+        .argParser(parseDuration)
+        .default(0, "0s"),
+    )
     .action(async (options: ServerOptions, command: Command) => {
       const context = contextOf(command);
       const database = databaseOf(options);
@@ -94,7 +104,8 @@ export function addServer(program: Command, ended: Ended): void {
       const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);
       const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
-      const tuned = { ...watches, limits: edgeOf(options), ...traces, log };
+      const limits = { ...edgeOf(options), lameDuckMs: options.lameDuck };
+      const tuned = { ...watches, limits, ...traces, log };
       const { migrate } = options;
       ended(await serve({ database, migrate, ...open, ...tuned, next }, context));
     });
