@@ -7,6 +7,7 @@ import type { DatabaseConfig } from "@drover/server/config.ts";
 import { errorMessage } from "@drover/server/errors.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/store/postgres/database-schema.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseSwitch } from "./context.ts";
 import { CliFailure, exitCodes } from "./failure.ts";
 
 /** The options that locate the database. */
@@ -53,6 +54,26 @@ export function addConnectionOptions(command: Command): Command {
         .env("DROVER_DATA_DIR")
         .default("./.drover"),
     );
+}
+
+/** Of programs that migrate the database when they start. */
+export interface MigrateOptions {
+  readonly migrate: boolean;
+}
+
+export function addMigrateOption(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--migrate [yes|no]",
+        "no: do not migrate at the start, and refuse a schema that is too old (drover migrate)",
+      )
+        .env("DROVER_MIGRATE")
+        .argParser(parseSwitch)
+        .preset("yes")
+        .default(true, "yes"),
+    )
+    .addOption(new Option("--no-migrate", "the same as --migrate no"));
 }
 
 export function databaseOf(options: DatabaseOptions): Database {

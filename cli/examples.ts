@@ -15,7 +15,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover supervisor --standby",
   ],
   "supervisor list": ["drover supervisor list"],
-  migrate: ["drover migrate --dry-run", "drover migrate"],
+  migrate: ["drover migrate --status", "drover migrate --dry-run", "drover migrate"],
   status: [
     "drover status --all-namespaces",
     "drover status",

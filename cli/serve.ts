@@ -10,6 +10,7 @@ import type {
   ApiLimitConfig,
   CircuitConfig,
   LogConfig,
+  RpcConfig,
   SupervisorConfig,
   TraceConfig,
 } from "@drover/server/config.ts";
@@ -20,6 +21,8 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 
 export interface ServeOptions {
   readonly database: Database;
+  /** false: a schema that is too old is refused; left out: it is migrated. */
+  readonly migrate?: boolean;
   readonly insecureNoAuth: boolean;
   /** Every call must send an API token; left out: no call needs one. */
   readonly requireTokens?: boolean;
@@ -37,7 +40,7 @@ export interface ServeOptions {
   /** When circuits open, and for how long; left out: the defaults. */
   readonly circuits?: CircuitConfig;
   /** Limits of concurrent calls; left out: the defaults. */
-  readonly limits?: Partial<ApiLimitConfig>;
+  readonly limits?: Partial<ApiLimitConfig & Pick<RpcConfig, "lameDuckMs">>;
   /** undefined: traces are off. */
   readonly trace: TraceConfig | undefined;
   /** The template of links to traces; undefined: there are none. */
@@ -72,6 +75,8 @@ export async function serve(
 
 export interface SuperviseOptions {
   readonly database: Database;
+  /** false: a schema that is too old is refused; left out: it is migrated. */
+  readonly migrate?: boolean;
   readonly allowLocalWebhooks: boolean;
   readonly standby: boolean;
   readonly region?: string;

@@ -305,6 +305,7 @@ create table drover.drover_migration (
   number integer not null,
   name text not null,
   checksum text not null,
+  oldest_program integer not null,
   applied_at timestamp with time zone default now() not null,
   constraint drover_migration_pkey primary key (number)
 );

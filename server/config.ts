@@ -41,6 +41,8 @@ export interface RpcConfig {
   readonly connectionsMax: number;
   /** Calls in flight on one HTTP/2 connection. */
   readonly streamsPerConnectionMax: number;
+  /** How long it serves on after it has reported that it is not ready, before the drain. */
+  readonly lameDuckMs: number;
   /** How long a drain waits for calls in flight. */
   readonly drainMs: number;
 }
@@ -62,6 +64,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   waitingCallsPerNamespaceMax: 15_000,
   connectionsMax: 10_000,
   streamsPerConnectionMax: 1_000,
+  lameDuckMs: 0,
   drainMs: 10_000,
 });
 

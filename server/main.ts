@@ -34,7 +34,7 @@ import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
-import { migrate } from "./store/postgres/migrate.ts";
+import { migrate, requireMigrated } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
@@ -58,6 +58,8 @@ const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
   readonly database: DatabaseConfig;
+  /** false: a schema that is older than needed is refused instead of migrated. Default true. */
+  readonly migrate?: boolean;
   /** Thresholds of supervision; those left out have their defaults. */
   readonly settings?: Partial<SupervisorConfig>;
   /** When circuits open, and for how long; what is left out is as CIRCUIT_DEFAULTS. */
@@ -124,11 +126,7 @@ interface RunningSupervisor {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { connectionString, store } = await openStore(options.database, {
-      log,
-      closers,
-      settings,
-    });
+    const { connectionString, store } = await openStore(options, { log, closers, settings });
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
     const of = { store, log, settings, circuits, address, supervision };
@@ -171,7 +169,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { store } = await openStore(options.database, { log, closers, settings });
+    const { store } = await openStore(options, { log, closers, settings });
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
@@ -224,14 +222,15 @@ async function starting<T extends object>(
 }
 
 async function openStore(
-  database: ProcessOptions["database"],
+  { database, migrate: migrates = true }: Pick<ProcessOptions, "database" | "migrate">,
   { log, closers, settings }: { log: Logger; closers: Closers; settings: SupervisorConfig },
 ) {
   const schema = databaseSchema(database.schema ?? DATABASE_SCHEMA);
   const connectionString = await openDatabase(database, log, closers);
   const { directUrl } = database.kind === "url" ? database : {};
   const directConnectionString = directUrl ?? connectionString;
-  await migrate(directConnectionString, { folder: MIGRATIONS, schema });
+  const prepare = migrates ? migrate : requireMigrated;
+  await prepare(directConnectionString, { folder: MIGRATIONS, schema });
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
   const store = createPostgresStore({

@@ -1,23 +1,36 @@
 /** `drover migrate`: migrates the database to the schema of this version; forward only. */
 import { fileURLToPath } from "node:url";
-import type { Command } from "commander";
+import type { MigrationState } from "@drover/server/store/postgres/migrate.ts";
+import { type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 
 const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
 
+interface MigrateOptions extends DatabaseOptions {
+  readonly dryRun?: boolean;
+  readonly status?: boolean;
+}
+
 export function addMigrate(program: Command, ended: Ended): void {
   addDatabaseOptions(program.command("migrate"))
     .description("migrate the database to the schema of this version")
     .option("--dry-run", "list what would be applied, and change nothing")
-    .action(async (options: DatabaseOptions & { dryRun?: boolean }, command: Command) => {
+    .addOption(
+      new Option("--status", "list all migrations, and change nothing").conflicts("dryRun"),
+    )
+    .action(async (options: MigrateOptions, command: Command) => {
       const { output } = contextOf(command);
       const url = await runningDatabaseUrl(options);
-      const { migrate, pendingMigrations } = await import(
+      const { migrate, migrationStates, pendingMigrations } = await import(
         "@drover/server/store/postgres/migrate.ts"
       );
       const how = { folder, schema: options.databaseSchema };
+      if (options.status) {
+        for (const state of await migrationStates(url, how)) output.line(stateLine(state));
+        return ended(exitCodes.done);
+      }
       const names = options.dryRun
         ? await pendingMigrations(url, how)
         : (await migrate(url, how)).applied;
@@ -25,4 +38,10 @@ export function addMigrate(program: Command, ended: Ended): void {
       if (names.length === 0) output.note("the database is up to date");
       ended(exitCodes.done);
     });
+}
+
+function stateLine({ name, oldestProgram, appliedAt }: MigrationState): string {
+  const oldest = `works with programs from ${String(oldestProgram).padStart(4, "0")} on`;
+  const state = appliedAt === null ? "pending" : `applied ${appliedAt.toISOString()}`;
+  return `${state}  ${name}  ${oldest}`;
 }

@@ -1,7 +1,13 @@
 /** `drover server`: the server for production, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
-import { contextOf, parseSwitch } from "../context.ts";
-import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import { contextOf, parseDuration, parseSwitch } from "../context.ts";
+import {
+  addDatabaseOptions,
+  addMigrateOption,
+  type DatabaseOptions,
+  databaseOf,
+  type MigrateOptions,
+} from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
@@ -26,6 +32,7 @@ import {
 
 interface ServerOptions
   extends DatabaseOptions,
+    MigrateOptions,
     SettingOptions,
     TlsOptions,
     TraceOptions,
@@ -37,10 +44,12 @@ interface ServerOptions
   readonly hostName?: readonly string[];
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
+  readonly lameDuck: number;
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
+  const database = addMigrateOption(addDatabaseOptions(program.command("server")));
+  const command = addSettings(addEdgeSettings(database));
   addLogOption(addTraceLinkOption(addTraceOptions(addTlsOptions(addCircuitSettings(command)))))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
@@ -70,6 +79,15 @@ export function addServer(program: Command, ended: Ended): void {
         .env("DROVER_SUPERVISOR")
         .default("embedded"),
     )
+    .addOption(
+      new Option(
+        "--lame-duck <duration>",
+        "after SIGTERM, serve on for so long while /readyz and gRPC health report that it stops: as long as load balancers need to notice",
+      )
+        .env("DROVER_LAME_DUCK")
+        .argParser(parseDuration)
+        .default(0, "0s"),
+    )
     .action(async (options: ServerOptions, command: Command) => {
       const context = contextOf(command);
       const database = databaseOf(options);
@@ -86,8 +104,10 @@ export function addServer(program: Command, ended: Ended): void {
       const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);
       const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
-      const tuned = { ...watches, limits: edgeOf(options), ...traces, log };
-      ended(await serve({ database, ...open, ...tuned, next }, context));
+      const limits = { ...edgeOf(options), lameDuckMs: options.lameDuck };
+      const tuned = { ...watches, limits, ...traces, log };
+      const { migrate } = options;
+      ended(await serve({ database, migrate, ...open, ...tuned, next }, context));
     });
 }
 

@@ -1,7 +1,13 @@
 /** `drover supervisor`: a supervisor process that takes no calls, beside servers that do. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
-import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
+import {
+  addDatabaseOptions,
+  addMigrateOption,
+  type DatabaseOptions,
+  databaseOf,
+  type MigrateOptions,
+} from "../database.ts";
 import type { Ended } from "../failure.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { supervise } from "../serve.ts";
@@ -18,6 +24,7 @@ import { addSupervisorVerbs } from "./partition.ts";
 
 interface SupervisorOptions
   extends DatabaseOptions,
+    MigrateOptions,
     SettingOptions,
     TlsOptions,
     TraceOptions,
@@ -29,7 +36,8 @@ interface SupervisorOptions
 }
 
 export function addSupervisor(program: Command, ended: Ended): void {
-  const command = addSettings(addDatabaseOptions(program.command("supervisor")));
+  const database = addMigrateOption(addDatabaseOptions(program.command("supervisor")));
+  const command = addSettings(database);
   const supervisor = addLogOption(addTraceOptions(addTlsOptions(addCircuitSettings(command))));
   addSupervisorVerbs(supervisor, ended);
   supervisor
@@ -49,7 +57,8 @@ export function addSupervisor(program: Command, ended: Ended): void {
       const trace = traceOf(options);
       const log = logOf(options);
       const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
-      const use = { database, standby, allowLocalWebhooks, ...tuned, ...where };
+      const { migrate } = options;
+      const use = { database, migrate, standby, allowLocalWebhooks, ...tuned, ...where };
       ended(await supervise(use, contextOf(command)));
     });
 }

@@ -1,12 +1,16 @@
 // The edge of the server: one port, two transports, the same handlers behind both.
 //
-//   new → start → serving → drain → closed
+//   new → start → serving → drain (leaving → draining) → closed
 //
-// The drain is implemented here, because grpc-js does not wait for injected connections. Health
-// says NOT_SERVING, parked polls are answered empty, new calls are refused with DRAINING. When no
-// call is in flight, or the grace period is over, clients are asked to disconnect and remaining
-// connections are cut. `stop` cuts them at once. Both may be called twice, and stop may be called
-// during a drain.
+// The drain is implemented here, because grpc-js does not wait for injected connections.
+//
+//   leaving    health says NOT_SERVING, and HTTP/1.1 connections close after their next answer. All
+//              calls are served, for as long as load balancers need to notice (lameDuckMs)
+//   draining   GOAWAY: a client opens a new connection, elsewhere. Parked polls are answered empty,
+//              new calls are refused with DRAINING, calls in flight end
+//
+// When no call is in flight, or the grace period is over, remaining connections are cut. `stop`
+// cuts them at once. Both may be called twice, and stop may be called during a drain.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
@@ -134,14 +138,15 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
   const hooks = createTriggerRoute({ ...common, actions });
-  const http = createHttp(deps, drain, connect, hooks, guarded(deps.pages ?? {}, identity));
+  const leaving = { begun: false };
+  const http = createHttp(deps, leaving, connect, hooks, guarded(deps.pages ?? {}, identity));
   const port = createPort(config, {
     onHttp2: grpc.accept,
     onHttp1: (socket) => void http.emit("connection", socket),
     clock,
     log,
   });
-  const closing = createClosing({ config, clock, log, drain, health, grpc, http, port });
+  const closing = createClosing({ config, clock, log, leaving, drain, health, grpc, http, port });
 
   return Object.freeze({
     async start() {
@@ -154,22 +159,27 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   });
 }
 
+/** Whether the server has reported that it will stop. */
+interface Leaving {
+  begun: boolean;
+}
+
 function createHttp(
   deps: RpcServerDeps,
-  drain: Drain,
+  leaving: Readonly<Leaving>,
   connect: ConnectTransport,
   hooks: TriggerRoute,
   guardedPages: Pages,
 ): Server {
   const status = statusPages(
     () => deps.store.ready(),
-    () => drain.isDraining,
+    () => leaving.begun,
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
   const pages = { ...status, ...guardedPages };
   const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
-    if (drain.isDraining) response.setHeader("connection", "close");
+    if (leaving.begun) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
     const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
     if (refusal !== null) return refuseHost(response, refusal);
@@ -193,6 +203,7 @@ function refuseHost(response: ServerResponse, message: string): void {
 }
 
 interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
+  readonly leaving: Leaving;
   readonly drain: Drain;
   readonly health: Health;
   readonly grpc: GrpcTransport;
@@ -201,7 +212,9 @@ interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
 }
 
 function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
-  const { config, clock, log, drain, health, grpc, http, port } = deps;
+  const { config, clock, log, leaving, drain, health, grpc, http, port } = deps;
+  /** Ends the time in which it serves on. */
+  const cut = new AbortController();
   let draining: Promise<void> | null = null;
   let stopping: Promise<void> | null = null;
 
@@ -211,8 +224,17 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
     over.abort();
   }
 
-  async function drainOnce(): Promise<void> {
+  function leave(): void {
+    leaving.begun = true;
     health.setServing(false);
+  }
+
+  async function drainOnce(): Promise<void> {
+    leave();
+    if (config.lameDuckMs > 0) await clock.sleep(config.lameDuckMs, cut.signal).catch(() => {});
+    if (stopping) return stopping;
+    // Before the drain: a call that is refused by GOAWAY is repeated by every gRPC client.
+    grpc.drain(config.drainMs + LAST_BYTES_MS);
     drain.begin();
     await atMost(config.drainMs, drain.idle());
     if (drain.inFlight > 0)
@@ -229,7 +251,8 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
   }
 
   async function stopOnce(): Promise<void> {
-    health.setServing(false);
+    cut.abort();
+    leave();
     drain.begin();
     health.close();
     const closed = port.close();

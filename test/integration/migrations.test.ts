@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dumpSchema } from "../../migrations/schema-dump.ts";
-import { migrate, pendingMigrations } from "../../server/store/postgres/migrate.ts";
+import {
+  migrate,
+  migrationStates,
+  pendingMigrations,
+  requireMigrated,
+} from "../../server/store/postgres/migrate.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
@@ -151,6 +156,77 @@ describe("a migration whose table another session holds", () => {
   });
 });
 
+describe("an older program on a newer schema", () => {
+  const beside = (oldest: string, sql: string) => `-- Oldest program: ${oldest}\n${sql}`;
+  const wool = "create table drover.wool (id integer);";
+
+  test("works if every file that it does not know names it, or an older one", async () => {
+    write({
+      "0001_herd.sql": herd,
+      "0002_sheep.sql": beside("0001", sheep),
+      "0003_wool.sql": beside("0001", wool),
+    });
+    await migrate(client, { folder });
+    rmSync(join(folder, "0003_wool.sql"));
+    rmSync(join(folder, "0002_sheep.sql"));
+    expect(await migrate(client, { folder })).toEqual({ applied: [] });
+    await requireMigrated(client, { folder });
+    const states = await migrationStates(client, { folder });
+    expect(states.map(({ name, oldestProgram }) => [name, oldestProgram])).toEqual([
+      ["0001_herd.sql", 1],
+      ["0002_sheep.sql", 1],
+      ["0003_wool.sql", 1],
+    ]);
+  });
+
+  test("is refused as soon as one of them names a newer one", async () => {
+    write({
+      "0001_herd.sql": herd,
+      "0002_sheep.sql": beside("0001", sheep),
+      "0003_wool.sql": beside("0002", wool),
+    });
+    await migrate(client, { folder });
+    rmSync(join(folder, "0003_wool.sql"));
+    expect(await migrate(client, { folder })).toEqual({ applied: [] });
+    rmSync(join(folder, "0002_sheep.sql"));
+    for (const refused of [migrate, pendingMigrations, requireMigrated])
+      await expect(refused(client, { folder })).rejects.toThrow(
+        /at 0003_wool\.sql, which works with programs that know migration 0002 or later, and this program knows 0001_herd\.sql/,
+      );
+  });
+
+  test("is held to the files that it knows", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": beside("0001", sheep) });
+    await migrate(client, { folder });
+    rmSync(join(folder, "0002_sheep.sql"));
+    write({ "0001_herd.sql": `${herd} -- and more` });
+    await expect(migrate(client, { folder })).rejects.toThrow(/was changed after/);
+  });
+
+  test("cannot be one that does not exist", async () => {
+    write({ "0001_herd.sql": herd, "0002_sheep.sql": beside("0003", sheep) });
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /0002_sheep\.sql says 'Oldest program: 0003'.*from 0001 to 0002/,
+    );
+  });
+});
+
+describe("a program that may not migrate", () => {
+  test("refuses a schema that is too old, and changes nothing", async () => {
+    write({ "0001_herd.sql": herd });
+    await expect(requireMigrated(client, { folder })).rejects.toThrow(
+      /schema drover has no tables of Drover, and this program needs 0001_herd\.sql/,
+    );
+    await migrate(client, { folder });
+    await requireMigrated(client, { folder });
+    write({ "0002_sheep.sql": sheep });
+    await expect(requireMigrated(client, { folder })).rejects.toThrow(
+      /schema drover is at 0001_herd\.sql, and this program needs 0002_sheep\.sql.*'drover migrate'/,
+    );
+    expect(await tables()).toEqual(["drover_migration", "herd"]);
+  });
+});
+
 describe("refused, with nothing changed, is", () => {
   test("a file changed after it was applied", async () => {
     write({ "0001_herd.sql": herd });
@@ -193,7 +269,16 @@ describe("refused, with nothing changed, is", () => {
     await migrate(client, { folder });
     rmSync(join(folder, "0002_sheep.sql"));
     await expect(migrate(client, { folder })).rejects.toThrow(
-      /newer Drover: it is at 0002_sheep\.sql, and this program knows 0001_herd\.sql/,
+      /newer Drover: it is at 0002_sheep\.sql, .* and this program knows 0001_herd\.sql/,
+    );
+  });
+
+  test("a schema that an earlier form of the record describes", async () => {
+    await client.query(`create schema drover;
+      create table drover.drover_migration (number integer, name text, checksum text)`);
+    write({ "0001_herd.sql": herd });
+    await expect(migrate(client, { folder })).rejects.toThrow(
+      /unreleased Drover.*drop that schema/,
     );
   });
 

@@ -21,8 +21,9 @@ import {
   type TestPlane,
   testAgent,
 } from "../support/control-plane.ts";
-import { drover } from "../support/drover-process.ts";
+import { drover, startDrover } from "../support/drover-process.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
+import { at, callJson, textAt } from "../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { success } from "./control-plane/fixture.ts";
 
@@ -287,6 +288,76 @@ describe("a role without rights on public", () => {
     await user.query("select drover.schedule('default', 'order')");
     await expect(user.query("select from drover.run")).rejects.toThrow(/permission denied/);
     await user.end();
+  });
+});
+
+describe("a server whose role may change rows, and no tables", () => {
+  const role = `server_${randomBytes(6).toString("hex")}`;
+  let env: Readonly<Record<string, string>>;
+  let admin: Client;
+
+  beforeEach(async () => {
+    const as = new URL(inject("testAdminUrl"));
+    as.pathname = new URL(database.connectionString).pathname;
+    admin = await connect(as.href);
+    await admin.query(`create role ${role} login password 'secret'`);
+    const own = new URL(database.connectionString);
+    own.username = role;
+    own.password = "secret";
+    env = { DATABASE_URL: own.href };
+  });
+  afterEach(async () => {
+    await admin.query(`drop owned by ${role} cascade`);
+    await admin.query(`drop role ${role}`);
+    await admin.end();
+  });
+
+  const startedServer = (...args: string[]) =>
+    startDrover(["server", "--address", "127.0.0.1:0", ...args], { env });
+
+  test("is refused before the owner has migrated, and runs afterwards", async () => {
+    const early = await startedServer("--no-migrate").ended;
+    expect(early).toMatchObject({ code: 1, stdout: "" });
+    expect(early.stderr).toMatch(/schema drover has no tables of Drover.*'drover migrate'/);
+    expect(await isThere("drover")).toBe(false);
+
+    const { connectionString } = database;
+    await drover(["migrate"], { env: { DATABASE_URL: connectionString } });
+    const unread = await startedServer("--migrate", "no").ended;
+    expect(unread.stderr).toMatch(/may not read drover\.drover_migration.*'grant usage on schema/);
+    await client.query(`grant usage on schema drover to ${role};
+      grant select, insert, update, delete on all tables in schema drover to ${role};
+      grant usage on all sequences in schema drover to ${role};
+      grant execute on all functions in schema drover to ${role};`);
+    // As a setting of the environment, and with nothing to migrate not even needed.
+    for (const DROVER_MIGRATE of ["no", "yes"]) {
+      env = { ...env, DROVER_MIGRATE };
+      const server = startedServer();
+      const printed = await server.wrote("next: drover run list");
+      const address = /server +([\d.:]+): /.exec(printed)?.[1] ?? "";
+      const definition = { workflow: "one", steps: [{ id: "a", wait: { for: "0.001s" } }] };
+      const { body } = await callJson(address, "SchedulerService/Schedule", { definition });
+      const run = { runId: textAt(body, "runId") };
+      const waited = await callJson(address, "SchedulerService/WaitRun", { run });
+      expect(at(waited.body, "run", "state")).toBe("RUN_STATE_COMPLETED");
+      server.signal("SIGTERM");
+      expect((await server.ended).stderr).not.toMatch(/permission denied/);
+    }
+  });
+
+  test("drover migrate tells the state of each file", async () => {
+    const own = { env: { DATABASE_URL: database.connectionString } };
+    expect(await drover(["migrate", "--status"], own)).toMatchObject({
+      stdout: "pending  0001_init.sql  works with programs from 0001 on\n",
+    });
+    expect(await drover(["migrate", "--dry-run"], own)).toMatchObject({
+      stdout: "pending  0001_init.sql\n",
+    });
+    expect(await isThere("drover")).toBe(false);
+    await drover(["migrate"], own);
+    expect((await drover(["migrate", "--status"], own)).stdout).toMatch(
+      /^applied \d{4}-\S+Z {2}0001_init\.sql {2}works with programs from 0001 on\n$/,
+    );
   });
 });
 

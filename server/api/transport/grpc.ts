@@ -2,8 +2,8 @@
 // injector.
 //
 // Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls
-// that are still in flight. So only the server's drain closes connections, when no call is in
-// flight. A peer that stops responding holds a call for no longer than the wait of a poll.
+// that are still in flight. So only the server's drain sends GOAWAY. A peer that stops responding
+// holds a call for no longer than the wait of a poll.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { type Message, toBinary } from "@bufbuild/protobuf";
@@ -29,8 +29,8 @@ import { type ConnectionEnds, createResetGuard, type GuardedStream } from "./res
 export interface GrpcTransport {
   accept(socket: Socket): void;
   /**
-   * Sends GOAWAY, and cuts the remaining connections after the grace period. Only with no call in
-   * flight.
+   * Sends GOAWAY to the connections that are open now: calls in flight end, and new ones are
+   * refused as not processed. Cuts what remains of them after the grace period. May be repeated.
    */
   drain(graceMs: number): void;
   stop(): void;

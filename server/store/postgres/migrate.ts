@@ -8,11 +8,15 @@
  * of itself and everything of the files before it.
  *
  * Servers keep working meanwhile, and a session that needs a table queues behind a file that waits
- * for it. So a file waits for a lock for 2 s at most, is rolled back, and is tried again after a
+ * for it. So a file waits for a lock for 1 s at most, is rolled back, and is tried again after a
  * pause.
  *
+ * A program is known by the last file that it came with. Each file names the oldest program that
+ * works beside it, and its record keeps that: so a program decides about files that it does not
+ * know, and an older one may start on a newer schema within that window.
+ *
  * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
- * the numbers, a database that a newer program has migrated, and a database of the first design.
+ * the numbers, a schema for newer programs only, and a database of the first design.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -23,7 +27,7 @@ import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { inSchema } from "./sql.ts";
 
-interface MigrateOptions {
+export interface MigrateOptions {
   readonly folder: string;
   /** The schema of all tables; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
@@ -37,22 +41,33 @@ interface Migration {
   /** The file's name, as people see it. */
   readonly name: string;
   readonly checksum: string;
+  /** The number of the last file that a program must know to work with the schema after this. */
+  readonly oldestProgram: number;
   readonly sql: string;
 }
 
-type Recorded = Pick<Migration, "number" | "name" | "checksum">;
+type Recorded = Omit<Migration, "sql">;
+
+/** A file that is applied, or that this program would apply. */
+export interface MigrationState {
+  readonly name: string;
+  readonly oldestProgram: number;
+  /** null: it is pending. */
+  readonly appliedAt: Date | null;
+}
 
 /** The table of the files that are applied. */
 const RECORD = "drover_migration";
 const LOCK_NOT_AVAILABLE = "55P03";
 const INSUFFICIENT_PRIVILEGE = "42501";
+const UNDEFINED_COLUMN = "42703";
 /** How long a program waits for another one that migrates, while no table is locked. */
 const turnMsMax = 60_000;
 /** How long a file waits for a lock: all sessions that want the same table wait behind it. */
-const lockMsDefault = 2_000;
+const lockMsDefault = 1_000;
 /** Sessions that have queued behind a try can finish before the next try. */
 const lockPauseMs = 1_000;
-/** With the pauses a minute and a half. */
+/** With the pauses a minute. */
 const lockTriesDefault = 30;
 
 /** Applies what is pending; returns the names of the files that this call has applied. */
@@ -92,13 +107,41 @@ export async function pendingMigrations(
   target: string | ClientBase,
   { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
 ): Promise<string[]> {
+  const states = await migrationStates(target, { folder, schema });
+  return states.filter(({ appliedAt }) => appliedAt === null).map(({ name }) => name);
+}
+
+/** All files, applied or pending, in their order. Changes nothing; refuses what `migrate` does. */
+export async function migrationStates(
+  target: string | ClientBase,
+  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+): Promise<readonly MigrationState[]> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
     await refuseFirstDesign(client);
     const isThere = await hasTables(client, schema, [RECORD]);
     const recorded = isThere ? await readRecorded(client, schema) : [];
-    return pendingOf(migrations, recorded).map(({ name }) => name);
+    const pending = pendingOf(migrations, recorded);
+    return [...recorded, ...pending.map((file) => ({ ...file, appliedAt: null }))];
   });
+}
+
+/** For a program that does not migrate: throws if the schema is not one that it works with. */
+export async function requireMigrated(
+  target: string | ClientBase,
+  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+): Promise<void> {
+  const states = await migrationStates(target, { folder, schema });
+  const pending = states.filter(({ appliedAt }) => appliedAt === null);
+  const newest = pending.at(-1);
+  if (newest === undefined) return;
+  const applied = states.length - pending.length;
+  const at = applied === 0 ? "has no tables of Drover" : `is at ${states[applied - 1]?.name}`;
+  throw new Error(
+    `The schema ${schema} ${at}, and this program needs ${newest.name}. It was told not to ` +
+      "migrate (--no-migrate): run 'drover migrate' with a role that owns the schema, and then " +
+      "start it again.",
+  );
 }
 
 async function withClient<T>(
@@ -190,6 +233,7 @@ async function hasTables(
 
 /** Creates only what is missing: the owner of a schema need not have the right to create one. */
 async function makeSchema(client: ClientBase, schema: string): Promise<void> {
+  if (await hasTables(client, schema, [RECORD])) return;
   const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [schema]);
   try {
     if (rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
@@ -199,6 +243,7 @@ async function makeSchema(client: ClientBase, schema: string): Promise<void> {
            number integer primary key,
            name text not null,
            checksum text not null,
+           oldest_program integer not null,
            applied_at timestamptz not null default now()
          )`,
         schema,
@@ -246,17 +291,44 @@ async function apply(
     );
   }
   await client.query(
-    inSchema(`insert into drover.${RECORD} (number, name, checksum) values ($1, $2, $3)`, schema),
-    [migration.number, migration.name, migration.checksum],
+    inSchema(
+      `insert into drover.${RECORD} (number, name, checksum, oldest_program)
+       values ($1, $2, $3, $4)`,
+      schema,
+    ),
+    [migration.number, migration.name, migration.checksum, migration.oldestProgram],
   );
   return true;
 }
 
-async function readRecorded(client: ClientBase, schema: string): Promise<Recorded[]> {
-  const read = await client.query<Recorded>(
-    inSchema(`select number, name, checksum from drover.${RECORD} order by number`, schema),
-  );
-  return read.rows;
+type RecordedRow = Recorded & { readonly appliedAt: Date };
+
+async function readRecorded(client: ClientBase, schema: string): Promise<RecordedRow[]> {
+  try {
+    const read = await client.query<RecordedRow>(
+      inSchema(
+        `select number, name, checksum, oldest_program as "oldestProgram",
+           applied_at as "appliedAt"
+         from drover.${RECORD} order by number`,
+        schema,
+      ),
+    );
+    return read.rows;
+  } catch (cause) {
+    if (hasCode(cause, UNDEFINED_COLUMN))
+      throw new Error(
+        `The schema ${schema} was made by an unreleased Drover, which this version cannot bring ` +
+          "up to date. Make a new database, or drop that schema, and run 'drover migrate' again.",
+        { cause },
+      );
+    if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
+    throw new Error(
+      `The role of this connection may not read ${schema}.${RECORD}: ${errorMessage(cause)}. As ` +
+        `the owner, run 'grant usage on schema ${schema} to ROLE' and ` +
+        `'grant select on ${schema}.${RECORD} to ROLE'.`,
+      { cause },
+    );
+  }
 }
 
 const fileName = /^(\d{4})_[a-z0-9_]+\.sql$/;
@@ -281,8 +353,20 @@ function readMigrations(folder: string): Migration[] {
     const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     refuseTransactions(name, sql);
     const checksum = createHash("sha256").update(sql).digest("hex");
-    return { number, name, checksum, sql };
+    return { number, name, checksum, oldestProgram: oldestProgramOf(name, sql, number), sql };
   });
+}
+
+/** Left out: no older program works beside the file. */
+function oldestProgramOf(name: string, sql: string, number: number): number {
+  const found = /^-- Oldest program: (\d+)$/m.exec(sql);
+  if (found === null) return number;
+  const oldest = Number(found[1]);
+  if (oldest >= 1 && oldest <= number) return oldest;
+  throw new Error(
+    `Migration ${name} says 'Oldest program: ${found[1]}'. Name the number of a migration from 0001 ` +
+      `to ${String(number).padStart(4, "0")}: the last one that the oldest program beside it knows.`,
+  );
 }
 
 function outOfOrder(folder: string, name: string, before: string | undefined, expected: number) {
@@ -304,18 +388,12 @@ function refuseTransactions(name: string, sql: string): void {
   );
 }
 
-/** The migrations that are left; throws if the files and the record do not belong together. */
+/** The migrations that are left; throws if this program does not work with what is recorded. */
 function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
-  const newest = recorded.at(-1);
-  if (newest !== undefined && newest.number > migrations.length) {
-    throw new Error(
-      `This database was migrated by a newer Drover: it is at ${newest.name}, and this program ` +
-        `knows ${migrations.at(-1)?.name ?? "no migration"} as the last. Start the newer program: ` +
-        "older servers that run already go on, and one that starts has to be new. There is no way " +
-        "back but a backup.",
-    );
-  }
-  recorded.forEach((row, index) => {
+  const unknown = recorded.slice(migrations.length);
+  const oldest = Math.max(0, ...unknown.map(({ oldestProgram }) => oldestProgram));
+  if (oldest > migrations.length) throw tooOld(migrations, recorded, oldest);
+  recorded.slice(0, migrations.length).forEach((row, index) => {
     const file = migrations[index];
     if (file === undefined || row.number !== file.number) {
       throw new Error(
@@ -331,4 +409,17 @@ function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded
     );
   });
   return migrations.slice(recorded.length);
+}
+
+function tooOld(
+  migrations: readonly Migration[],
+  recorded: readonly Recorded[],
+  oldest: number,
+): Error {
+  return new Error(
+    `This database was migrated by a newer Drover: it is at ${recorded.at(-1)?.name}, which works ` +
+      `with programs that know migration ${String(oldest).padStart(4, "0")} or later, and this ` +
+      `program knows ${migrations.at(-1)?.name ?? "no migration"} as the last. Start a newer ` +
+      "program. There is no way back to this one but a backup.",
+  );
 }

@@ -1,5 +1,7 @@
 // The end of a server, and callers that go away.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, constants } from "node:http2";
 import { fileURLToPath } from "node:url";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -8,6 +10,7 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from "@drover/proto/grpc/health/v1/health_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../server/clock.ts";
 import type { PollAnswer, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
 import { AGENT, aborted, handedTask, RUN_ID, signal, startWorld, type World } from "./rpc-world.ts";
@@ -114,6 +117,73 @@ describe("a drain", () => {
     expect((await watch.done).code).toBe(0);
     await drained;
     await expect(fetch(`http://127.0.0.1:${world.port}/healthz`)).rejects.toThrow();
+  });
+
+  describe("of a server that serves on first", () => {
+    const LAME_DUCK_MS = 7_777;
+    const over = signal();
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) =>
+        ms === LAME_DUCK_MS
+          ? Promise.race([over.promise, signal ? aborted(signal) : over.promise])
+          : systemClock.sleep(ms, signal),
+    };
+    beforeEach(async () => {
+      grpc.close();
+      await world.close();
+      world = await startWorld({ config: { lameDuckMs: LAME_DUCK_MS }, clock });
+      grpc = grpcClient(world.port);
+    });
+
+    const getRunByJson = () =>
+      fetch(`http://127.0.0.1:${world.port}/drover.v1.SchedulerService/GetRun`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ run: { runId: RUN_ID } }),
+      });
+
+    test("is not ready and takes all calls; then GOAWAY is sent, and calls in flight end", async () => {
+      const { count } = parkPolls();
+      const session = connect(`http://127.0.0.1:${world.port}`);
+      const goaway = once(session, "goaway");
+      expect((await getRunByJson()).headers.get("connection")).toBe("keep-alive");
+      const drained = world.server.drain();
+      const ready = await fetch(`http://127.0.0.1:${world.port}/readyz`);
+      expect(ready.status).toBe(503);
+      expect((await grpc.unary(Health.method.check, {})).answer?.status).toBe(Status.NOT_SERVING);
+      const answer = await getRunByJson();
+      expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+      const poll = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
+      await count(1);
+
+      const began = signal();
+      const go = signal();
+      const { findRun } = world.reads;
+      world.reads.findRun = async (...given) => {
+        began.resolve();
+        await go.promise;
+        return findRun(...given);
+      };
+      const inFlight = grpc.unary(getRun, { run });
+      await began.promise;
+      over.resolve();
+      const [code] = await goaway;
+      expect(code).toBe(constants.NGHTTP2_NO_ERROR);
+      expect((await poll).code).toBe(0);
+      expect(await postJson(world.port, getRun, { run: { runId: RUN_ID } })).toMatchObject({
+        reason: "DRAINING",
+      });
+      go.resolve();
+      expect((await inFlight).code).toBe(0);
+      await drained;
+    });
+
+    test("stop ends it at once", async () => {
+      const drained = world.server.drain();
+      await world.server.stop();
+      await drained;
+    });
   });
 
   test("ends a watch with DRAINING and a wait with what is known", async () => {
