@@ -4,6 +4,7 @@
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced, BatchNo } from "../scheduler/advance.ts";
+import type { LostPolls } from "../store/heartbeats.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Namespace } from "../store/store.ts";
@@ -55,7 +56,7 @@ async function poll(
 ): Promise<PollAnswer> {
   const { clock, agentRegistry, lostPolls, claims } = options;
   const arrivedAtMs = clock.monotonicMs();
-  await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
+  await lostPolls.giveBack(lostPollsOf(request));
   const parked = await park(options, request, false);
   const scanned = claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
   // However short its wait is, a poll ends only after one scan.
@@ -121,12 +122,20 @@ function giveBack(options: DispatchOptions, namespace: Namespace, served: Served
   return { tasks: [], waitedMs: 0 };
 }
 
+function lostPollsOf({
+  namespace,
+  agent,
+  lostPolls: polls,
+}: Pick<PollRequest, "namespace" | "agent" | "lostPolls">): LostPolls {
+  return { namespaceId: namespace.id, session: agent.session, polls };
+}
+
 async function heartbeat(
   { agentRegistry, lostPolls, heartbeats }: DispatchOptions,
   request: SessionHeartbeatRequest,
 ): Promise<readonly HeartbeatResult[]> {
   agentRegistry.called(request.agent, request.namespace.id, null);
-  void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
+  void lostPolls.giveBack(lostPollsOf(request));
   // A lost poll may be granted a task after it was given back above. Such a task must not count as
   // forgotten by its agent, so `listsAllTo` stays below the lost polls.
   const before = Math.min(...request.lostPolls) - 1;

@@ -135,6 +135,8 @@ export interface Dispatcher {
 
 /** Lines that the handler of one task has logged. */
 export interface TaskLines {
+  /** Of the call. A token can be changed to name another namespace than that of its task. */
+  readonly namespaceId: number;
   readonly token: TaskToken;
   /** Number of the first line. */
   readonly first: number;

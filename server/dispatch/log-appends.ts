@@ -9,7 +9,6 @@ import { DroverError } from "../errors.ts";
 import type { HandlerLogs, LogAppend, LoggingAttempt } from "../store/handler-logs.ts";
 import type { Plans } from "../store/plans.ts";
 import type { LinesAnswer, LogAppends, TaskLines } from "./dispatcher.ts";
-import type { TaskToken } from "./token.ts";
 
 /** An agent sends its last lines after the report of the task. */
 const LATE_MS_MAX = 30_000;
@@ -80,7 +79,7 @@ async function appendAll(
 ): Promise<readonly LinesAnswer[]> {
   const attempts = await store.attempts(tasks.map(({ token }) => token));
   const targets = await Promise.all(
-    tasks.map(({ token }, at) => targetOf(plans, token, attempts[at] ?? null)),
+    tasks.map((task, at) => targetOf(plans, task, attempts[at] ?? null)),
   );
   const appends = targets.flatMap((target, at): LogAppend[] => {
     const task = tasks[at];
@@ -98,10 +97,10 @@ async function appendAll(
 
 async function targetOf(
   plans: Plans,
-  { step }: TaskToken,
+  { token: { step }, namespaceId: ofCall }: TaskLines,
   attempt: LoggingAttempt | null,
 ): Promise<Target> {
-  if (!attempt)
+  if (attempt?.namespaceId !== ofCall)
     return new DroverError(
       "TASK_NOT_FOUND",
       "no task has this token, or its attempt ended long ago: drop the lines",

@@ -207,8 +207,11 @@ async function pass(
       ? new Set<Item>()
       : await fencedOf(tx, items, number, ({ run }) => run.partition);
   const live = items.filter((item) => !fenced.has(item));
-  const heads = await findRuns(tx, live, wait);
-  const { views, failed } = await loadViews(options, tx, heads, live);
+  const found = await findRuns(tx, live, wait);
+  const own = ofOwnNamespace(live, found);
+  const ids = own.length === live.length ? null : new Set(own.map(({ run }) => run.runId));
+  const heads = ids === null ? found : found.filter(({ runId }) => ids.has(runId));
+  const { views, failed } = await loadViews(options, tx, heads, own);
   const { answers, postponed, records } = await decideAll(options, tx, views, failed);
   const written = await writeAll(options, tx, views, records);
   const outcome = { answers, fenced, failed, postponed, wait };
@@ -359,6 +362,18 @@ async function findRuns(
   for (const head of open) refs.delete(head.runId);
   const ended = refs.size === 0 ? [] : await tx.endedRuns([...refs.values()]);
   return [...open, ...ended];
+}
+
+/**
+ * A task token can be changed to name another namespace, so the run is asked. For a caller of
+ * another namespace there is no such run.
+ */
+function ofOwnNamespace(items: readonly Item[], heads: readonly RunHead[]): readonly Item[] {
+  const namespaces = new Map(heads.map(({ runId, namespaceId }) => [runId, namespaceId]));
+  return items.filter(({ run, caller }) => {
+    const namespaceId = namespaces.get(run.runId);
+    return caller === null || namespaceId === undefined || namespaceId === caller.namespaceId;
+  });
 }
 
 type CommitOptions = Pick<

@@ -27,6 +27,8 @@ export interface SessionHeartbeat {
 
 /** Polls of one session that ended without an answer. */
 export interface LostPolls {
+  /** Of the call. A session of another namespace has lost none. */
+  readonly namespaceId: number;
   readonly session: string;
   readonly polls: readonly number[];
 }

@@ -217,19 +217,22 @@ export function describeClaims(opened: Opened): void {
   test("leases of polls that ended without an answer are found by session and poll", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: {}, c: {} }));
+    const { namespaceId } = run;
     const session = newSession();
     const other = newSession();
     const [a] = await claim(store, { lanes: run.lanes.slice(0, 1) }, { session, pollSeq: 7 });
     await claim(store, { lanes: run.lanes.slice(1, 2) }, { session, pollSeq: 8 });
     await claim(store, { lanes: run.lanes.slice(2) }, { session: other, pollSeq: 7 });
-    expect(await store.undelivered([{ session, polls: [6, 7] }])).toEqual([
+    expect(await store.undelivered([{ namespaceId, session, polls: [6, 7] }])).toEqual([
       { ...run.ref, step: 0, fence: 1, secret: a?.secret },
     ]);
-    expect(await store.undelivered([{ session, polls: [] }])).toEqual([]);
+    expect(await store.undelivered([{ namespaceId, session, polls: [] }])).toEqual([]);
+    const elsewhere = { namespaceId: namespaceId + 1, session, polls: [7] };
+    expect(await store.undelivered([elsewhere])).toEqual([]);
     const twice = [
-      { session, polls: [7] },
-      { session: other, polls: [7, 8] },
-      { session, polls: [7, 9] },
+      { namespaceId, session, polls: [7] },
+      { namespaceId, session: other, polls: [7, 8] },
+      { namespaceId, session, polls: [7, 9] },
     ];
     expect((await store.undelivered(twice)).map(({ step }) => step).sort()).toEqual([0, 2]);
   });

@@ -43,7 +43,9 @@ it("what many sessions name while a question is under way is asked in one statem
   const { lostPolls, clock, asked, back } = world({
     undelivered: (lost) => (lost.length === 1 ? first.promise : Promise.resolve([LEASE])),
   });
-  const all = ["a", "b", "c", "d"].map((session) => lostPolls.giveBack({ session, polls: [1] }));
+  const all = ["a", "b", "c", "d"].map((session) =>
+    lostPolls.giveBack({ namespaceId: 1, session, polls: [1] }),
+  );
   first.resolve([]);
   await all[0];
   clock.advance(SPACING_MS);
@@ -55,19 +57,19 @@ it("what many sessions name while a question is under way is asked in one statem
 it("a query that fails, and a lease that cannot be given back, fail no call", async () => {
   const away = new Error("the database is away");
   const asking = world({ undelivered: () => Promise.reject(away) });
-  await asking.lostPolls.giveBack({ session: "a", polls: [1] });
+  await asking.lostPolls.giveBack({ namespaceId: 1, session: "a", polls: [1] });
   expect(asking.errors).toEqual([away]);
   const held = new Error("another transaction holds the run");
   const giving = world({
     undelivered: () => Promise.resolve([LEASE]),
     submit: () => Promise.reject(held),
   });
-  await giving.lostPolls.giveBack({ session: "a", polls: [1] });
+  await giving.lostPolls.giveBack({ namespaceId: 1, session: "a", polls: [1] });
   expect(giving.errors).toEqual([held]);
 });
 
 it("without lost polls nothing is asked", async () => {
   const { lostPolls, asked } = world({});
-  await lostPolls.giveBack({ session: "a", polls: [] });
+  await lostPolls.giveBack({ namespaceId: 1, session: "a", polls: [] });
   expect(asked).toEqual([]);
 });

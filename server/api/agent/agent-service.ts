@@ -156,6 +156,7 @@ async function appendLogs(
   const items = request.logs.map(({ taskToken, firstLine: first, lines }, index) =>
     itemOf(index, "logs", itemErrors, taskToken, namespace, (token) => ({
       token,
+      namespaceId: namespace.id,
       first,
       lines: lines.map(logTextFrom),
     })),

@@ -109,10 +109,16 @@ export function createNamespaceCalls({
       const after = parsePageToken(LIST, pageToken, (name) => name !== "");
       const names = caller === null || caller.namespace === null ? null : [caller.namespace];
       const rows = await store.lists.namespaces({ names, after }, page.limit + 1);
+      const regions = await store.lists.regions();
+      // The name of a region may say whose namespaces are in it.
+      const shown =
+        names === null
+          ? regions
+          : regions.filter(({ name }) => rows.some(({ region }) => region === name));
       return {
         namespaces: rows.slice(0, page.limit).map(namespaceMessage),
         nextPageToken: page.nextToken(rows, ({ name }) => name),
-        regions: (await store.lists.regions()).map(regionMessage),
+        regions: shown.map(regionMessage),
       };
     },
   };

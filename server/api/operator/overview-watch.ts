@@ -2,8 +2,9 @@
 //
 //   watcher: read → send if it has changed → wait a second → read …
 //
-// Promise: however many callers watch a namespace, its overview is read at most once a second and
-// its activity at most once in five seconds; with no watchers, never.
+// Promise: however many callers watch a namespace, its overview is read at most once a second (once
+// more for callers of that namespace alone, who see less) and its activity at most once in five
+// seconds; with no watchers, never.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type GetOverviewResponseSchema,
@@ -20,17 +21,25 @@ import { aborted, whileWaiting } from "../calls/waits.ts";
 import type { OperatorCallDeps } from "./agent-list.ts";
 import { readActivity } from "./read-activity.ts";
 
+export interface OverviewWanted {
+  readonly namespace: Namespace;
+  /** Late partitions of all regions with their supervisors, or the region of the namespace alone. */
+  readonly everyRegion: boolean;
+}
+
+export type ReadOverview = (
+  wanted: OverviewWanted,
+) => Promise<MessageInitShape<typeof GetOverviewResponseSchema>>;
+
 interface OverviewWatchDeps extends OperatorCallDeps {
   readonly drain: Drain;
   readonly clock: Clock;
-  readonly overview: (
-    namespace: Namespace,
-  ) => Promise<MessageInitShape<typeof GetOverviewResponseSchema>>;
+  readonly overview: ReadOverview;
 }
 
 type Watch = (
   request: WatchOverviewRequest,
-  caller: AbortSignal,
+  caller: Pick<OverviewWanted, "everyRegion"> & { readonly signal: AbortSignal },
 ) => AsyncGenerator<WatchOverviewResponse>;
 
 const POLL_MS = 1_000;
@@ -41,20 +50,23 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
 
   const activity = sharedFor(ACTIVITY_AGAIN_MS, clock, ({ id }) => readActivity(deps, id));
 
-  const read = sharedFor(POLL_MS, clock, async (namespace: Namespace) => {
-    const overview = await deps.overview(namespace);
-    const state = create(WatchOverviewResponseSchema, {
-      overview,
-      activity: await activity(namespace),
+  const readBy = (everyRegion: boolean) =>
+    sharedFor(POLL_MS, clock, async (namespace: Namespace) => {
+      const overview = await deps.overview({ namespace, everyRegion });
+      const state = create(WatchOverviewResponseSchema, {
+        overview,
+        activity: await activity(namespace),
+      });
+      return { ...state, cursor: cursorOf(WatchOverviewResponseSchema, state) };
     });
-    return { ...state, cursor: cursorOf(WatchOverviewResponseSchema, state) };
-  });
+  const readAll = readBy(true);
+  const readOwn = readBy(false);
 
-  return async function* watch({ namespace: name, after }, caller) {
+  return async function* watch({ namespace: name, after }, { everyRegion, signal: caller }) {
     const namespace = await namespaces.find(name);
     let sent = after;
     while (!caller.aborted) {
-      const state = await read(namespace);
+      const state = await (everyRegion ? readAll : readOwn)(namespace);
       if (state.cursor !== sent) yield state;
       sent = state.cursor;
       if (drain.isDraining)

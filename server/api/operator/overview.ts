@@ -14,7 +14,8 @@ import type { EpochMs } from "../../core/model/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
 import type { Pause } from "../../store/queues.ts";
-import type { Namespace, Store } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
+import type { Caller } from "../auth/authenticate.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
 import { parsePageToken } from "../calls/page-token.ts";
@@ -23,7 +24,7 @@ import { RUN_STATES } from "../run/convert-run.ts";
 import { pageOf } from "../run/run-list.ts";
 import { failingMessage, type OperatorCallDeps } from "./agent-list.ts";
 import { circuitMessage, cordonMessage } from "./circuit-calls.ts";
-import { createOverviewWatch } from "./overview-watch.ts";
+import { createOverviewWatch, type OverviewWanted, type ReadOverview } from "./overview-watch.ts";
 import { pauseMessage } from "./queue-calls.ts";
 import { readActivity } from "./read-activity.ts";
 
@@ -62,7 +63,7 @@ export function createOverviewCalls(
 ): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
   const { store, namespaces, clock, overdueMs } = deps;
   const serverVersion = versionOfServer();
-  const overview = (namespace: Namespace) => overviewOf(deps, namespace);
+  const overview: ReadOverview = (of) => overviewOf(deps, of);
   const watch = createOverviewWatch({ ...deps, overview });
 
   return {
@@ -94,14 +95,16 @@ export function createOverviewCalls(
       return { supervisors };
     },
 
-    async getOverview({ namespace: name }) {
+    async getOverview({ namespace: name }, { caller }) {
       const namespace = await namespaces.find(name);
-      const message = create(GetOverviewResponseSchema, await overview(namespace));
+      const of = { namespace, everyRegion: seesEveryRegion(caller) };
+      const message = create(GetOverviewResponseSchema, await overview(of));
       message.activity = create(ActivitySchema, await readActivity(deps, namespace.id));
       return message;
     },
 
-    watchOverview: (request, { signal }) => watch(request, signal),
+    watchOverview: (request, { signal, caller }) =>
+      watch(request, { signal, everyRegion: seesEveryRegion(caller) }),
 
     async getClusterInfo(_request, { caller }) {
       const sentMs = clock.wallMs();
@@ -127,11 +130,18 @@ export function createOverviewCalls(
   };
 }
 
+/** A caller of one namespace sees no supervisor, and of the regions only its own. */
+function seesEveryRegion(caller: Caller | null): boolean {
+  return caller === null || caller.namespace === null;
+}
+
 async function overviewOf(
   { store, overdueMs }: OverviewDeps,
-  { id }: Namespace,
+  { namespace: { id, region }, everyRegion }: OverviewWanted,
 ): Promise<MessageInitShape<typeof GetOverviewResponseSchema>> {
-  const wanted = { after: -1, limit: PARTITIONS_READ_MAX };
+  const wanted = everyRegion
+    ? { after: -1, limit: PARTITIONS_READ_MAX }
+    : { after: region * PARTITIONS_PER_REGION - 1, limit: PARTITIONS_PER_REGION };
   const { now, partitions } = await store.operators.partitions(wanted);
   const seen = await store.operators.attention(id);
   const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
@@ -143,7 +153,7 @@ async function overviewOf(
     unservedTasks: seen.orphans
       .filter(({ oldestAt }) => oldestAt !== null && now - oldestAt >= UNSERVED_AFTER_MS)
       .map(unservedMessage),
-    latePartitions: partitions
+    latePartitions: (everyRegion ? partitions : [])
       .filter((one) => isLate(one, now, overdueMs))
       .slice(0, LATE_PARTITIONS_MAX)
       .map((one) => partitionMessage(one, now, overdueMs)),

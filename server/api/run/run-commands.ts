@@ -9,6 +9,7 @@ import {
   type DecideResponseSchema,
   DecisionKind,
   type RunRef,
+  RunRefSchema,
   type SignalRequest,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -20,7 +21,6 @@ import { type CallbackToken, parseCallbackToken } from "../../dispatch/token.ts"
 import { DroverError, type Reason } from "../../errors.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
-import { partitionOf } from "../../store/partition.ts";
 import type { Namespace } from "../../store/store.ts";
 import { endFrom, outcomeDigest } from "../agent/convert-outcome.ts";
 import { auditEntry, BY_HEADER, type Who } from "../calls/audit-entry.ts";
@@ -139,15 +139,17 @@ async function decide(
 }
 
 async function completeDeferred(
-  { scheduler, namespaces }: RunCommandDeps,
+  { scheduler, namespaces, runs }: RunCommandDeps,
   request: CompleteDeferredRequest,
   who: Who | null,
 ) {
   const token = callbackTokenFrom(request.callbackToken);
   const { outcome } = request;
   if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
-  const namespace = await namespaceOf(namespaces, token);
-  const ref = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
+  const { name } = await namespaceOf(namespaces, token);
+  // A token can be changed to name another namespace than that of its run, so the run is asked.
+  const named = create(RunRefSchema, { ref: { case: "runId", value: token.runId } });
+  const { namespace, ref } = await runs.find(name, named);
   const details = { outcome: outcome.case };
   const entry =
     who && isPerson(who) ? runEntry(who, "run.complete", { namespace, ref }, { details }) : null;

@@ -47,14 +47,21 @@ type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
   readonly laneOf: (lane: number) => Omit<LaneRow, "lane" | "base">;
 };
 
-export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonly SessionLease[] {
-  return [...Map.groupBy(lost, ({ session }) => session)].flatMap(([session, of]) => {
-    const polls = new Set(of.flatMap((one) => one.polls));
-    return tables.lease.where("session", session).flatMap((lease) => {
-      const { runId, partition, step, fence, secret, pollSeq } = lease;
-      return polls.has(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];
-    });
-  });
+export function undelivered(
+  tables: Tables,
+  lost: readonly LostPolls[],
+  laneOf: LaneFacts["laneOf"],
+): readonly SessionLease[] {
+  return [...Map.groupBy(lost, ({ session }) => session)].flatMap(([session, of]) =>
+    tables.lease.where("session", session).flatMap((lease) => {
+      const { runId, partition, step, fence, secret, pollSeq, lane } = lease;
+      const { namespaceId } = laneOf(lane);
+      const isLost = of.some(
+        (one) => one.namespaceId === namespaceId && one.polls.includes(pollSeq),
+      );
+      return isLost ? [{ runId, partition, step, fence, secret }] : [];
+    }),
+  );
 }
 
 export function pollQuery(

@@ -203,7 +203,7 @@ type CallsOfAgents = Pick<
 >;
 
 /** What agents do, and what servers see of them. */
-function callsOfAgents({ tables, now, run, world }: Memory): CallsOfAgents {
+function callsOfAgents({ tables, now, run, world, liveness }: Memory): CallsOfAgents {
   return {
     heartbeat: (heartbeats) =>
       run((transaction) => {
@@ -211,7 +211,7 @@ function callsOfAgents({ tables, now, run, world }: Memory): CallsOfAgents {
         const nextNumber = () => number++;
         return storeHeartbeats({ tables, now: now(), transaction, nextNumber, world }, heartbeats);
       }),
-    undelivered: (lost) => run(() => undelivered(tables, lost)),
+    undelivered: (lost) => run(() => undelivered(tables, lost, liveness.laneOf)),
     markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
     markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
     // Only the lists of operators read them, and this store has none.

@@ -166,7 +166,7 @@ async function undelivered(
   query: Query,
   lost: readonly LostPolls[],
 ): Promise<readonly SessionLease[]> {
-  const polls = lost.flatMap(({ session, polls: of }) => of.map((poll) => ({ session, poll })));
+  const polls = lost.flatMap(({ polls: of, ...whose }) => of.map((poll) => ({ ...whose, poll })));
   if (polls.length === 0) return [];
   const rows = await query<{
     run_id: string;
@@ -176,7 +176,11 @@ async function undelivered(
     secret: string;
   }>(
     "undelivered_leases",
-    columns(polls, { session: ({ session }) => session, poll_seq: ({ poll }) => poll }),
+    columns(polls, {
+      namespace_id: ({ namespaceId }) => namespaceId,
+      session: ({ session }) => session,
+      poll_seq: ({ poll }) => poll,
+    }),
   );
   return rows.map((row) => ({
     runId: row.run_id,

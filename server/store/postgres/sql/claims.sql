@@ -95,12 +95,15 @@ from (
 
 -- name: undelivered_leases
 -- Purpose: Finds the leases that were granted to polls of many sessions. The polls ended without an answer.
--- Params: Parallel arrays, one element per poll: :session text[] (hex), :poll_seq bigint[].
--- Plan: lease_session.
--- Result: Each lease once. A poll without leases has no row.
+-- Params: Parallel arrays, one element per poll: :namespace_id integer[], :session text[] (hex), :poll_seq
+--   bigint[].
+-- Plan: lease_session; lane by key.
+-- Result: Each lease once. A poll without leases has no row, and neither has a lease of another namespace.
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
-from unnest(:session::text[], :poll_seq::bigint[]) as u (session, poll_seq)
-join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
+from unnest(:namespace_id::integer[], :session::text[], :poll_seq::bigint[])
+  as u (namespace_id, session, poll_seq)
+join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq
+join drover.lane as n on n.id = l.lane and n.namespace_id = u.namespace_id;
 
 -- name: mark_polled
 -- Purpose: Notes that polls for these lanes wait on a node.
