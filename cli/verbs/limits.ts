@@ -13,7 +13,7 @@ import { clean, durationWords } from "../words.ts";
 export function addLimits(program: Command, ended: Ended): void {
   program
     .command("limits")
-    .description("list all limits, how much of them the namespace uses, and where to change them")
+    .description("list all limits, how much of them is used, and where to change them")
     .option("--changeable", "only those that can be changed")
     .action(async ({ changeable = false }: { changeable?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
