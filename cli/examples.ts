@@ -129,7 +129,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "namespace list": ["drover namespace list"],
   "namespace show": ["drover namespace show --namespace payments"],
   "namespace retention": ["drover namespace retention 30d --namespace payments"],
-  "namespace limit": ["drover namespace limit --open-runs 5000 --per-second 50"],
+  "namespace limit": [
+    "drover namespace limit --open-runs 5000 --per-second 50",
+    "drover namespace limit --storage 10G --calls-per-second 500 --weight 200",
+  ],
+  limits: ["drover limits --namespace payments", "drover limits --changeable"],
   "namespace logs": ["drover namespace logs off --namespace payments"],
   "namespace pause": ['drover namespace pause --namespace payments --reason "audit"'],
   "namespace resume": ["drover namespace resume --namespace payments"],

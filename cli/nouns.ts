@@ -109,6 +109,12 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/namespace.ts")).addNamespaceVerbs,
   },
   {
+    name: "limits",
+    more: "[options]",
+    description: "list all limits, how much of them is used, and where to change them",
+    load: async () => (await import("./verbs/limits.ts")).addLimits,
+  },
+  {
     name: "queue",
     description: "queues: tasks, limits, pins, circuits, pause",
     async load() {

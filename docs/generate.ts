@@ -3,7 +3,7 @@
  * (evaluated by the rules, one by one), and the defaults. `node docs/generate.ts` writes the page,
  * and the other pages and schemas below with it; tests compare them.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dashboardText } from "../deploy/grafana/dashboard.ts";
 import { decide, start } from "../server/core/decide.ts";
@@ -28,6 +28,7 @@ import {
 } from "../server/core/plan/plan.ts";
 import { cliPage } from "./cli-page.ts";
 import { words } from "./duration-words.ts";
+import { withLimits } from "./limits-table.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { scenariosPage, scenariosSchemaText } from "./scenarios-page.ts";
 import { tracesPage } from "./traces-page.ts";
@@ -384,6 +385,8 @@ if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "STATES.md"), statesPage());
   writeFileSync(join(import.meta.dirname, "CLI.md"), await cliPage());
   writeFileSync(join(import.meta.dirname, "METRICS.md"), metricsPage());
+  const namespaces = join(import.meta.dirname, "NAMESPACES.md");
+  writeFileSync(namespaces, withLimits(readFileSync(namespaces, "utf8")));
   writeFileSync(join(import.meta.dirname, "TRACES.md"), tracesPage());
   writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());
   writeFileSync(join(import.meta.dirname, "../deploy/grafana/drover.json"), dashboardText());

@@ -118,6 +118,10 @@ export interface ControlPlane {
   readonly learning: Loop;
   /** Most bytes of one payload in a namespace; null: the limit of the server. */
   readonly payloadBytesMax: RateLimit["payloadBytesMax"];
+  /** Limits the calls of a namespace. */
+  readonly admitCall: RateLimit["admitCall"];
+  /** The parts of namespaces in the calls that this server processes at the same time. */
+  readonly weights: RateLimit["weights"];
   /** Takes the lines that handlers log. */
   readonly logs: LogAppends;
   start(): Promise<void>;
@@ -155,6 +159,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     circuits,
     learning,
     payloadBytesMax: rateLimit.payloadBytesMax,
+    admitCall: rateLimit.admitCall,
+    weights: rateLimit.weights,
     logs,
     ...lifeCycleOf({
       circuits,
@@ -180,6 +186,7 @@ function worldOf(options: ControlPlaneOptions) {
     /** The same options with the patient clock. */
     patient: { ...options, clock: options.patient ?? options.clock },
     plans,
+    rateLimit: rateLimitOf({ ...options, clock: options.patient ?? options.clock }),
     traces: tracingOf(options, plans),
     ...failuresOf(options),
     subjects: createSubjects(),
@@ -200,7 +207,7 @@ function createSubjects() {
 }
 
 /** Polls that wait, and the claims that serve them. */
-function dispatchOf({ options, plans, traces, onError, subjects }: World) {
+function dispatchOf({ options, plans, traces, rateLimit, onError, subjects }: World) {
   const { store, clock, random, measures, spans } = options;
   const waiters = createWaiters();
   const watermarks = createWatermarks(clock);
@@ -215,6 +222,7 @@ function dispatchOf({ options, plans, traces, onError, subjects }: World) {
     waiters,
     admission,
     watermarks,
+    weightOf: rateLimit.weights.of,
     taskTrace: spans && traces?.task,
     onGranted(leases, ms) {
       measures?.granted(leases);
@@ -240,10 +248,9 @@ type DispatchParts = ReturnType<typeof dispatchOf>;
 
 /** What begins runs and moves them. */
 function schedulerOf(world: World, { versions, admission, claims }: DispatchParts) {
-  const { options, patient, settings, plans, traces, onError, subjects } = world;
+  const { options, settings, plans, traces, rateLimit, onError, subjects } = world;
   const { store, clock, random, isRetryable, measures, waitingMax, spans } = options;
   const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
-  const rateLimit = rateLimitOf(patient);
   const shared: AdvanceOptions & Pick<World, "plans"> = {
     store,
     plans,
@@ -267,7 +274,11 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
     rateLimit,
     occurrenceOptions,
     advance: createAdvance(shared),
-    schedule: createSchedule({ ...shared, admitRun: rateLimit.admit }),
+    schedule: createSchedule({
+      ...shared,
+      admitRun: rateLimit.admit,
+      runRefusal: rateLimit.refusal,
+    }),
     occurrences: createOccurrences(occurrenceOptions),
   };
 }

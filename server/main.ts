@@ -139,6 +139,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       definitionCheck: checkDefinition,
       triggers: plane.triggers,
       payloadBytesMax: plane.payloadBytesMax,
+      admitCall: plane.admitCall,
+      weightOf: plane.weights.ofName,
       logs: plane.logs,
       config: {
         ...RPC_DEFAULTS,

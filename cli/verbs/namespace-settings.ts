@@ -60,6 +60,10 @@ interface LimitOptions {
   readonly perSecond?: number;
   readonly burst?: number;
   readonly payload?: number;
+  readonly callsPerSecond?: number;
+  readonly callsBurst?: number;
+  readonly storage?: number;
+  readonly weight?: number;
   readonly none?: boolean;
 }
 
@@ -74,24 +78,51 @@ function addLimit(noun: Command, ended: Ended): void {
       "most runs started at once; default: as many as in a second",
       wholeNumber(1, 100_000),
     )
-    .option("--payload <bytes>", "most bytes of one payload, as 64k or 1M", bytesOf)
+    .option("--payload <bytes>", "most bytes of one payload, as 64k or 1M", bytesUpTo("2M"))
+    .option("--calls-per-second <rate>", "most calls per second that read or start", rateOf)
+    .option(
+      "--calls-burst <n>",
+      "most of these calls at once; default: as many as in a second",
+      wholeNumber(1, 100_000),
+    )
+    .option(
+      "--storage <bytes>",
+      "most bytes that its runs take, as 500M or 10G",
+      bytesUpTo("1024T"),
+    )
+    .option(
+      "--weight <n>",
+      "its part where namespaces compete for a server; default: 100",
+      wholeNumber(1, 1_000),
+    )
     .option("--none", "remove all limits")
     .action(async (options: LimitOptions, command: Command) => {
-      const { openRuns = 0, perSecond = 0, burst = 0, payload = 0, none = false } = options;
-      if ((openRuns + perSecond + payload === 0) !== none)
-        throw usageFailure(
-          "give --open-runs, --per-second or --payload, or --none",
-          "drover namespace limit --help",
-        );
+      const { none = false } = options;
+      const limits = limitsOf(options);
+      const isAny = Object.values(limits).some((limit) => Number(limit) > 0);
+      if (isAny === none)
+        throw usageFailure("give a limit, or --none", "drover namespace limit --help");
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
-      const limits = { openRuns, runsPerSecond: perSecond, burst, payloadBytes: payload };
       const answer = await operator.setNamespaceLimits({ namespace, limits });
       output.data(SetNamespaceLimitsResponseSchema, answer);
       const words = namespaceLimitWords(answer.namespace?.limits) || "none";
       if (output.format === "table") output.line(`namespace ${clean(namespace)} limits: ${words}`);
       ended(exitCodes.done);
     });
+}
+
+function limitsOf(options: LimitOptions) {
+  return {
+    openRuns: options.openRuns ?? 0,
+    runsPerSecond: options.perSecond ?? 0,
+    burst: options.perSecond === undefined ? 0 : (options.burst ?? 0),
+    payloadBytes: options.payload ?? 0,
+    callsPerSecond: options.callsPerSecond ?? 0,
+    callsBurst: options.callsPerSecond === undefined ? 0 : (options.callsBurst ?? 0),
+    storageBytes: BigInt(options.storage ?? 0),
+    weight: options.weight ?? 0,
+  };
 }
 
 function addLogs(noun: Command, ended: Ended): void {
@@ -137,10 +168,14 @@ function logsWords(namespace: Namespace | undefined): string {
 export function namespaceLimitWords(limits: NamespaceLimits | undefined): string {
   if (!limits) return "";
   const { openRuns, runsPerSecond, burst, payloadBytes } = limits;
+  const { callsPerSecond, callsBurst, storageBytes, weight } = limits;
   return [
     ...(openRuns > 0 ? [`${openRuns} open runs`] : []),
     ...(runsPerSecond > 0 ? [`${runsPerSecond} runs a second, ${burst} at once`] : []),
     ...(payloadBytes > 0 ? [`payloads of ${payloadBytes} bytes`] : []),
+    ...(callsPerSecond > 0 ? [`${callsPerSecond} calls a second, ${callsBurst} at once`] : []),
+    ...(storageBytes > 0n ? [`${storageBytes} bytes of runs`] : []),
+    ...(weight > 0 ? [`weight ${weight}`] : []),
   ].join("; ");
 }
 
@@ -148,12 +183,24 @@ function retentionOf(text: string): number | null {
   return text === "forever" ? null : parseDuration(text);
 }
 
-const BYTES_MAX = 2 * 1024 * 1024;
-const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1_024, M: 1_024 * 1_024 };
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1_024,
+  M: 1_024 ** 2,
+  G: 1_024 ** 3,
+  T: 1_024 ** 4,
+};
 
+function bytesUpTo(most: string): (text: string) => number {
+  return (text) => {
+    const bytes = bytesOf(text);
+    if (bytes >= 1 && bytes <= bytesOf(most)) return bytes;
+    throw new InvalidArgumentError(`It must be a number of bytes up to ${most}, as 64k or 1M.`);
+  };
+}
+
+/** 0: it is no number of bytes. */
 function bytesOf(text: string): number {
-  const [, count = "", unit = ""] = /^(\d{1,7})([kM]?)$/.exec(text) ?? [];
-  const bytes = count === "" ? 0 : Number(count) * (UNITS[unit] ?? 0);
-  if (bytes >= 1 && bytes <= BYTES_MAX) return bytes;
-  throw new InvalidArgumentError("It must be a number of bytes up to 2M, as 65536, 64k or 1M.");
+  const [, count = "", unit = ""] = /^(\d{1,15})([kMGT]?)$/.exec(text) ?? [];
+  return count === "" ? 0 : Number(count) * (UNITS[unit] ?? 0);
 }

@@ -19,6 +19,14 @@ export interface NamespaceLimits {
   readonly burst?: number;
   /** Maximum size of one payload in bytes, at most 2 MiB. Default: the limit of the server. */
   readonly payloadBytes?: number;
+  /** Maximum number of calls per second that read, register or start, on average. */
+  readonly callsPerSecond?: number;
+  /** Maximum number of these calls at once. Default: the number of one second. */
+  readonly callsBurst?: number;
+  /** Maximum number of bytes that its runs may take, compared with an estimate. */
+  readonly storageBytes?: number;
+  /** Its part where namespaces compete for a server, 1 to 1,000. Default: 100. */
+  readonly weight?: number;
 }
 
 export interface Namespace {
@@ -100,7 +108,8 @@ export function createNamespaces(call: Call, namespace: string): Namespaces {
       return readSent(await call(rpc.setNamespaceRetention, { namespace, ...kept }, { signal }));
     },
 
-    async setLimits(limits: NamespaceLimits, { signal }: CallControl = {}): Promise<Namespace> {
+    async setLimits(given: NamespaceLimits, { signal }: CallControl = {}): Promise<Namespace> {
+      const limits = { ...given, storageBytes: BigInt(given.storageBytes ?? 0) };
       return readSent(await call(rpc.setNamespaceLimits, { namespace, limits }, { signal }));
     },
 
@@ -138,9 +147,13 @@ function readNamespace(sent: wire.Namespace): Namespace {
 
 function readLimits(limits: wire.NamespaceLimits | undefined): NamespaceLimits {
   const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = limits ?? {};
+  const { callsPerSecond = 0, callsBurst = 0, storageBytes = 0n, weight = 0 } = limits ?? {};
   return {
     ...(openRuns > 0 ? { openRuns } : {}),
     ...(runsPerSecond > 0 ? { runsPerSecond, burst } : {}),
     ...(payloadBytes > 0 ? { payloadBytes } : {}),
+    ...(callsPerSecond > 0 ? { callsPerSecond, callsBurst } : {}),
+    ...(storageBytes > 0n ? { storageBytes: Number(storageBytes) } : {}),
+    ...(weight > 0 ? { weight } : {}),
   };
 }

@@ -17,7 +17,17 @@ type ServiceDeps = Parameters<typeof createSchedulerService>[0] &
   Parameters<typeof createOperatorService>[0] &
   Parameters<typeof createAgentService>[0];
 
-const OF_SCHEDULER: MountOptions = { itemFields: SCHEDULER_ITEM_FIELDS, waits: ["WaitRun"] };
+/** What moves a run that has started, and what stops a schedule: no call rate may hold it up. */
+const UNLIMITED = [
+  ...["CancelRun", "PauseRun", "ResumeRun", "RetryRun", "RerunFrom", "BulkAction"],
+  ...["Signal", "Decide", "CompleteDeferred"],
+  ...["PauseSchedule", "ResumeSchedule", "DeleteSchedule"],
+];
+const OF_SCHEDULER: MountOptions = {
+  itemFields: SCHEDULER_ITEM_FIELDS,
+  waits: ["WaitRun"],
+  unlimited: UNLIMITED,
+};
 const OF_AGENTS: MountOptions = { itemFields: AGENT_ITEM_FIELDS, pauses: ["PollTask"] };
 
 export function droverMethods(deps: ServiceDeps, mount: Mount): readonly Mounted[] {

@@ -23,6 +23,7 @@ import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/re
 import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher, LogAppends } from "../dispatch/dispatcher.ts";
+import type { DroverError } from "../errors.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
@@ -86,6 +87,10 @@ export interface RpcServerDeps {
   readonly triggers: TriggerWork;
   /** The payload limit that a namespace has set; null, or left out: the limit of `config`. */
   readonly payloadBytesMax?: (namespace: string) => number | null;
+  /** Limits the calls of a namespace; left out: none has a rate. */
+  readonly admitCall?: (namespace: string) => DroverError | null;
+  /** The part of a namespace in the calls in progress; left out: all have the same. */
+  readonly weightOf?: (namespace: string) => number;
   readonly config: RpcConfig;
   /** The template of links to traces (run/trace-link.ts); undefined: there are none. */
   readonly traceLink?: string | undefined;
@@ -123,8 +128,10 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
   deps.store.onIncarnation(() => identity?.forget());
   const failOvers = createFailOvers(deps.store);
-  const { traced } = deps;
-  const mount = createMount({ check, drain, log, clock, identity, ...config, traced, failOvers });
+  const { traced, admitCall, weightOf } = deps;
+  const rates = { admitCall, weightOf };
+  const calls = { traced, failOvers, identity, ...rates };
+  const mount = createMount({ check, drain, log, clock, ...config, ...calls });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);
   const common = { ...deps, namespaces, drain, check, identity, failOvers };

@@ -21,7 +21,7 @@ export interface LogEnd {
 export interface StoredLine extends LogText, LogEnd {}
 
 /** Most bytes of one line: its message and its fields. */
-const LINE_BYTES_MAX = 8 * 1024;
+export const LINE_BYTES_MAX = 8 * 1024;
 /** Most bytes of the lines of an attempt. A line counts at least LINE_BYTES_MIN. */
 export const LOG_BYTES_MAX = 64 * 1024;
 /** What each line counts beside its text, so that empty lines are bounded too. */

@@ -41,6 +41,14 @@ export interface FullQueue {
   readonly opensInMs: number | null;
 }
 
+/** The part of a namespace where several want more than there is. */
+export type WeightOf = (namespaceId: number) => number;
+
+interface AssignOptions {
+  readonly watermarks: Watermarks;
+  readonly weightOf: WeightOf;
+}
+
 interface LaneRequest {
   readonly lane: number;
   /** The capacity of its waiters together. */
@@ -72,14 +80,15 @@ interface LockedQuery {
 export async function assign(
   tx: Tx,
   first: readonly AdmittedWaiter[],
-  watermarks: Watermarks,
+  { watermarks, weightOf }: AssignOptions,
   later: () => Promise<readonly AdmittedWaiter[]> = async () => [],
 ): Promise<Assignment | null> {
-  const early = await queryLanes(tx, askedBy(first), watermarks);
+  const early = await queryLanes(tx, askedBy(first, weightOf), watermarks);
   const second = await later();
   const takers = [...first, ...second];
   if (takers.length === 0) return null;
-  const both = second.length === 0 ? early : await alsoFor(tx, takers, early, watermarks);
+  const both =
+    second.length === 0 ? early : await alsoFor(tx, askedBy(takers, weightOf), early, watermarks);
   const { from, found } = both;
   let { asked } = both;
   const budgets = await lockQueues(tx, found.limited);
@@ -124,11 +133,10 @@ async function queryLanes(
  */
 async function alsoFor(
   tx: Tx,
-  takers: readonly AdmittedWaiter[],
+  all: readonly LaneRequest[],
   early: QueryResult,
   watermarks: Watermarks,
 ): Promise<QueryResult> {
-  const all = askedBy(takers);
   const known = new Map(early.asked.map((one) => [one.lane, one]));
   const added = all.filter(({ lane }) => !known.has(lane));
   const late = await queryLanes(tx, added, watermarks);
@@ -208,14 +216,14 @@ function assignment(
 }
 
 /** For each lane, what its waiters could take together, and its share of the claim. */
-function askedBy(takers: readonly AdmittedWaiter[]): readonly LaneRequest[] {
+function askedBy(takers: readonly AdmittedWaiter[], weightOf: WeightOf): readonly LaneRequest[] {
   const demands = new Map<number, Demand>();
   for (const { lanes, places, waiter } of takers)
     for (const { lane } of lanes) {
       const rows = (demands.get(lane)?.rows ?? 0) + places;
       demands.set(lane, { lane, namespaceId: waiter.namespaceId, rows });
     }
-  const shares = fairShares([...demands.values()], CLAIM_ROWS_MAX);
+  const shares = fairShares([...demands.values()], CLAIM_ROWS_MAX, weightOf);
   return [...demands.values()]
     .sort((a, b) => a.lane - b.lane)
     .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, withheld: 0 }));
@@ -252,23 +260,27 @@ export interface Demand {
 }
 
 /**
- * How the rows of one claim are shared. Each namespace gets an equal part, or all that it wants if
- * that is less; within a namespace, its lanes share in the same way. So a namespace with a hundred
- * thousand tasks cannot starve a namespace with one task, and a claim stays small.
+ * How the rows of one claim are shared. Each namespace gets a part by its weight, or all that it
+ * wants if that is less; within a namespace, its lanes share in equal parts. So a namespace with a
+ * hundred thousand tasks cannot starve a namespace with one task, and a claim stays small.
  *
  * Rows by lane: at least one each, even where the sum is then more than `rowsMax`.
  */
 export function fairShares(
   demands: readonly Demand[],
   rowsMax: number,
+  weightOf: WeightOf = () => 1,
 ): ReadonlyMap<number, number> {
-  const namespaces = [...Map.groupBy(demands, ({ namespaceId }) => namespaceId).values()];
-  const wanted = namespaces.map((of) => of.reduce((sum, { rows }) => sum + rows, 0));
+  const namespaces = [...Map.groupBy(demands, ({ namespaceId }) => namespaceId)];
+  const wanted = namespaces.map(([namespaceId, of]) => ({
+    rows: of.reduce((sum, { rows }) => sum + rows, 0),
+    weight: weightOf(namespaceId),
+  }));
   const given = fill(wanted, rowsMax);
   return new Map(
-    namespaces.flatMap((of, position) => {
+    namespaces.flatMap(([, of], position) => {
       const rows = fill(
-        of.map((one) => one.rows),
+        of.map((one) => ({ rows: one.rows, weight: 1 })),
         given[position] ?? 0,
       );
       return of.map(({ lane }, index) => [lane, Math.max(1, rows[index] ?? 0)] as const);
@@ -276,17 +288,27 @@ export function fairShares(
   );
 }
 
+interface Wanted {
+  readonly rows: number;
+  readonly weight: number;
+}
+
 /**
- * Equal parts, none larger than what is wanted. The remainder is shared by those that want more.
+ * Parts by weight, none larger than what is wanted. The remainder is shared by those that want
+ * more.
  */
-function fill(wanted: readonly number[], total: number): readonly number[] {
+function fill(wanted: readonly Wanted[], total: number): readonly number[] {
   const given = wanted.map(() => 0);
   let left = total;
-  const leastFirst = [...wanted.entries()].sort(([, a], [, b]) => a - b);
-  for (const [index, [position, wants]] of leastFirst.entries()) {
-    const part = Math.min(wants, Math.floor(left / (leastFirst.length - index)));
+  let weights = wanted.reduce((sum, { weight }) => sum + weight, 0);
+  const leastFirst = [...wanted.entries()].sort(
+    ([, a], [, b]) => a.rows / a.weight - b.rows / b.weight,
+  );
+  for (const [position, { rows, weight }] of leastFirst) {
+    const part = Math.min(rows, Math.floor((left * weight) / weights));
     given[position] = part;
     left -= part;
+    weights -= weight;
   }
   return given;
 }

@@ -1,7 +1,7 @@
 // Claims turn ready rows into leases of waiting agents. One statement queries all lanes that
 // waiters ask for; no statement is sent for a single poll. A claim runs in a transaction of its own
 // when a scan is due (lane-scans.ts), and in the transaction of each batch that has made tasks
-// ready ("hand-over"). Namespaces share a claim evenly (assign.ts).
+// ready ("hand-over"). Namespaces share a claim by weight (assign.ts).
 //
 //   claim: waiters reserved → rows granted → committed: delivered, or given up
 //
@@ -16,7 +16,7 @@ import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advanc
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
 import { type Admission, type AdmittedWaiter, letThrough } from "./admission.ts";
-import { type Assignment, assign, LANE_ROWS_MAX } from "./assign.ts";
+import { type Assignment, assign, LANE_ROWS_MAX, type WeightOf } from "./assign.ts";
 import { type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
 import { createLaneScans, type LaneScans } from "./lane-scans.ts";
@@ -43,6 +43,8 @@ interface ClaimsOptions {
   readonly waiters: Waiters;
   readonly admission: Admission;
   readonly watermarks: Watermarks;
+  /** The part of a namespace in a claim for several. */
+  readonly weightOf: WeightOf;
   readonly clock: Clock;
   readonly random: Random;
   /** Called with each lease whose task was not delivered. */
@@ -138,10 +140,10 @@ async function claim(
   batch: BatchNo | null,
   freed: LanesToServe["freed"] = nothingFreed,
 ): Promise<Claim | null> {
-  const { clock, random, admission, watermarks } = state.options;
+  const { clock, random, admission } = state.options;
   const open: OpenClaim = { batch, reserved: new Set(), startedAtMs: clock.monotonicMs() };
   try {
-    const assignment = await assign(tx, reserveFor(state, open, lanes), watermarks, async () => {
+    const assignment = await assign(tx, reserveFor(state, open, lanes), state.options, async () => {
       const more = new Set(await freed()).difference(lanes);
       return reserveFor(state, open, more);
     });

@@ -8,7 +8,7 @@ import type { Resolved, ScheduleItem } from "./new-run.ts";
 import type { ScheduleOptions } from "./schedule.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
 
-type FinderOptions = Pick<ScheduleOptions, "store" | "plans" | "admitRun">;
+type FinderOptions = Pick<ScheduleOptions, "store" | "plans" | "admitRun" | "runRefusal">;
 
 export type ItemFinder = (request: ScheduleRequest) => Promise<ScheduleItem>;
 
@@ -42,12 +42,28 @@ export function createItemFinder(options: FinderOptions): ItemFinder {
 
   return async (request) => {
     const { key, input, namespace } = request;
+    const full = await refusalOfInline(options, request);
+    if (full) throw full;
     const found = await resolved(request);
     const wrong = inputRefusal(found.laned, input) ?? (await hookRefusal(request));
     const refusal = wrong ?? (request.triggered ? null : (options.admitRun?.(namespace) ?? null));
     const reserved = key === null ? null : { key, name: `key "${key}"` };
     return { ...found, request, reserved, refusal, rerunOf: null, reused: [] };
   };
+}
+
+/**
+ * To find an inline definition is to store it. So a run that would be refused is refused before,
+ * unless its key may name a run that exists; that query is made only where a limit is reached.
+ */
+async function refusalOfInline(
+  { store, runRefusal }: FinderOptions,
+  { key, namespace, target, triggered }: ScheduleRequest,
+): Promise<DroverError | null> {
+  if (target.kind !== "inline" || triggered) return null;
+  const refusal = runRefusal?.(namespace) ?? null;
+  if (refusal === null || key === null) return refusal;
+  return (await store.reads.findRun(namespace.id, { key })) === null ? refusal : null;
 }
 
 /** Finds the definition that the request names, and its plan. */

@@ -51,6 +51,8 @@ export interface ScheduleOptions {
   readonly onFlushed?: OnFlushed | undefined;
   /** Left out: there is no rate limit. */
   readonly admitRun?: Admit;
+  /** Why `admitRun` would refuse a run now; left out: it would not. */
+  readonly runRefusal?: Admit;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
   readonly traces?: RunTraces | undefined;
   /** Calls that may wait; left out: 20,000. */
@@ -171,7 +173,9 @@ function partly(cause: unknown): never {
 /**
  * Errors of one run of a batch. Any other error is about the store, and so about the whole batch.
  */
-const OF_ONE: ReadonlySet<Reason> = new Set(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND"]);
+const OF_ONE: ReadonlySet<Reason> = new Set([
+  ...(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND", "NAMESPACE_LIMIT"] as const),
+]);
 
 function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
   if (result?.kind === "done") return { kind: "scheduled", ...result.result };

@@ -112,6 +112,8 @@ export interface NamespaceRecord extends NamespaceSettings {
   /** Name of its region. */
   readonly region: string;
   readonly createdAt: EpochMs;
+  /** What its runs take, as estimated within the last minutes; null: not estimated yet. */
+  readonly storageBytes: number | null;
 }
 
 export interface RegionRecord {

@@ -17,12 +17,24 @@ export interface NamespaceLimits {
   readonly rate: Rate | null;
   /** Size of one payload; null: the limit of the server. */
   readonly payloadBytesMax: number | null;
+  /** Rate of calls that read, register or start. */
+  readonly callRate: Rate | null;
+  /** What its runs may take; no run starts beyond. */
+  readonly storageBytesMax: number | null;
+  /** Its part where namespaces compete for a server; null: WEIGHT_DEFAULT. */
+  readonly weight: number | null;
 }
+
+/** Of a namespace without a weight of its own. */
+export const WEIGHT_DEFAULT = 100;
 
 export const NO_LIMITS: NamespaceLimits = Object.freeze({
   openRunsMax: null,
   rate: null,
   payloadBytesMax: null,
+  callRate: null,
+  storageBytesMax: null,
+  weight: null,
 });
 
 export interface NamespaceSettings {
@@ -41,6 +53,8 @@ export interface NamespaceUse {
   readonly storesLogs: boolean;
   /** Counted up to the limit, and only if there is one. */
   readonly openRuns: number;
+  /** What its runs take, as estimated within the last minutes. */
+  readonly storageBytes: number;
 }
 
 /** A page of runs, by their ids. */
@@ -80,6 +94,11 @@ export interface Namespaces {
   setLogs(namespaceId: number, stored: boolean, audit?: Audit): Promise<void>;
   /** Namespaces with a limit, and those that do not store the lines of handlers. */
   limited(): Promise<readonly NamespaceUse[]>;
+  /**
+   * Estimates what the runs of each namespace take, unless it was done within the last `everyMs`.
+   * Bounded: it reads a share of the blocks of large tables.
+   */
+  countStorage(everyMs: number): Promise<void>;
   /** Namespaces that do not retain their runs forever. */
   retained(): Promise<readonly { readonly namespaceId: number; readonly retentionMs: number }[]>;
   /**

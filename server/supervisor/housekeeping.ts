@@ -1,7 +1,8 @@
 // Deletes old data once a minute, in small batches: sessions that fell silent long ago, pollers
 // that have left, writer rows of dead processes, expired keys, runs of namespaces with a retention,
-// and definitions that nothing uses. Every server does it; two at the same time only find less to
-// delete. Each part runs by itself: one that fails is logged once a minute, and stops no other.
+// and definitions that nothing uses; then it estimates what the runs of each namespace take. Every
+// server does it; two at the same time only find less to delete. Each part runs by itself: one that
+// fails is logged once a minute, and stops no other.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
@@ -18,6 +19,8 @@ const PAGES_MAX = 200;
 /** Definitions of a page, and pages a minute. */
 const DEFINITIONS_MAX = 500;
 const DEFINITION_PAGES_MAX = 20;
+/** A little less than EVERY_MS: of several servers, one estimates for all. */
+const STORAGE_EVERY_MS = 50_000;
 
 export function createHousekeeping(
   store: Pick<EngineStore, "forgetOld" | "namespaces">,
@@ -80,6 +83,7 @@ export function createHousekeeping(
           );
       });
       await alone(failures, "forget_definitions", forgetDefinitions);
+      await alone(failures, "count_storage", () => store.namespaces.countStorage(STORAGE_EVERY_MS));
       for (const [part, error] of failures) failed(part, error);
     },
     onError: (error) => failed("all", error),

@@ -126,6 +126,11 @@ test("a namespace has its limits, and how many of its open runs are used", async
   await visit(page, "/ns/payments/namespaces");
   const use = page.getByRole("region", { name: "Use of payments" });
   await use.getByText("0 of 5,000", { exact: true }).waitFor(WAIT);
+  const limit = page.getByRole("table", { name: "Limits" }).getByRole("row");
+  const openRuns = limit.filter({ hasText: "drover namespace limit --open-runs" });
+  for (const text of ["5,000", "0", "10,000,000"])
+    await openRuns.getByText(text, { exact: true }).waitFor(WAIT);
+  await limit.filter({ hasText: "steps of a definition" }).getByText("500").waitFor(WAIT);
   await page
     .getByText("drover namespace limit --open-runs 5000 --namespace payments")
     .waitFor(WAIT);

@@ -25,6 +25,9 @@ export const LIMITS: NamespaceLimits = {
   openRunsMax: 3,
   rate: { perSecond: 0.5, burst: 2 },
   payloadBytesMax: 1_024,
+  callRate: { perSecond: 7, burst: 9 },
+  storageBytesMax: 5_000_000_000,
+  weight: 200,
 };
 
 export function describeNamespaces(opened: Opened): void {
@@ -107,6 +110,23 @@ export function describeNamespaces(opened: Opened): void {
     expect(await limited(namespaceId)).toMatchObject({ openRuns: 3 });
     await store().namespaces.setLimits(namespaceId, { ...LIMITS, openRunsMax: null });
     expect(await limited(namespaceId)).toMatchObject({ openRuns: 0 });
+  });
+
+  test("what the runs of a namespace take is estimated, and falls when they are deleted", async () => {
+    const namespaceId = await newNamespace(store());
+    await store().namespaces.setLimits(namespaceId, LIMITS);
+    const bytes = async () => {
+      await store().namespaces.countStorage(0);
+      return (await limited(namespaceId))?.storageBytes ?? 0;
+    };
+    expect(await bytes()).toBe(0);
+    await finished(namespaceId);
+    const one = await bytes();
+    expect(one).toBeGreaterThanOrEqual(100);
+    await finished(namespaceId);
+    expect(await bytes()).toBeGreaterThan(1.5 * one);
+    await forget(namespaceId);
+    expect(await bytes()).toBe(0);
   });
 
   test("a run whose time is over goes with all that is of it, and its key stays", async () => {

@@ -118,6 +118,7 @@ export const besideLayers: readonly Layer[] = [
       "deploy/grafana/dashboard.ts",
       "server/core/",
       "simulator/",
+      "server/api/operator/limit-list.ts",
       "server/definition-text/schema.ts",
       "server/telemetry/metric-list.ts",
       "server/telemetry/spans.ts",

@@ -30,6 +30,7 @@ async function world() {
     clock: systemClock,
     random: systemRandom,
     plans: createPlans(store, evaluatorOf),
+    weightOf: () => 1,
     watermarks: createWatermarks(systemClock),
     onUndelivered: () => undefined,
     onError: (error) => expect.unreachable(String(error)),

@@ -1,4 +1,4 @@
-/** How one claim is shared between namespaces and lanes: evenly, and no place is left unused. */
+/** How one claim is shared between namespaces, by weight, and lanes: no place is left unused. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Demand, fairShares } from "../../server/dispatch/assign.ts";
@@ -26,6 +26,15 @@ describe("the rows of a claim", () => {
     const shares = rowsOf([...many, of(2, 99, 100)], 100);
     expect(shares.slice(0, 50)).toEqual(many.map(() => 1));
     expect(shares.at(-1)).toBe(50);
+  });
+
+  test("go to namespaces by their weights, and what one does not want goes to the others", () => {
+    const weightOf = (namespaceId: number) => ({ 1: 300, 2: 100 })[namespaceId] ?? 100;
+    const shares = (...demands: Demand[]) => [...fairShares(demands, 100, weightOf).values()];
+    expect(shares(of(1, 1, 1_000), of(2, 2, 1_000))).toEqual([75, 25]);
+    expect(shares(of(1, 1, 10), of(2, 2, 1_000))).toEqual([10, 90]);
+    expect(shares(of(1, 1, 1_000), of(2, 2, 5))).toEqual([95, 5]);
+    expect(shares(of(1, 1, 1_000), of(2, 2, 1_000), of(3, 3, 1_000))).toEqual([60, 20, 20]);
   });
 
   test("are at least one for each lane, however many there are", () => {

@@ -16,7 +16,7 @@ function limiterOf(...samples: readonly Partial<NamespaceUse>[]) {
       limited: async () => {
         last = left.shift() ?? last;
         const known = { namespaceId: 7, name: "team", limits: NO_LIMITS };
-        return [{ ...known, storesLogs: true, openRuns: 0, ...last }];
+        return [{ ...known, storesLogs: true, openRuns: 0, storageBytes: 0, ...last }];
       },
     },
     clock,
@@ -56,7 +56,7 @@ test("open runs are those of the last query and what has started here since", as
   expect(refused?.message).toBe(
     'The namespace "team" may have 3 open runs, and has reached that: wait until some have ended, or raise the limit (drover namespace limit).',
   );
-  expect(refused?.metadata).toEqual({ name: "team", limit: "open_runs", most: "3" });
+  expect(refused?.metadata).toEqual({ name: "team", limit: "open_runs", most: "3", used: "3" });
   expect(refused?.retryAfterMs).toBe(5_000);
 });
 
@@ -73,4 +73,68 @@ test("runs per second come from a bucket that fills with time, across queries", 
   expect(enter(1)).toEqual(["NAMESPACE_LIMIT"]);
   clock.advance(500);
   expect(enter(2)).toEqual(["in", "NAMESPACE_LIMIT"]);
+});
+
+test("no run begins while the runs of a namespace take more than they may", async () => {
+  const limits = { ...NO_LIMITS, storageBytesMax: 1_000 };
+  const { rateLimit, enter } = limiterOf(
+    { limits, storageBytes: 999 },
+    { limits, storageBytes: 1_000 },
+  );
+  await rateLimit.refresh();
+  expect(enter(2)).toEqual(["in", "in"]);
+  await rateLimit.refresh();
+  const refused = rateLimit.admit(TEAM);
+  expect(refused?.message).toBe(
+    'The namespace "team" may take 1000 bytes, and its runs take about 1000: retain runs for less time (drover namespace retention), or raise the limit (drover namespace limit).',
+  );
+  expect(refused?.metadata).toEqual({
+    name: "team",
+    limit: "storage_bytes",
+    most: "1000",
+    used: "1000",
+  });
+  expect(refused?.retryAfterMs).toBe(60_000);
+});
+
+test("calls come from a bucket of their own", async () => {
+  const limits = { ...NO_LIMITS, callRate: { perSecond: 4, burst: 2 } };
+  const { rateLimit, clock, enter } = limiterOf({ limits });
+  const call = () => rateLimit.admitCall("team");
+  expect(call()).toBeNull();
+  await rateLimit.refresh();
+  expect([call(), call()]).toEqual([null, null]);
+  expect(call()).toMatchObject({
+    reason: "NAMESPACE_LIMIT",
+    metadata: { name: "team", limit: "calls_per_second", most: "4" },
+    retryAfterMs: 250,
+  });
+  expect(enter(1)).toEqual(["in"]);
+  expect(rateLimit.admitCall("other")).toBeNull();
+  clock.advance(250);
+  expect(call()).toBeNull();
+});
+
+test("a namespace without a weight has that of most", async () => {
+  const { rateLimit } = limiterOf({ limits: { ...NO_LIMITS, weight: 250 } });
+  expect(rateLimit.weights.ofName("team")).toBe(100);
+  await rateLimit.refresh();
+  expect([rateLimit.weights.ofName("team"), rateLimit.weights.of(7)]).toEqual([250, 250]);
+  expect([rateLimit.weights.ofName("other"), rateLimit.weights.of(8)]).toEqual([100, 100]);
+});
+
+test("the delay is whole milliseconds, whatever fraction of one the clock shows", async () => {
+  const limits = { ...NO_LIMITS, rate: { perSecond: 0.01, burst: 1 } };
+  const use = { namespaceId: 7, name: "team", limits, storesLogs: true, storageBytes: 0 };
+  let now = 60_000.678_912_345;
+  const rateLimit = createRateLimit({
+    namespaces: { limited: async () => [{ ...use, openRuns: 0 }] },
+    clock: { monotonicMs: () => now },
+  });
+  await rateLimit.refresh();
+  rateLimit.admit(TEAM);
+  for (let times = 0; times < 100; times++) {
+    now += 7.123_456_789;
+    expect(Number.isInteger(rateLimit.admit(TEAM)?.retryAfterMs)).toBe(true);
+  }
 });

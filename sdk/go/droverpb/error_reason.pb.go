@@ -144,8 +144,9 @@ const (
 	// namespace cannot change its region: use another name.
 	ErrorReason_ERROR_REASON_NAMESPACE_EXISTS ErrorReason = 50
 	// RESOURCE_EXHAUSTED, with RetryInfo. The namespace has reached its maximum number of runs that
-	// have not ended, or of runs started per second; metadata has `limit`, which of them, and `most`.
-	// Nothing was stored: repeat the call after the delay, with the same key if you like.
+	// have not ended, of runs started or calls made per second, or of bytes that its runs take;
+	// metadata has `limit`, which of them, `most`, and `used` where it is counted. Nothing was
+	// stored: repeat the call after the delay, with the same key if you like.
 	ErrorReason_ERROR_REASON_NAMESPACE_LIMIT ErrorReason = 51
 	// UNAUTHENTICATED. The server requires an API token, and the call has none, or one that is
 	// unknown, revoked or expired; metadata has `why`: missing, malformed, unknown, revoked, expired.

@@ -30,6 +30,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Who may change a limit.
+type LimitScope int32
+
+const (
+	// Not set.
+	LimitScope_LIMIT_SCOPE_UNSPECIFIED LimitScope = 0
+	// Nobody: it is part of the contract, or fixed in the server.
+	LimitScope_LIMIT_SCOPE_FIXED LimitScope = 1
+	// An operator of servers, by a setting of each server.
+	LimitScope_LIMIT_SCOPE_SERVER LimitScope = 2
+	// An admin, for one namespace.
+	LimitScope_LIMIT_SCOPE_NAMESPACE LimitScope = 3
+)
+
+// Enum value maps for LimitScope.
+var (
+	LimitScope_name = map[int32]string{
+		0: "LIMIT_SCOPE_UNSPECIFIED",
+		1: "LIMIT_SCOPE_FIXED",
+		2: "LIMIT_SCOPE_SERVER",
+		3: "LIMIT_SCOPE_NAMESPACE",
+	}
+	LimitScope_value = map[string]int32{
+		"LIMIT_SCOPE_UNSPECIFIED": 0,
+		"LIMIT_SCOPE_FIXED":       1,
+		"LIMIT_SCOPE_SERVER":      2,
+		"LIMIT_SCOPE_NAMESPACE":   3,
+	}
+)
+
+func (x LimitScope) Enum() *LimitScope {
+	p := new(LimitScope)
+	*p = x
+	return p
+}
+
+func (x LimitScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LimitScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_drover_v1_namespace_proto_enumTypes[0].Descriptor()
+}
+
+func (LimitScope) Type() protoreflect.EnumType {
+	return &file_drover_v1_namespace_proto_enumTypes[0]
+}
+
+func (x LimitScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LimitScope.Descriptor instead.
+func (LimitScope) EnumDescriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{0}
+}
+
 // A namespace.
 type Namespace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -123,9 +180,10 @@ func (x *Namespace) GetNoLogs() bool {
 
 // Limits of a namespace. Each server applies them by itself, with a count that is up to 5 s old and
 // the runs that it has started since. So several servers together may exceed the limits by the runs
-// that they begin meanwhile, and each server has a token bucket of its own for the rate. A refused
-// run is NAMESPACE_LIMIT. Runs of schedules, child runs, and runs that a trigger starts at the end
-// of another run count, and are not refused.
+// that they begin meanwhile, and each server has a token bucket of its own for each rate. A refused
+// run or call is NAMESPACE_LIMIT, and nothing of it was stored. What is under way is never refused:
+// reports of agents, signals and commands to runs, undoing, child runs, runs of schedules, and runs
+// that a trigger starts at the end of another run. They count.
 type NamespaceLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of runs that have not ended, 0 to 10,000,000; 0: no limit.
@@ -139,7 +197,20 @@ type NamespaceLimits struct {
 	// Maximum size of one payload in bytes, 0 to 2 MiB; 0: the limit of the server, 256 KiB unless
 	// changed. A larger payload is PAYLOAD_TOO_LARGE. For callbacks and bodies of triggers the limit
 	// of the server applies.
-	PayloadBytes  int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	PayloadBytes int32 `protobuf:"varint,4,opt,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
+	// Maximum number of calls per second, on average: 0.1 to 100,000, or 0: no limit. It limits the
+	// calls of SchedulerService that read, register workflows or start runs. Not limited: calls that
+	// move a run that has started, those of agents, and those of OperatorService.
+	CallsPerSecond float64 `protobuf:"fixed64,5,opt,name=calls_per_second,json=callsPerSecond,proto3" json:"calls_per_second,omitempty"`
+	// Maximum number of these calls at once after an idle time, 0 to 100,000; 0 means the number of
+	// one second, and at least 1. Has no effect without `calls_per_second`.
+	CallsBurst int32 `protobuf:"varint,6,opt,name=calls_burst,json=callsBurst,proto3" json:"calls_burst,omitempty"`
+	// Maximum number of bytes that the runs of the namespace may take: 0 to 2^50; 0: no limit. With
+	// more, no run starts. Compared with an estimate that is made every minute.
+	StorageBytes int64 `protobuf:"varint,7,opt,name=storage_bytes,json=storageBytes,proto3" json:"storage_bytes,omitempty"`
+	// Its part where namespaces compete for the time of a server, 0 to 1,000; 0 means 100. A
+	// namespace with 200 gets twice as much as one with 100, if both want more than there is.
+	Weight        int32 `protobuf:"varint,8,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -202,6 +273,253 @@ func (x *NamespaceLimits) GetPayloadBytes() int32 {
 	return 0
 }
 
+func (x *NamespaceLimits) GetCallsPerSecond() float64 {
+	if x != nil {
+		return x.CallsPerSecond
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetCallsBurst() int32 {
+	if x != nil {
+		return x.CallsBurst
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetStorageBytes() int64 {
+	if x != nil {
+		return x.StorageBytes
+	}
+	return 0
+}
+
+func (x *NamespaceLimits) GetWeight() int32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+// Asks for all limits.
+type GetLimitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The namespace whose limits and use are asked for. Empty: "default".
+	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsRequest) Reset() {
+	*x = GetLimitsRequest{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsRequest) ProtoMessage() {}
+
+func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
+func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetLimitsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// All limits that hold in a namespace.
+type GetLimitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limits, in a fixed order.
+	Limits        []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsResponse) Reset() {
+	*x = GetLimitsResponse{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsResponse) ProtoMessage() {}
+
+func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
+func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetLimitsResponse) GetLimits() []*Limit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// One limit.
+type Limit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, as "steps".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What is counted and where, as "steps of a definition".
+	What string `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
+	// Unit of all its values: "bytes", "characters", "ms", "per second", or empty for a plain number.
+	Unit string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Who may change it.
+	Scope LimitScope `protobuf:"varint,4,opt,name=scope,proto3,enum=drover.v1.LimitScope" json:"scope,omitempty"`
+	// The value in effect here. Absent: there is no limit.
+	Value *float64 `protobuf:"fixed64,5,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	// The value if nobody has set one. Absent: no limit.
+	DefaultValue *float64 `protobuf:"fixed64,6,opt,name=default_value,json=defaultValue,proto3,oneof" json:"default_value,omitempty"`
+	// The greatest value that may be set. Absent: there is none.
+	HardLimit *float64 `protobuf:"fixed64,7,opt,name=hard_limit,json=hardLimit,proto3,oneof" json:"hard_limit,omitempty"`
+	// How much is used now. Absent: it is not counted.
+	Used *float64 `protobuf:"fixed64,8,opt,name=used,proto3,oneof" json:"used,omitempty"`
+	// How exact `used` is, as "of all servers, up to 5 s old". Empty: it is not counted.
+	UsedNote string `protobuf:"bytes,9,opt,name=used_note,json=usedNote,proto3" json:"used_note,omitempty"`
+	// Where to change it, as a command or a setting. Empty: it cannot be changed.
+	Change        string `protobuf:"bytes,10,opt,name=change,proto3" json:"change,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limit) Reset() {
+	*x = Limit{}
+	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limit) ProtoMessage() {}
+
+func (x *Limit) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Limit) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Limit) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Limit) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *Limit) GetScope() LimitScope {
+	if x != nil {
+		return x.Scope
+	}
+	return LimitScope_LIMIT_SCOPE_UNSPECIFIED
+}
+
+func (x *Limit) GetValue() float64 {
+	if x != nil && x.Value != nil {
+		return *x.Value
+	}
+	return 0
+}
+
+func (x *Limit) GetDefaultValue() float64 {
+	if x != nil && x.DefaultValue != nil {
+		return *x.DefaultValue
+	}
+	return 0
+}
+
+func (x *Limit) GetHardLimit() float64 {
+	if x != nil && x.HardLimit != nil {
+		return *x.HardLimit
+	}
+	return 0
+}
+
+func (x *Limit) GetUsed() float64 {
+	if x != nil && x.Used != nil {
+		return *x.Used
+	}
+	return 0
+}
+
+func (x *Limit) GetUsedNote() string {
+	if x != nil {
+		return x.UsedNote
+	}
+	return ""
+}
+
+func (x *Limit) GetChange() string {
+	if x != nil {
+		return x.Change
+	}
+	return ""
+}
+
 // A region; it is created with its first namespace.
 type Region struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -218,7 +536,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	mi := &file_drover_v1_namespace_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -230,7 +548,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[2]
+	mi := &file_drover_v1_namespace_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -243,7 +561,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Region) GetName() string {
@@ -281,7 +599,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	mi := &file_drover_v1_namespace_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +611,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[3]
+	mi := &file_drover_v1_namespace_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +624,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -336,7 +654,7 @@ type CreateNamespaceResponse struct {
 
 func (x *CreateNamespaceResponse) Reset() {
 	*x = CreateNamespaceResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	mi := &file_drover_v1_namespace_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +666,7 @@ func (x *CreateNamespaceResponse) String() string {
 func (*CreateNamespaceResponse) ProtoMessage() {}
 
 func (x *CreateNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[4]
+	mi := &file_drover_v1_namespace_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +679,7 @@ func (x *CreateNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateNamespaceResponse) GetNamespace() *Namespace {
@@ -389,7 +707,7 @@ type GetNamespaceRequest struct {
 
 func (x *GetNamespaceRequest) Reset() {
 	*x = GetNamespaceRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	mi := &file_drover_v1_namespace_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +719,7 @@ func (x *GetNamespaceRequest) String() string {
 func (*GetNamespaceRequest) ProtoMessage() {}
 
 func (x *GetNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[5]
+	mi := &file_drover_v1_namespace_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +732,7 @@ func (x *GetNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*GetNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetNamespaceRequest) GetNamespace() string {
@@ -435,7 +753,7 @@ type GetNamespaceResponse struct {
 
 func (x *GetNamespaceResponse) Reset() {
 	*x = GetNamespaceResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[6]
+	mi := &file_drover_v1_namespace_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -447,7 +765,7 @@ func (x *GetNamespaceResponse) String() string {
 func (*GetNamespaceResponse) ProtoMessage() {}
 
 func (x *GetNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[6]
+	mi := &file_drover_v1_namespace_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -460,7 +778,7 @@ func (x *GetNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*GetNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetNamespaceResponse) GetNamespace() *Namespace {
@@ -483,7 +801,7 @@ type SetNamespaceRetentionRequest struct {
 
 func (x *SetNamespaceRetentionRequest) Reset() {
 	*x = SetNamespaceRetentionRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[7]
+	mi := &file_drover_v1_namespace_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +813,7 @@ func (x *SetNamespaceRetentionRequest) String() string {
 func (*SetNamespaceRetentionRequest) ProtoMessage() {}
 
 func (x *SetNamespaceRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[7]
+	mi := &file_drover_v1_namespace_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +826,7 @@ func (x *SetNamespaceRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetNamespaceRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetNamespaceRetentionRequest) GetNamespace() string {
@@ -536,7 +854,7 @@ type SetNamespaceRetentionResponse struct {
 
 func (x *SetNamespaceRetentionResponse) Reset() {
 	*x = SetNamespaceRetentionResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[8]
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +866,7 @@ func (x *SetNamespaceRetentionResponse) String() string {
 func (*SetNamespaceRetentionResponse) ProtoMessage() {}
 
 func (x *SetNamespaceRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[8]
+	mi := &file_drover_v1_namespace_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +879,7 @@ func (x *SetNamespaceRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetNamespaceRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetNamespaceRetentionResponse) GetNamespace() *Namespace {
@@ -584,7 +902,7 @@ type SetNamespaceLimitsRequest struct {
 
 func (x *SetNamespaceLimitsRequest) Reset() {
 	*x = SetNamespaceLimitsRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[9]
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +914,7 @@ func (x *SetNamespaceLimitsRequest) String() string {
 func (*SetNamespaceLimitsRequest) ProtoMessage() {}
 
 func (x *SetNamespaceLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[9]
+	mi := &file_drover_v1_namespace_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +927,7 @@ func (x *SetNamespaceLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceLimitsRequest.ProtoReflect.Descriptor instead.
 func (*SetNamespaceLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetNamespaceLimitsRequest) GetNamespace() string {
@@ -637,7 +955,7 @@ type SetNamespaceLimitsResponse struct {
 
 func (x *SetNamespaceLimitsResponse) Reset() {
 	*x = SetNamespaceLimitsResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[10]
+	mi := &file_drover_v1_namespace_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +967,7 @@ func (x *SetNamespaceLimitsResponse) String() string {
 func (*SetNamespaceLimitsResponse) ProtoMessage() {}
 
 func (x *SetNamespaceLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[10]
+	mi := &file_drover_v1_namespace_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +980,7 @@ func (x *SetNamespaceLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceLimitsResponse.ProtoReflect.Descriptor instead.
 func (*SetNamespaceLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetNamespaceLimitsResponse) GetNamespace() *Namespace {
@@ -685,7 +1003,7 @@ type SetNamespaceLogsRequest struct {
 
 func (x *SetNamespaceLogsRequest) Reset() {
 	*x = SetNamespaceLogsRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	mi := &file_drover_v1_namespace_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +1015,7 @@ func (x *SetNamespaceLogsRequest) String() string {
 func (*SetNamespaceLogsRequest) ProtoMessage() {}
 
 func (x *SetNamespaceLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[11]
+	mi := &file_drover_v1_namespace_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +1028,7 @@ func (x *SetNamespaceLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceLogsRequest.ProtoReflect.Descriptor instead.
 func (*SetNamespaceLogsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetNamespaceLogsRequest) GetNamespace() string {
@@ -738,7 +1056,7 @@ type SetNamespaceLogsResponse struct {
 
 func (x *SetNamespaceLogsResponse) Reset() {
 	*x = SetNamespaceLogsResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	mi := &file_drover_v1_namespace_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +1068,7 @@ func (x *SetNamespaceLogsResponse) String() string {
 func (*SetNamespaceLogsResponse) ProtoMessage() {}
 
 func (x *SetNamespaceLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[12]
+	mi := &file_drover_v1_namespace_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +1081,7 @@ func (x *SetNamespaceLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNamespaceLogsResponse.ProtoReflect.Descriptor instead.
 func (*SetNamespaceLogsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetNamespaceLogsResponse) GetNamespace() *Namespace {
@@ -786,7 +1104,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[13]
+	mi := &file_drover_v1_namespace_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +1116,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[13]
+	mi := &file_drover_v1_namespace_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +1129,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNamespacesRequest) GetPageSize() int32 {
@@ -843,7 +1161,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_drover_v1_namespace_proto_msgTypes[14]
+	mi := &file_drover_v1_namespace_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1173,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_namespace_proto_msgTypes[14]
+	mi := &file_drover_v1_namespace_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1186,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_namespace_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -904,13 +1222,41 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"createTime\x127\n" +
 	"\tretention\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\tretention\x122\n" +
 	"\x06limits\x18\x05 \x01(\v2\x1a.drover.v1.NamespaceLimitsR\x06limits\x12\x17\n" +
-	"\ano_logs\x18\x06 \x01(\bR\x06noLogs\"\xcc\x02\n" +
+	"\ano_logs\x18\x06 \x01(\bR\x06noLogs\"\x8e\x05\n" +
 	"\x0fNamespaceLimits\x12)\n" +
 	"\topen_runs\x18\x01 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\xad\xe2\x04(\x00R\bopenRuns\x12\xb7\x01\n" +
 	"\x0fruns_per_second\x18\x02 \x01(\x01B\x8e\x01\xbaH\x8a\x01\xba\x01\x86\x01\n" +
 	" namespace_limits.runs_per_second\x12.must be 0, for any number, or 0.001 to 100,000\x1a2this == 0.0 || (this >= 0.001 && this <= 100000.0)R\rrunsPerSecond\x12!\n" +
 	"\x05burst\x18\x03 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x05burst\x121\n" +
-	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\"k\n" +
+	"\rpayload_bytes\x18\x04 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x01(\x00R\fpayloadBytes\x12\xb6\x01\n" +
+	"\x10calls_per_second\x18\x05 \x01(\x01B\x8b\x01\xbaH\x87\x01\xba\x01\x83\x01\n" +
+	"!namespace_limits.calls_per_second\x12,must be 0, for any number, or 0.1 to 100,000\x1a0this == 0.0 || (this >= 0.1 && this <= 100000.0)R\x0ecallsPerSecond\x12,\n" +
+	"\vcalls_burst\x18\x06 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\n" +
+	"callsBurst\x125\n" +
+	"\rstorage_bytes\x18\a \x01(\x03B\x10\xbaH\r\"\v\x18\x80\x80\x80\x80\x80\x80\x80\x02(\x00R\fstorageBytes\x12\"\n" +
+	"\x06weight\x18\b \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x06weight\"P\n" +
+	"\x10GetLimitsRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"=\n" +
+	"\x11GetLimitsResponse\x12(\n" +
+	"\x06limits\x18\x01 \x03(\v2\x10.drover.v1.LimitR\x06limits\"\xdb\x02\n" +
+	"\x05Limit\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04what\x18\x02 \x01(\tR\x04what\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\x12+\n" +
+	"\x05scope\x18\x04 \x01(\x0e2\x15.drover.v1.LimitScopeR\x05scope\x12\x19\n" +
+	"\x05value\x18\x05 \x01(\x01H\x00R\x05value\x88\x01\x01\x12(\n" +
+	"\rdefault_value\x18\x06 \x01(\x01H\x01R\fdefaultValue\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"hard_limit\x18\a \x01(\x01H\x02R\thardLimit\x88\x01\x01\x12\x17\n" +
+	"\x04used\x18\b \x01(\x01H\x03R\x04used\x88\x01\x01\x12\x1b\n" +
+	"\tused_note\x18\t \x01(\tR\busedNote\x12\x16\n" +
+	"\x06change\x18\n" +
+	" \x01(\tR\x06changeB\b\n" +
+	"\x06_valueB\x10\n" +
+	"\x0e_default_valueB\r\n" +
+	"\v_hard_limitB\a\n" +
+	"\x05_used\"k\n" +
 	"\x06Region\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n" +
@@ -952,7 +1298,13 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"namespaces\x18\x01 \x03(\v2\x14.drover.v1.NamespaceR\n" +
 	"namespaces\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n" +
-	"\aregions\x18\x03 \x03(\v2\x11.drover.v1.RegionR\aregionsB\x83\x01\n" +
+	"\aregions\x18\x03 \x03(\v2\x11.drover.v1.RegionR\aregions*s\n" +
+	"\n" +
+	"LimitScope\x12\x1b\n" +
+	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11LIMIT_SCOPE_FIXED\x10\x01\x12\x16\n" +
+	"\x12LIMIT_SCOPE_SERVER\x10\x02\x12\x19\n" +
+	"\x15LIMIT_SCOPE_NAMESPACE\x10\x03B\x83\x01\n" +
 	"\rcom.drover.v1B\x0eNamespaceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 
@@ -968,44 +1320,51 @@ func file_drover_v1_namespace_proto_rawDescGZIP() []byte {
 	return file_drover_v1_namespace_proto_rawDescData
 }
 
-var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_drover_v1_namespace_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_drover_v1_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_drover_v1_namespace_proto_goTypes = []any{
-	(*Namespace)(nil),                     // 0: drover.v1.Namespace
-	(*NamespaceLimits)(nil),               // 1: drover.v1.NamespaceLimits
-	(*Region)(nil),                        // 2: drover.v1.Region
-	(*CreateNamespaceRequest)(nil),        // 3: drover.v1.CreateNamespaceRequest
-	(*CreateNamespaceResponse)(nil),       // 4: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceRequest)(nil),           // 5: drover.v1.GetNamespaceRequest
-	(*GetNamespaceResponse)(nil),          // 6: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionRequest)(nil),  // 7: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceRetentionResponse)(nil), // 8: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsRequest)(nil),     // 9: drover.v1.SetNamespaceLimitsRequest
-	(*SetNamespaceLimitsResponse)(nil),    // 10: drover.v1.SetNamespaceLimitsResponse
-	(*SetNamespaceLogsRequest)(nil),       // 11: drover.v1.SetNamespaceLogsRequest
-	(*SetNamespaceLogsResponse)(nil),      // 12: drover.v1.SetNamespaceLogsResponse
-	(*ListNamespacesRequest)(nil),         // 13: drover.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),        // 14: drover.v1.ListNamespacesResponse
-	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),           // 16: google.protobuf.Duration
+	(LimitScope)(0),                       // 0: drover.v1.LimitScope
+	(*Namespace)(nil),                     // 1: drover.v1.Namespace
+	(*NamespaceLimits)(nil),               // 2: drover.v1.NamespaceLimits
+	(*GetLimitsRequest)(nil),              // 3: drover.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),             // 4: drover.v1.GetLimitsResponse
+	(*Limit)(nil),                         // 5: drover.v1.Limit
+	(*Region)(nil),                        // 6: drover.v1.Region
+	(*CreateNamespaceRequest)(nil),        // 7: drover.v1.CreateNamespaceRequest
+	(*CreateNamespaceResponse)(nil),       // 8: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceRequest)(nil),           // 9: drover.v1.GetNamespaceRequest
+	(*GetNamespaceResponse)(nil),          // 10: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionRequest)(nil),  // 11: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceRetentionResponse)(nil), // 12: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsRequest)(nil),     // 13: drover.v1.SetNamespaceLimitsRequest
+	(*SetNamespaceLimitsResponse)(nil),    // 14: drover.v1.SetNamespaceLimitsResponse
+	(*SetNamespaceLogsRequest)(nil),       // 15: drover.v1.SetNamespaceLogsRequest
+	(*SetNamespaceLogsResponse)(nil),      // 16: drover.v1.SetNamespaceLogsResponse
+	(*ListNamespacesRequest)(nil),         // 17: drover.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),        // 18: drover.v1.ListNamespacesResponse
+	(*timestamppb.Timestamp)(nil),         // 19: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),           // 20: google.protobuf.Duration
 }
 var file_drover_v1_namespace_proto_depIdxs = []int32{
-	15, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
-	16, // 1: drover.v1.Namespace.retention:type_name -> google.protobuf.Duration
-	1,  // 2: drover.v1.Namespace.limits:type_name -> drover.v1.NamespaceLimits
-	0,  // 3: drover.v1.CreateNamespaceResponse.namespace:type_name -> drover.v1.Namespace
-	0,  // 4: drover.v1.GetNamespaceResponse.namespace:type_name -> drover.v1.Namespace
-	16, // 5: drover.v1.SetNamespaceRetentionRequest.retention:type_name -> google.protobuf.Duration
-	0,  // 6: drover.v1.SetNamespaceRetentionResponse.namespace:type_name -> drover.v1.Namespace
-	1,  // 7: drover.v1.SetNamespaceLimitsRequest.limits:type_name -> drover.v1.NamespaceLimits
-	0,  // 8: drover.v1.SetNamespaceLimitsResponse.namespace:type_name -> drover.v1.Namespace
-	0,  // 9: drover.v1.SetNamespaceLogsResponse.namespace:type_name -> drover.v1.Namespace
-	0,  // 10: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
-	2,  // 11: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	19, // 0: drover.v1.Namespace.create_time:type_name -> google.protobuf.Timestamp
+	20, // 1: drover.v1.Namespace.retention:type_name -> google.protobuf.Duration
+	2,  // 2: drover.v1.Namespace.limits:type_name -> drover.v1.NamespaceLimits
+	5,  // 3: drover.v1.GetLimitsResponse.limits:type_name -> drover.v1.Limit
+	0,  // 4: drover.v1.Limit.scope:type_name -> drover.v1.LimitScope
+	1,  // 5: drover.v1.CreateNamespaceResponse.namespace:type_name -> drover.v1.Namespace
+	1,  // 6: drover.v1.GetNamespaceResponse.namespace:type_name -> drover.v1.Namespace
+	20, // 7: drover.v1.SetNamespaceRetentionRequest.retention:type_name -> google.protobuf.Duration
+	1,  // 8: drover.v1.SetNamespaceRetentionResponse.namespace:type_name -> drover.v1.Namespace
+	2,  // 9: drover.v1.SetNamespaceLimitsRequest.limits:type_name -> drover.v1.NamespaceLimits
+	1,  // 10: drover.v1.SetNamespaceLimitsResponse.namespace:type_name -> drover.v1.Namespace
+	1,  // 11: drover.v1.SetNamespaceLogsResponse.namespace:type_name -> drover.v1.Namespace
+	1,  // 12: drover.v1.ListNamespacesResponse.namespaces:type_name -> drover.v1.Namespace
+	6,  // 13: drover.v1.ListNamespacesResponse.regions:type_name -> drover.v1.Region
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_namespace_proto_init() }
@@ -1013,18 +1372,20 @@ func file_drover_v1_namespace_proto_init() {
 	if File_drover_v1_namespace_proto != nil {
 		return
 	}
+	file_drover_v1_namespace_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_namespace_proto_rawDesc), len(file_drover_v1_namespace_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   15,
+			NumEnums:      1,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_drover_v1_namespace_proto_goTypes,
 		DependencyIndexes: file_drover_v1_namespace_proto_depIdxs,
+		EnumInfos:         file_drover_v1_namespace_proto_enumTypes,
 		MessageInfos:      file_drover_v1_namespace_proto_msgTypes,
 	}.Build()
 	File_drover_v1_namespace_proto = out.File

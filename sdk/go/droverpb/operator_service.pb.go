@@ -1855,7 +1855,7 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\xc6!\n" +
+	"escalation2\x8e\"\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
@@ -1912,7 +1912,8 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x0fCreateNamespace\x12!.drover.v1.CreateNamespaceRequest\x1a\".drover.v1.CreateNamespaceResponse\x12O\n" +
 	"\fGetNamespace\x12\x1e.drover.v1.GetNamespaceRequest\x1a\x1f.drover.v1.GetNamespaceResponse\x12j\n" +
 	"\x15SetNamespaceRetention\x12'.drover.v1.SetNamespaceRetentionRequest\x1a(.drover.v1.SetNamespaceRetentionResponse\x12a\n" +
-	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12[\n" +
+	"\x12SetNamespaceLimits\x12$.drover.v1.SetNamespaceLimitsRequest\x1a%.drover.v1.SetNamespaceLimitsResponse\x12F\n" +
+	"\tGetLimits\x12\x1b.drover.v1.GetLimitsRequest\x1a\x1c.drover.v1.GetLimitsResponse\x12[\n" +
 	"\x10SetNamespaceLogs\x12\".drover.v1.SetNamespaceLogsRequest\x1a#.drover.v1.SetNamespaceLogsResponse\x12U\n" +
 	"\x0eListNamespaces\x12 .drover.v1.ListNamespacesRequest\x1a!.drover.v1.ListNamespacesResponse\x12L\n" +
 	"\vCreateToken\x12\x1d.drover.v1.CreateTokenRequest\x1a\x1e.drover.v1.CreateTokenResponse\x12I\n" +
@@ -2008,52 +2009,54 @@ var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*GetNamespaceRequest)(nil),           // 69: drover.v1.GetNamespaceRequest
 	(*SetNamespaceRetentionRequest)(nil),  // 70: drover.v1.SetNamespaceRetentionRequest
 	(*SetNamespaceLimitsRequest)(nil),     // 71: drover.v1.SetNamespaceLimitsRequest
-	(*SetNamespaceLogsRequest)(nil),       // 72: drover.v1.SetNamespaceLogsRequest
-	(*ListNamespacesRequest)(nil),         // 73: drover.v1.ListNamespacesRequest
-	(*CreateTokenRequest)(nil),            // 74: drover.v1.CreateTokenRequest
-	(*ListTokensRequest)(nil),             // 75: drover.v1.ListTokensRequest
-	(*RevokeTokenRequest)(nil),            // 76: drover.v1.RevokeTokenRequest
-	(*PutTriggerResponse)(nil),            // 77: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 78: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 79: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 80: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 81: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 82: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 83: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 84: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 85: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 86: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 87: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 88: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 89: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 90: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 91: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 92: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 93: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 94: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 95: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 96: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 97: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 98: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 99: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 100: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 101: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 102: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 103: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 104: drover.v1.ListInterventionsResponse
-	(*ListAuditResponse)(nil),             // 105: drover.v1.ListAuditResponse
-	(*GetOverviewResponse)(nil),           // 106: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 107: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 108: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 109: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 110: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 111: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 112: drover.v1.SetNamespaceLimitsResponse
-	(*SetNamespaceLogsResponse)(nil),      // 113: drover.v1.SetNamespaceLogsResponse
-	(*ListNamespacesResponse)(nil),        // 114: drover.v1.ListNamespacesResponse
-	(*CreateTokenResponse)(nil),           // 115: drover.v1.CreateTokenResponse
-	(*ListTokensResponse)(nil),            // 116: drover.v1.ListTokensResponse
-	(*RevokeTokenResponse)(nil),           // 117: drover.v1.RevokeTokenResponse
+	(*GetLimitsRequest)(nil),              // 72: drover.v1.GetLimitsRequest
+	(*SetNamespaceLogsRequest)(nil),       // 73: drover.v1.SetNamespaceLogsRequest
+	(*ListNamespacesRequest)(nil),         // 74: drover.v1.ListNamespacesRequest
+	(*CreateTokenRequest)(nil),            // 75: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 76: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 77: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 78: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 79: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 80: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 81: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 82: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 83: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 84: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 85: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 86: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 87: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 88: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 89: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 90: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 91: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 92: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 93: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 94: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 95: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 96: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 97: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 98: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 99: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 100: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 101: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 102: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 103: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 104: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 105: drover.v1.ListInterventionsResponse
+	(*ListAuditResponse)(nil),             // 106: drover.v1.ListAuditResponse
+	(*GetOverviewResponse)(nil),           // 107: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 108: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 109: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 110: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 111: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 112: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 113: drover.v1.SetNamespaceLimitsResponse
+	(*GetLimitsResponse)(nil),             // 114: drover.v1.GetLimitsResponse
+	(*SetNamespaceLogsResponse)(nil),      // 115: drover.v1.SetNamespaceLogsResponse
+	(*ListNamespacesResponse)(nil),        // 116: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 117: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 118: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 119: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	24,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
@@ -2130,65 +2133,67 @@ var file_drover_v1_operator_service_proto_depIdxs = []int32{
 	69,  // 71: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
 	70,  // 72: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
 	71,  // 73: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	72,  // 74: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
-	73,  // 75: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	74,  // 76: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
-	75,  // 77: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
-	76,  // 78: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
-	1,   // 79: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	8,   // 80: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	10,  // 81: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	20,  // 82: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	22,  // 83: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	3,   // 84: drover.v1.OperatorService.CompleteStep:output_type -> drover.v1.CompleteStepResponse
-	5,   // 85: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
-	12,  // 86: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	14,  // 87: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	16,  // 88: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	18,  // 89: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	77,  // 90: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	78,  // 91: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	79,  // 92: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	80,  // 93: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	81,  // 94: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	82,  // 95: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	83,  // 96: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	84,  // 97: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	85,  // 98: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	86,  // 99: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	87,  // 100: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	88,  // 101: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	89,  // 102: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	90,  // 103: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	91,  // 104: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	92,  // 105: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	93,  // 106: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	94,  // 107: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	95,  // 108: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	96,  // 109: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	97,  // 110: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	98,  // 111: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	99,  // 112: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	100, // 113: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	101, // 114: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	102, // 115: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	103, // 116: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	104, // 117: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	105, // 118: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
-	106, // 119: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	107, // 120: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	108, // 121: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	109, // 122: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	110, // 123: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	111, // 124: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	112, // 125: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	113, // 126: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
-	114, // 127: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	115, // 128: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
-	116, // 129: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
-	117, // 130: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
-	79,  // [79:131] is the sub-list for method output_type
-	27,  // [27:79] is the sub-list for method input_type
+	72,  // 74: drover.v1.OperatorService.GetLimits:input_type -> drover.v1.GetLimitsRequest
+	73,  // 75: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
+	74,  // 76: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	75,  // 77: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	76,  // 78: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	77,  // 79: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 80: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	8,   // 81: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	10,  // 82: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	20,  // 83: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	22,  // 84: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	3,   // 85: drover.v1.OperatorService.CompleteStep:output_type -> drover.v1.CompleteStepResponse
+	5,   // 86: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
+	12,  // 87: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	14,  // 88: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	16,  // 89: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	18,  // 90: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	78,  // 91: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	79,  // 92: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	80,  // 93: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	81,  // 94: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	82,  // 95: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	83,  // 96: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	84,  // 97: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	85,  // 98: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	86,  // 99: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	87,  // 100: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	88,  // 101: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	89,  // 102: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	90,  // 103: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	91,  // 104: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	92,  // 105: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	93,  // 106: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	94,  // 107: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	95,  // 108: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	96,  // 109: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	97,  // 110: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	98,  // 111: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	99,  // 112: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	100, // 113: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	101, // 114: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	102, // 115: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	103, // 116: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	104, // 117: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	105, // 118: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	106, // 119: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
+	107, // 120: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	108, // 121: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	109, // 122: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	110, // 123: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	111, // 124: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	112, // 125: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	113, // 126: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	114, // 127: drover.v1.OperatorService.GetLimits:output_type -> drover.v1.GetLimitsResponse
+	115, // 128: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
+	116, // 129: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	117, // 130: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	118, // 131: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	119, // 132: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	80,  // [80:133] is the sub-list for method output_type
+	27,  // [27:80] is the sub-list for method input_type
 	27,  // [27:27] is the sub-list for extension type_name
 	27,  // [27:27] is the sub-list for extension extendee
 	0,   // [0:27] is the sub-list for field type_name

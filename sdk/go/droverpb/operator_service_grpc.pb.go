@@ -72,6 +72,7 @@ const (
 	OperatorService_GetNamespace_FullMethodName          = "/drover.v1.OperatorService/GetNamespace"
 	OperatorService_SetNamespaceRetention_FullMethodName = "/drover.v1.OperatorService/SetNamespaceRetention"
 	OperatorService_SetNamespaceLimits_FullMethodName    = "/drover.v1.OperatorService/SetNamespaceLimits"
+	OperatorService_GetLimits_FullMethodName             = "/drover.v1.OperatorService/GetLimits"
 	OperatorService_SetNamespaceLogs_FullMethodName      = "/drover.v1.OperatorService/SetNamespaceLogs"
 	OperatorService_ListNamespaces_FullMethodName        = "/drover.v1.OperatorService/ListNamespaces"
 	OperatorService_CreateToken_FullMethodName           = "/drover.v1.OperatorService/CreateToken"
@@ -237,6 +238,10 @@ type OperatorServiceClient interface {
 	// Sets the limits of a namespace. They apply on this server once the call has answered, and on
 	// others within 5 s. Idempotent. Errors: none but those of every call.
 	SetNamespaceLimits(ctx context.Context, in *SetNamespaceLimitsRequest, opts ...grpc.CallOption) (*SetNamespaceLimitsResponse, error)
+	// All limits that hold in a namespace: those of the contract, of the server that answers, and of
+	// the namespace itself, with how much is used now where that is counted. Errors: none but those of
+	// every call.
+	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 	// Sets whether the lines that handlers log in a namespace are stored; at first they are. It
 	// applies to later lines: on this server once the call has answered, on others within 5 s. Lines
 	// that are stored already stay for their time. Idempotent. Errors: none but those of every call.
@@ -742,6 +747,16 @@ func (c *operatorServiceClient) SetNamespaceLimits(ctx context.Context, in *SetN
 	return out, nil
 }
 
+func (c *operatorServiceClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLimitsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_GetLimits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operatorServiceClient) SetNamespaceLogs(ctx context.Context, in *SetNamespaceLogsRequest, opts ...grpc.CallOption) (*SetNamespaceLogsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetNamespaceLogsResponse)
@@ -950,6 +965,10 @@ type OperatorServiceServer interface {
 	// Sets the limits of a namespace. They apply on this server once the call has answered, and on
 	// others within 5 s. Idempotent. Errors: none but those of every call.
 	SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error)
+	// All limits that hold in a namespace: those of the contract, of the server that answers, and of
+	// the namespace itself, with how much is used now where that is counted. Errors: none but those of
+	// every call.
+	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	// Sets whether the lines that handlers log in a namespace are stored; at first they are. It
 	// applies to later lines: on this server once the call has answered, on others within 5 s. Lines
 	// that are stored already stay for their time. Idempotent. Errors: none but those of every call.
@@ -1116,6 +1135,9 @@ func (UnimplementedOperatorServiceServer) SetNamespaceRetention(context.Context,
 }
 func (UnimplementedOperatorServiceServer) SetNamespaceLimits(context.Context, *SetNamespaceLimitsRequest) (*SetNamespaceLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNamespaceLimits not implemented")
+}
+func (UnimplementedOperatorServiceServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
 }
 func (UnimplementedOperatorServiceServer) SetNamespaceLogs(context.Context, *SetNamespaceLogsRequest) (*SetNamespaceLogsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNamespaceLogs not implemented")
@@ -1992,6 +2014,24 @@ func _OperatorService_SetNamespaceLimits_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_GetLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLimitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).GetLimits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_GetLimits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).GetLimits(ctx, req.(*GetLimitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperatorService_SetNamespaceLogs_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SetNamespaceLogsRequest)
 	if err := dec(in); err != nil {
@@ -2272,6 +2312,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetNamespaceLimits",
 			Handler:    _OperatorService_SetNamespaceLimits_Handler,
+		},
+		{
+			MethodName: "GetLimits",
+			Handler:    _OperatorService_GetLimits_Handler,
 		},
 		{
 			MethodName: "SetNamespaceLogs",

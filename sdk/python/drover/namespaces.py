@@ -25,6 +25,14 @@ class NamespaceLimits:
     """Maximum number of runs started at once; 0: the number of one second."""
     payload_bytes: int
     """Maximum size of one payload in bytes; 0: the limit of the server."""
+    calls_per_second: float = 0
+    """Maximum number of calls per second that read, register or start, on average."""
+    calls_burst: int = 0
+    """Maximum number of these calls at once; 0: the number of one second."""
+    storage_bytes: int = 0
+    """Maximum number of bytes that its runs may take, compared with an estimate."""
+    weight: int = 0
+    """Its part where namespaces compete for a server, 1 to 1,000; 0: 100."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,10 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
+        calls_per_second: float = 0,
+        calls_burst: int = 0,
+        storage_bytes: int = 0,
+        weight: int = 0,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         limits = wire.NamespaceLimits(
@@ -118,6 +130,10 @@ class Namespaces:
             runs_per_second=runs_per_second,
             burst=burst,
             payload_bytes=payload_bytes,
+            calls_per_second=calls_per_second,
+            calls_burst=calls_burst,
+            storage_bytes=storage_bytes,
+            weight=weight,
         )
         request = wire.SetNamespaceLimitsRequest(namespace=self._caller.namespace, limits=limits)
         return self._read((await self._caller.call(rpc.SET_NAMESPACE_LIMITS, request)).namespace)

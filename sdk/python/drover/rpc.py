@@ -393,6 +393,11 @@ SET_NAMESPACE_RETENTION = Method(
     namespace_pb2.SetNamespaceRetentionRequest,
     namespace_pb2.SetNamespaceRetentionResponse,
 )
+GET_LIMITS = Method(
+    "/drover.v1.OperatorService/GetLimits",
+    namespace_pb2.GetLimitsRequest,
+    namespace_pb2.GetLimitsResponse,
+)
 SET_NAMESPACE_LIMITS = Method(
     "/drover.v1.OperatorService/SetNamespaceLimits",
     namespace_pb2.SetNamespaceLimitsRequest,

@@ -414,6 +414,10 @@ class Namespaces:
         runs_per_second: float = 0,
         burst: int = 0,
         payload_bytes: int = 0,
+        calls_per_second: float = 0,
+        calls_burst: int = 0,
+        storage_bytes: int = 0,
+        weight: int = 0,
     ) -> Namespace:
         """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         return self._loop.call(
@@ -422,6 +426,10 @@ class Namespaces:
                 runs_per_second=runs_per_second,
                 burst=burst,
                 payload_bytes=payload_bytes,
+                calls_per_second=calls_per_second,
+                calls_burst=calls_burst,
+                storage_bytes=storage_bytes,
+                weight=weight,
             )
         )
 

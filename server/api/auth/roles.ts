@@ -112,6 +112,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   getClusterInfo: allow("own")("viewer", "client", "agent", "operator", "admin"),
   createNamespace: allow("control-plane")("admin"),
   getNamespace: viewers,
+  getLimits: viewers,
   setNamespaceRetention: admins,
   setNamespaceLimits: admins,
   setNamespaceLogs: admins,

@@ -135,7 +135,7 @@ export function answerOf(error: DroverError | StandardError): ErrorAnswer {
   if (error.fields.length > 0) details.push(badRequest(error.fields));
   const retryMs = error.retryAfterMs ?? retryAfterMs;
   if (retryMs !== undefined)
-    details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(retryMs) }));
+    details.push(detail(RetryInfoSchema, { retryDelay: durationFromMs(Math.ceil(retryMs)) }));
   details.push(...extraDetail(extra, error));
   return { code, message: sentence(error.message), details };
 }

@@ -27,6 +27,7 @@ import type { FailOvers } from "./fail-overs.ts";
 import { DEFAULT_NAMESPACE } from "./namespace-names.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
 import { createWaitingCalls, type WaitingCall, type WaitingLimits } from "./waiting-calls.ts";
+import { createWorkingCalls } from "./working-calls.ts";
 
 /** What a transport knows about a call. */
 export interface Call {
@@ -96,6 +97,8 @@ export interface MountOptions {
   readonly waits?: readonly string[];
   /** Methods that wait, and that are answered with nothing after a pause if there is no room. */
   readonly pauses?: readonly string[];
+  /** Methods that the call rate of a namespace does not limit; left out: it limits none. */
+  readonly unlimited?: readonly string[];
   /** Served while draining, and not waited for: health and reflection. */
   readonly always?: boolean;
 }
@@ -115,6 +118,10 @@ interface MountDeps extends WaitingLimits {
   /** Left out: the server requires no tokens. */
   readonly identity?: Pick<Identity, "authenticatorOf"> | undefined;
   readonly callsMax: number;
+  /** The part of a namespace in `callsMax`; left out: all have the same. */
+  readonly weightOf?: ((namespace: string) => number) | undefined;
+  /** Counts a call against the rate of its namespace, or says why not; left out: no rates. */
+  readonly admitCall?: ((namespace: string) => DroverError | null) | undefined;
   readonly deadlineMsMax: number;
   /** Left out: calls are not traced. */
   readonly traced?: TracedCalls | undefined;
@@ -168,34 +175,15 @@ interface CallChecks {
 }
 
 export function createMount(deps: MountDeps): Mount {
-  const { check, drain, log } = deps;
-  const waiting = createWaitingCalls(deps, createFullLog(deps));
+  const { check, log } = deps;
+  const admit = createAdmit(deps);
   const checkDeadline = (deadlineMs: number | null) => refuseAbsurd(deadlineMs, deps.deadlineMsMax);
-
-  function admit(call: Call, request: Message, kind: AdmittedAs): WaitingCall {
-    if (drain.isDraining)
-      throw new DroverError("DRAINING", "This server is about to stop: repeat it on another.");
-    if (kind !== "works") {
-      const entered = waiting.enter(call.peer, namespaceOf(request), kind === "may-pause");
-      const leaveDrain = drain.enter("waiting");
-      const leave = (): void => {
-        entered.leave();
-        leaveDrain();
-      };
-      return { ...entered, leave };
-    }
-    if (drain.working >= deps.callsMax)
-      throw new DroverError(
-        "OVERLOADED",
-        `This server is already processing ${deps.callsMax} calls: repeat it later, or on another.`,
-      );
-    return { pauses: false, leave: drain.enter() };
-  }
 
   function gateOf(method: DescMethod, options: MountOptions): CallChecks {
     const name = `${method.parent.typeName}/${method.name}`;
     const kind = admittedAs(method, options);
     const itemField = options.itemFields?.[method.name] ?? null;
+    const isLimited = options.unlimited !== undefined && !options.unlimited.includes(method.name);
     const report = (defect: unknown) =>
       log.error({ err: defect, method: name }, "a call met a defect and was answered INTERNAL");
     return {
@@ -205,8 +193,10 @@ export function createMount(deps: MountDeps): Mount {
       },
       authenticate:
         options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
-      contextOf: (request, call, more) =>
-        contextWith(call, more, check.check(method.input, request, itemField)),
+      contextOf(request, call, more) {
+        if (isLimited) expectWithinRate(deps, request);
+        return contextWith(call, more, check.check(method.input, request, itemField));
+      },
       begin() {
         const seen = deps.failOvers?.begin() ?? ((error: unknown) => error);
         return (error) => visibleError(seen(error), report);
@@ -231,6 +221,42 @@ export function createMount(deps: MountDeps): Mount {
   }
 
   return Object.freeze({ service: some, some, checkDeadline });
+}
+
+/** Counts a call in, or throws. */
+type Admit = (call: Call, request: Message, kind: AdmittedAs) => WaitingCall;
+
+function createAdmit(deps: MountDeps): Admit {
+  const { drain } = deps;
+  const waiting = createWaitingCalls(deps, createFullLog(deps));
+  const working = createWorkingCalls(deps.callsMax, deps.weightOf ?? (() => 1));
+  return (call, request, kind) => {
+    if (drain.isDraining)
+      throw new DroverError("DRAINING", "This server is about to stop: repeat it on another.");
+    if (kind !== "works") {
+      const entered = waiting.enter(call.peer, namespaceOf(request), kind === "may-pause");
+      const leaveDrain = drain.enter("waiting");
+      const leave = (): void => {
+        entered.leave();
+        leaveDrain();
+      };
+      return { ...entered, leave };
+    }
+    const leaveWorking = working.enter(namespaceOf(request));
+    const leaveDrain = drain.enter();
+    return {
+      pauses: false,
+      leave() {
+        leaveWorking();
+        leaveDrain();
+      },
+    };
+  };
+}
+
+function expectWithinRate({ admitCall }: MountDeps, request: Message): void {
+  const refused = admitCall?.(namespaceOf(request)) ?? null;
+  if (refused) throw refused;
 }
 
 /** How a call is counted. */

@@ -7,6 +7,7 @@ import {
   type CompleteRequest,
   CompleteRequestSchema,
   type HeartbeatReport,
+  HeartbeatReportSchema,
   type HeartbeatRequest,
   HeartbeatRequestSchema,
   type TaskResult,
@@ -17,6 +18,7 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { DroverError, FieldProblem } from "../../errors.ts";
+import { contractMax } from "./contract-limits.ts";
 import { refusal } from "./errors.ts";
 import { createFinder, type Finder } from "./message-walk.ts";
 import { DEFAULT_NAMESPACE } from "./namespace-names.ts";
@@ -172,10 +174,10 @@ function itemIndex(path: string, itemField: string): number | null {
   return found?.[1] === itemField ? Number(found[2]) : null;
 }
 
-/** Limits of the proto: items of a call, characters of a token, bytes of a JSON text. */
-const ITEMS_MAX = 1_000;
-const TOKEN_MAX = 512;
-const JSON_BYTES_MAX = 2 * 1024 * 1024;
+const RESULTS_MAX = contractMax(CompleteRequestSchema, "results");
+const REPORTS_MAX = contractMax(HeartbeatRequestSchema, "reports");
+const TOKEN_MAX = contractMax(HeartbeatReportSchema, "task_token");
+const JSON_BYTES_MAX = contractMax(PayloadSchema, "json");
 /** One UTF-16 unit of JavaScript is at most 3 bytes of UTF-8. */
 const CHARACTER_BYTES_MAX = 3;
 
@@ -190,14 +192,14 @@ const CHARACTER_BYTES_MAX = 3;
 export function withSampledItems(message: Message): Message {
   if (
     isMessage(message, CompleteRequestSchema) &&
-    areCertainlyValid(message.results, isCertainlyValidResult)
+    areCertainlyValid(message.results, RESULTS_MAX, isCertainlyValidResult)
   ) {
     const sampled: CompleteRequest = { ...message, results: message.results.slice(0, 1) };
     return sampled;
   }
   if (
     isMessage(message, HeartbeatRequestSchema) &&
-    areCertainlyValid(message.reports, isCertainlyValidReport)
+    areCertainlyValid(message.reports, REPORTS_MAX, isCertainlyValidReport)
   ) {
     const sampled: HeartbeatRequest = { ...message, reports: message.reports.slice(0, 1) };
     return sampled;
@@ -207,9 +209,10 @@ export function withSampledItems(message: Message): Message {
 
 function areCertainlyValid<Item>(
   items: readonly Item[],
+  itemsMax: number,
   isCertainlyValid: (item: Item) => boolean,
 ): boolean {
-  return items.length > 1 && items.length <= ITEMS_MAX && items.every(isCertainlyValid);
+  return items.length > 1 && items.length <= itemsMax && items.every(isCertainlyValid);
 }
 
 /** A success with no output, or with a JSON text. */

@@ -8,6 +8,8 @@ const VALUE_CHARS_MAX = 60;
 
 export function problemOf(root: Message, violation: Violation): FieldProblem {
   const path = pathToString(violation.field);
+  const tooLarge = tooLargeInWords(root, violation);
+  if (tooLarge !== null) return { path, message: tooLarge };
   const shown = violation.forKey ? lastKey(violation.field) : shownValue(root, violation.field);
   const rule = inWords(violation);
   return { path, message: shown === null ? rule : `${shown} ${rule}` };
@@ -23,6 +25,36 @@ function inWords(violation: Violation): string {
   if (violation.ruleId === "enum.in" || violation.ruleId === "enum.not_in")
     return "is not allowed here: see the field's comment in the contract for the values";
   return violation.message;
+}
+
+const SIZES: Readonly<Record<string, string>> = {
+  "repeated.max_items": "items",
+  "map.max_pairs": "entries",
+  "string.max_len": "characters",
+  "string.max_bytes": "bytes",
+  "bytes.max_len": "bytes",
+};
+
+/** How large the value is and how large it may be; null: that is not what is wrong. */
+function tooLargeInWords(root: Message, violation: Violation): string | null {
+  const unit = SIZES[violation.ruleId];
+  const most = /\d+/.exec(violation.message)?.[0];
+  if (unit === undefined || most === undefined || violation.forKey) return null;
+  const value = valueAt(root, violation.field);
+  const size = unit === "bytes" ? byteLength(value) : countOf(value);
+  return size === null ? null : `has ${size} ${unit}, and may have ${most}: send fewer`;
+}
+
+function byteLength(value: unknown): number | null {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  return value instanceof Uint8Array ? value.length : null;
+}
+
+/** Characters of a text as the rules count them, items of a list, entries of a map. */
+function countOf(value: unknown): number | null {
+  if (typeof value === "string") return [...value].length;
+  if (Array.isArray(value)) return value.length;
+  return typeof value === "object" && value !== null ? Object.keys(value).length : null;
 }
 
 function patternInWords(violation: Violation): string {

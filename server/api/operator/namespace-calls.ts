@@ -4,9 +4,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   NamespaceLimits as LimitsMessage,
+  NamespaceLimitsSchema,
   NamespaceSchema,
 } from "@drover/proto/drover/v1/namespace_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Rate } from "../../core/model/limits.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import {
@@ -16,7 +18,7 @@ import {
   EVERY_NAMESPACE,
 } from "../../store/audit.ts";
 import type { NamespaceRecord, RegionRecord } from "../../store/lists.ts";
-import type { NamespaceLimits } from "../../store/namespaces.ts";
+import { type NamespaceLimits, NO_LIMITS } from "../../store/namespaces.ts";
 import { PARTITIONS_PER_REGION } from "../../store/partition.ts";
 import type { Store } from "../../store/store.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
@@ -92,6 +94,10 @@ export function createNamespaceCalls({
         runs_per_second: limits.rate?.perSecond ?? null,
         burst: limits.rate?.burst ?? null,
         payload_bytes: limits.payloadBytesMax,
+        calls_per_second: limits.callRate?.perSecond ?? null,
+        calls_burst: limits.callRate?.burst ?? null,
+        storage_bytes: limits.storageBytesMax,
+        weight: limits.weight,
       };
       const entry = entryOf(who, "namespace.limits", { id, name }, details);
       await scheduler.limitNamespace(id, limits, entry);
@@ -159,26 +165,36 @@ function namespaceMessage({
   };
 }
 
-function limitsMessage({ openRunsMax, rate, payloadBytesMax }: NamespaceLimits) {
+function limitsMessage(limits: NamespaceLimits): MessageInitShape<typeof NamespaceLimitsSchema> {
   return {
-    openRuns: openRunsMax ?? 0,
-    runsPerSecond: rate?.perSecond ?? 0,
-    burst: rate?.burst ?? 0,
-    payloadBytes: payloadBytesMax ?? 0,
+    openRuns: limits.openRunsMax ?? 0,
+    runsPerSecond: limits.rate?.perSecond ?? 0,
+    burst: limits.rate?.burst ?? 0,
+    payloadBytes: limits.payloadBytesMax ?? 0,
+    callsPerSecond: limits.callRate?.perSecond ?? 0,
+    callsBurst: limits.callRate?.burst ?? 0,
+    storageBytes: BigInt(limits.storageBytesMax ?? 0),
+    weight: limits.weight ?? 0,
   };
 }
 
 function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
-  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = message ?? {};
-  const ofOneSecond = Math.max(1, Math.ceil(runsPerSecond));
+  if (message === undefined) return NO_LIMITS;
+  const orNull = (value: number): number | null => (value === 0 ? null : value);
   return {
-    openRunsMax: openRuns === 0 ? null : openRuns,
-    rate:
-      runsPerSecond === 0
-        ? null
-        : { perSecond: runsPerSecond, burst: burst === 0 ? ofOneSecond : burst },
-    payloadBytesMax: payloadBytes === 0 ? null : payloadBytes,
+    openRunsMax: orNull(message.openRuns),
+    rate: rateFrom(message.runsPerSecond, message.burst),
+    payloadBytesMax: orNull(message.payloadBytes),
+    callRate: rateFrom(message.callsPerSecond, message.callsBurst),
+    storageBytesMax: orNull(Number(message.storageBytes)),
+    weight: orNull(message.weight),
   };
+}
+
+function rateFrom(perSecond: number, burst: number): Rate | null {
+  if (perSecond === 0) return null;
+  const ofOneSecond = Math.max(1, Math.ceil(perSecond));
+  return { perSecond, burst: burst === 0 ? ofOneSecond : burst };
 }
 
 function regionMessage({ name, watched }: RegionRecord) {

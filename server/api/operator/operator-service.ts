@@ -5,6 +5,7 @@
 // subject.
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Clock, Random } from "../../clock.ts";
+import type { RpcConfig } from "../../config.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
@@ -25,6 +26,7 @@ import { type AnswerDeps, createAnswerCalls, listEscalations } from "./escalatio
 import { createHandOverCalls } from "./hand-over-list.ts";
 import { createHookCalls } from "./hook-calls.ts";
 import { createInterventionCalls } from "./intervention-list.ts";
+import { createLimitCalls } from "./limit-calls.ts";
 import { createNamespaceCalls } from "./namespace-calls.ts";
 import { createOverviewCalls } from "./overview.ts";
 import { type Control, createQueueCalls } from "./queue-calls.ts";
@@ -51,6 +53,7 @@ interface OperatorServiceDeps {
   /** Left out: the server requires no tokens. */
   readonly identity?: Pick<Identity, "forget"> | undefined;
   readonly overdueMs: number;
+  readonly config: RpcConfig;
 }
 
 export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeof OperatorService> {
@@ -73,6 +76,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createOverviewCalls(deps),
     ...createHandOverCalls(deps),
     ...createNamespaceCalls(deps),
+    ...createLimitCalls(deps),
     ...createTokenCalls(deps),
   }) satisfies Handlers<typeof OperatorService>;
 }

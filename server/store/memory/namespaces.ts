@@ -1,6 +1,7 @@
 // Limits of namespaces, and runs whose retention is over, in memory, as the .sql statements of the
 // same names do.
 import type { EpochMs } from "../../core/model/attempt.ts";
+import { payloadBytes } from "../../core/model/payload.ts";
 import {
   type ForgottenPage,
   type NamespaceSettings,
@@ -47,9 +48,11 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
           .map(({ id: namespaceId, name, limits, storesLogs }) => {
             const open = limits.openRunsMax === null ? 0 : openRuns(tables, namespaceId);
             const openRunsNow = Math.min(open, limits.openRunsMax ?? 0);
-            return { namespaceId, name, limits, storesLogs, openRuns: openRunsNow };
+            const storageBytes = runBytes(tables, namespaceId);
+            return { namespaceId, name, limits, storesLogs, openRuns: openRunsNow, storageBytes };
           }),
       ),
+    countStorage: async () => {},
     retained: async () =>
       namespaceRows().flatMap(({ id: namespaceId, retentionMs }) =>
         retentionMs === null ? [] : [{ namespaceId, retentionMs }],
@@ -66,6 +69,12 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
 function openRuns(tables: Tables, namespaceId: number): number {
   return tables.run.where("namespace", namespaceId).filter(({ runId }) => isOpen(tables, runId))
     .length;
+}
+
+/** What PostgreSQL estimates: of a run its input, and 100 bytes for the rest. */
+function runBytes(tables: Tables, namespaceId: number): number {
+  const runs = tables.run.where("namespace", namespaceId);
+  return runs.reduce((sum, { input }) => sum + 100 + (input ? payloadBytes(input) : 0), 0);
 }
 
 function forgetRuns(

@@ -1,5 +1,6 @@
 // Namespaces on PostgreSQL: their regions, their limits, and the removal of their old runs.
 import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Rate } from "../../core/model/limits.ts";
 import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
   type ForgottenPage,
@@ -73,6 +74,7 @@ export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "region
         retentionMs: row.retention_ms,
         limits: limitsOf(row),
         storesLogs: !row.no_logs,
+        storageBytes: row.storage_bytes,
       }));
     },
     regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", {}),
@@ -84,6 +86,12 @@ interface LimitColumns {
   runs_per_second: number | null;
   runs_burst: number | null;
   payload_bytes_max: number | null;
+  calls_per_second: number | null;
+  calls_burst: number | null;
+  storage_bytes_max: number | null;
+  weight: number | null;
+  /** null: not estimated yet. */
+  storage_bytes: number | null;
 }
 
 interface LimitedRow extends LimitColumns {
@@ -102,12 +110,18 @@ interface NamespaceRow extends LimitColumns {
 }
 
 function limitsOf(row: LimitColumns): NamespaceLimits {
-  const { runs_per_second: perSecond, runs_burst: burst } = row;
   return {
     openRunsMax: row.open_runs_max,
-    rate: perSecond === null || burst === null ? null : { perSecond, burst },
+    rate: rateOf(row.runs_per_second, row.runs_burst),
     payloadBytesMax: row.payload_bytes_max,
+    callRate: rateOf(row.calls_per_second, row.calls_burst),
+    storageBytesMax: row.storage_bytes_max,
+    weight: row.weight,
   };
+}
+
+function rateOf(perSecond: number | null, burst: number | null): Rate | null {
+  return perSecond === null || burst === null ? null : { perSecond, burst };
 }
 
 export function createNamespaces(query: Query, transact: Transact, audited: Audited): Namespaces {
@@ -116,13 +130,16 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       const retention = { namespace_id: namespaceId, retention_ms: retentionMs };
       await audited(audit, "set_retention", retention);
     },
-    async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }, audit = null) {
-      const { perSecond = null, burst = null } = rate ?? {};
+    async setLimits(namespaceId, given, audit = null) {
       const limits = {
-        open_runs_max: openRunsMax,
-        runs_per_second: perSecond,
-        runs_burst: burst,
-        payload_bytes_max: payloadBytesMax,
+        open_runs_max: given.openRunsMax,
+        runs_per_second: given.rate?.perSecond ?? null,
+        runs_burst: given.rate?.burst ?? null,
+        payload_bytes_max: given.payloadBytesMax,
+        calls_per_second: given.callRate?.perSecond ?? null,
+        calls_burst: given.callRate?.burst ?? null,
+        storage_bytes_max: given.storageBytesMax,
+        weight: given.weight,
       };
       await audited(audit, "set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },
@@ -142,10 +159,12 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
           limits: limitsOf(row),
           storesLogs: !row.no_logs,
           openRuns,
+          storageBytes: row.storage_bytes ?? 0,
         });
       }
       return limited;
     },
+    countStorage: (everyMs) => countStorage(query, everyMs),
     async retained() {
       const rows = await query<{ id: number; retention_ms: number }>(
         "namespaces_with_retention",
@@ -162,6 +181,19 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       return page && page.rows_read === limit ? page.last : null;
     },
   } satisfies Namespaces);
+}
+
+/** At most so many blocks of each table are read, and all rows of a smaller table. */
+const SAMPLED_BLOCKS = 300;
+
+async function countStorage(query: Query, everyMs: number): Promise<void> {
+  const [blocks] = await query<Record<string, number>>("storage_blocks", { every: everyMs });
+  if (!blocks) return;
+  const percents = Object.entries(blocks).map(([table, count]) => [
+    table,
+    count <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / count,
+  ]);
+  await query("count_storage", Object.fromEntries(percents));
 }
 
 /** Counts up to `max`, in pages: a namespace may have millions, and a statement has only 2 s. */

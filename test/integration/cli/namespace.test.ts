@@ -1,5 +1,6 @@
 // drover namespace create, list, show, retention, limit, pause and resume; drover workflow pause
 // and resume.
+import { LimitScope } from "@drover/proto/drover/v1/namespace_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callDrover } from "../../support/drover-call.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
@@ -131,6 +132,64 @@ test("limits are set together, or all taken back", async () => {
   expect(asked).toMatchObject([limits, { openRuns: 0, runsPerSecond: 0, payloadBytes: 0 }]);
   for (const wrong of ["", " --none --open-runs 5", " --payload 3M", " --payload x"])
     expect((await run(`namespace limit${wrong}`)).code).toBe(2);
+});
+
+test("the limits of use and the weight are set by the same command", async () => {
+  const asked: unknown[] = [];
+  server.play({
+    setNamespaceLimits: ({ limits: given }) => {
+      asked.push(given);
+      return { namespace: { name: "default", ...(given ? { limits: given } : {}) } };
+    },
+  });
+  const line = "namespace limit --calls-per-second 50 --calls-burst 9 --storage 10G --weight 200";
+  expect((await run(line)).stdout).toBe(
+    "namespace default limits: 50 calls a second, 9 at once; 10737418240 bytes of runs; weight 200\n",
+  );
+  const given = { callsPerSecond: 50, callsBurst: 9, storageBytes: 10_737_418_240n, weight: 200 };
+  expect(asked).toMatchObject([given]);
+  for (const wrong of ["--storage 2000T", "--storage 5x", "--weight 1001", "--calls-burst 5"])
+    expect((await run(`namespace limit ${wrong}`)).code).toBe(2);
+});
+
+test("all limits are listed with their use, or those that can be changed", async () => {
+  const steps = {
+    name: "steps",
+    what: "steps of a definition",
+    scope: LimitScope.FIXED,
+    value: 500,
+  };
+  const openRuns = {
+    name: "open-runs",
+    what: "runs that have not ended",
+    scope: LimitScope.NAMESPACE,
+    used: 12,
+  };
+  const storage = {
+    name: "storage-bytes",
+    unit: "bytes",
+    scope: LimitScope.NAMESPACE,
+    value: 1_610_612_736,
+  };
+  server.play({
+    getLimits: ({ namespace }) => ({
+      limits: [
+        { ...openRuns, hardLimit: 10_000_000, change: "drover namespace limit --open-runs" },
+        { ...storage, what: `bytes in ${namespace}` },
+        { ...steps, defaultValue: 500, hardLimit: 500 },
+      ],
+    }),
+  });
+  const listed = (await run("limits --namespace team")).stdout;
+  expect(listed).toMatch(/^LIMIT +VALUE +USED +DEFAULT +AT MOST +OF +CHANGE\n/);
+  expect(listed).toMatch(
+    /open-runs +none +12 +none +10000000 .*drover namespace limit --open-runs/,
+  );
+  expect(listed).toMatch(/storage-bytes +1\.5 GiB .*bytes in team/);
+  expect(listed).toMatch(/steps +500 +steps of a definition/);
+  const changeable = await run("limits --changeable -o json");
+  const { limits: found } = JSON.parse(changeable.stdout);
+  expect(found.map(({ name }: { name: string }) => name)).toEqual(["open-runs", "storage-bytes"]);
 });
 
 test("whether logs of handlers are stored is set by a verb of its own, and shown", async () => {

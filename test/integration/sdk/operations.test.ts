@@ -132,7 +132,7 @@ test("a namespace has how long it retains runs, and what it may take", async () 
   onTestFinished(() => team.close());
   expect(await team.namespaces.setRetention("30d")).toMatchObject({ retentionMs: 30 * 86_400_000 });
   expect(await team.namespaces.setRetention(null)).toMatchObject({ retentionMs: null });
-  const limits = { openRuns: 2, payloadBytes: 64 };
+  const limits = { openRuns: 2, payloadBytes: 64, storageBytes: 5_000_000_000, weight: 9 };
   expect((await team.namespaces.setLimits(limits)).limits).toEqual(limits);
   expect(await team.namespaces.get()).toMatchObject({ name: "team", region: "eu", limits });
   const workflow = { workflow: "payment", steps };

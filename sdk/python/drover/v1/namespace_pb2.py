@@ -26,41 +26,49 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/namespace.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x01\n\tNamespace\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06region\x18\x02 \x01(\tR\x06region\x12;\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x37\n\tretention\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\tretention\x12\x32\n\x06limits\x18\x05 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\x12\x17\n\x07no_logs\x18\x06 \x01(\x08R\x06noLogs\"\x99\x01\n\x0fNamespaceLimits\x12\x1d\n\topen_runs\x18\x01 \x01(\x05\x42\x00R\x08openRuns\x12(\n\x0fruns_per_second\x18\x02 \x01(\x01\x42\x00R\rrunsPerSecond\x12\x16\n\x05\x62urst\x18\x03 \x01(\x05\x42\x00R\x05\x62urst\x12%\n\rpayload_bytes\x18\x04 \x01(\x05\x42\x00R\x0cpayloadBytes\"k\n\x06Region\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12-\n\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n\npartitions\x18\x03 \x01(\x05R\npartitions\"H\n\x16\x43reateNamespaceRequest\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06region\x18\x02 \x01(\tB\x00R\x06region\"g\n\x17\x43reateNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\x12\x18\n\x07\x65xisted\x18\x02 \x01(\x08R\x07\x65xisted\"5\n\x13GetNamespaceRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"J\n\x14GetNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"y\n\x1cSetNamespaceRetentionRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x39\n\tretention\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\tretention\"S\n\x1dSetNamespaceRetentionResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"o\n\x19SetNamespaceLimitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x32\n\x06limits\x18\x02 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n\x1aSetNamespaceLimitsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"R\n\x17SetNamespaceLogsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x17\n\x07no_logs\x18\x02 \x01(\x08R\x06noLogs\"N\n\x18SetNamespaceLogsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"W\n\x15ListNamespacesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"\xa3\x01\n\x16ListNamespacesResponse\x12\x34\n\nnamespaces\x18\x01 \x03(\x0b\x32\x14.drover.v1.NamespaceR\nnamespaces\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n\x07regions\x18\x03 \x03(\x0b\x32\x11.drover.v1.RegionR\x07regionsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/namespace.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x01\n\tNamespace\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n\x06region\x18\x02 \x01(\tR\x06region\x12;\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ncreateTime\x12\x37\n\tretention\x18\x04 \x01(\x0b\x32\x19.google.protobuf.DurationR\tretention\x12\x32\n\x06limits\x18\x05 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\x12\x17\n\x07no_logs\x18\x06 \x01(\x08R\x06noLogs\"\xa9\x02\n\x0fNamespaceLimits\x12\x1d\n\topen_runs\x18\x01 \x01(\x05\x42\x00R\x08openRuns\x12(\n\x0fruns_per_second\x18\x02 \x01(\x01\x42\x00R\rrunsPerSecond\x12\x16\n\x05\x62urst\x18\x03 \x01(\x05\x42\x00R\x05\x62urst\x12%\n\rpayload_bytes\x18\x04 \x01(\x05\x42\x00R\x0cpayloadBytes\x12*\n\x10\x63\x61lls_per_second\x18\x05 \x01(\x01\x42\x00R\x0e\x63\x61llsPerSecond\x12!\n\x0b\x63\x61lls_burst\x18\x06 \x01(\x05\x42\x00R\ncallsBurst\x12%\n\rstorage_bytes\x18\x07 \x01(\x03\x42\x00R\x0cstorageBytes\x12\x18\n\x06weight\x18\x08 \x01(\x05\x42\x00R\x06weight\"2\n\x10GetLimitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"=\n\x11GetLimitsResponse\x12(\n\x06limits\x18\x01 \x03(\x0b\x32\x10.drover.v1.LimitR\x06limits\"\xdb\x02\n\x05Limit\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n\x04what\x18\x02 \x01(\tR\x04what\x12\x12\n\x04unit\x18\x03 \x01(\tR\x04unit\x12+\n\x05scope\x18\x04 \x01(\x0e\x32\x15.drover.v1.LimitScopeR\x05scope\x12\x19\n\x05value\x18\x05 \x01(\x01H\x00R\x05value\x88\x01\x01\x12(\n\rdefault_value\x18\x06 \x01(\x01H\x01R\x0c\x64\x65\x66\x61ultValue\x88\x01\x01\x12\"\n\nhard_limit\x18\x07 \x01(\x01H\x02R\thardLimit\x88\x01\x01\x12\x17\n\x04used\x18\x08 \x01(\x01H\x03R\x04used\x88\x01\x01\x12\x1b\n\tused_note\x18\t \x01(\tR\x08usedNote\x12\x16\n\x06\x63hange\x18\n \x01(\tR\x06\x63hangeB\x08\n\x06_valueB\x10\n\x0e_default_valueB\r\n\x0b_hard_limitB\x07\n\x05_used\"k\n\x06Region\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12-\n\x12watched_partitions\x18\x02 \x01(\x05R\x11watchedPartitions\x12\x1e\n\npartitions\x18\x03 \x01(\x05R\npartitions\"H\n\x16\x43reateNamespaceRequest\x12\x14\n\x04name\x18\x01 \x01(\tB\x00R\x04name\x12\x18\n\x06region\x18\x02 \x01(\tB\x00R\x06region\"g\n\x17\x43reateNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\x12\x18\n\x07\x65xisted\x18\x02 \x01(\x08R\x07\x65xisted\"5\n\x13GetNamespaceRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\"J\n\x14GetNamespaceResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"y\n\x1cSetNamespaceRetentionRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x39\n\tretention\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationB\x00R\tretention\"S\n\x1dSetNamespaceRetentionResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"o\n\x19SetNamespaceLimitsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x32\n\x06limits\x18\x02 \x01(\x0b\x32\x1a.drover.v1.NamespaceLimitsR\x06limits\"P\n\x1aSetNamespaceLimitsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"R\n\x17SetNamespaceLogsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x17\n\x07no_logs\x18\x02 \x01(\x08R\x06noLogs\"N\n\x18SetNamespaceLogsResponse\x12\x32\n\tnamespace\x18\x01 \x01(\x0b\x32\x14.drover.v1.NamespaceR\tnamespace\"W\n\x15ListNamespacesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"\xa3\x01\n\x16ListNamespacesResponse\x12\x34\n\nnamespaces\x18\x01 \x03(\x0b\x32\x14.drover.v1.NamespaceR\nnamespaces\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n\x07regions\x18\x03 \x03(\x0b\x32\x11.drover.v1.RegionR\x07regions*s\n\nLimitScope\x12\x1b\n\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n\x11LIMIT_SCOPE_FIXED\x10\x01\x12\x16\n\x12LIMIT_SCOPE_SERVER\x10\x02\x12\x19\n\x15LIMIT_SCOPE_NAMESPACE\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.namespace_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_LIMITSCOPE']._serialized_start=2364
+  _globals['_LIMITSCOPE']._serialized_end=2479
   _globals['_NAMESPACE']._serialized_start=106
   _globals['_NAMESPACE']._serialized_end=356
   _globals['_NAMESPACELIMITS']._serialized_start=359
-  _globals['_NAMESPACELIMITS']._serialized_end=512
-  _globals['_REGION']._serialized_start=514
-  _globals['_REGION']._serialized_end=621
-  _globals['_CREATENAMESPACEREQUEST']._serialized_start=623
-  _globals['_CREATENAMESPACEREQUEST']._serialized_end=695
-  _globals['_CREATENAMESPACERESPONSE']._serialized_start=697
-  _globals['_CREATENAMESPACERESPONSE']._serialized_end=800
-  _globals['_GETNAMESPACEREQUEST']._serialized_start=802
-  _globals['_GETNAMESPACEREQUEST']._serialized_end=855
-  _globals['_GETNAMESPACERESPONSE']._serialized_start=857
-  _globals['_GETNAMESPACERESPONSE']._serialized_end=931
-  _globals['_SETNAMESPACERETENTIONREQUEST']._serialized_start=933
-  _globals['_SETNAMESPACERETENTIONREQUEST']._serialized_end=1054
-  _globals['_SETNAMESPACERETENTIONRESPONSE']._serialized_start=1056
-  _globals['_SETNAMESPACERETENTIONRESPONSE']._serialized_end=1139
-  _globals['_SETNAMESPACELIMITSREQUEST']._serialized_start=1141
-  _globals['_SETNAMESPACELIMITSREQUEST']._serialized_end=1252
-  _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_start=1254
-  _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_end=1334
-  _globals['_SETNAMESPACELOGSREQUEST']._serialized_start=1336
-  _globals['_SETNAMESPACELOGSREQUEST']._serialized_end=1418
-  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_start=1420
-  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_end=1498
-  _globals['_LISTNAMESPACESREQUEST']._serialized_start=1500
-  _globals['_LISTNAMESPACESREQUEST']._serialized_end=1587
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=1590
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=1753
+  _globals['_NAMESPACELIMITS']._serialized_end=656
+  _globals['_GETLIMITSREQUEST']._serialized_start=658
+  _globals['_GETLIMITSREQUEST']._serialized_end=708
+  _globals['_GETLIMITSRESPONSE']._serialized_start=710
+  _globals['_GETLIMITSRESPONSE']._serialized_end=771
+  _globals['_LIMIT']._serialized_start=774
+  _globals['_LIMIT']._serialized_end=1121
+  _globals['_REGION']._serialized_start=1123
+  _globals['_REGION']._serialized_end=1230
+  _globals['_CREATENAMESPACEREQUEST']._serialized_start=1232
+  _globals['_CREATENAMESPACEREQUEST']._serialized_end=1304
+  _globals['_CREATENAMESPACERESPONSE']._serialized_start=1306
+  _globals['_CREATENAMESPACERESPONSE']._serialized_end=1409
+  _globals['_GETNAMESPACEREQUEST']._serialized_start=1411
+  _globals['_GETNAMESPACEREQUEST']._serialized_end=1464
+  _globals['_GETNAMESPACERESPONSE']._serialized_start=1466
+  _globals['_GETNAMESPACERESPONSE']._serialized_end=1540
+  _globals['_SETNAMESPACERETENTIONREQUEST']._serialized_start=1542
+  _globals['_SETNAMESPACERETENTIONREQUEST']._serialized_end=1663
+  _globals['_SETNAMESPACERETENTIONRESPONSE']._serialized_start=1665
+  _globals['_SETNAMESPACERETENTIONRESPONSE']._serialized_end=1748
+  _globals['_SETNAMESPACELIMITSREQUEST']._serialized_start=1750
+  _globals['_SETNAMESPACELIMITSREQUEST']._serialized_end=1861
+  _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_start=1863
+  _globals['_SETNAMESPACELIMITSRESPONSE']._serialized_end=1943
+  _globals['_SETNAMESPACELOGSREQUEST']._serialized_start=1945
+  _globals['_SETNAMESPACELOGSREQUEST']._serialized_end=2027
+  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_start=2029
+  _globals['_SETNAMESPACELOGSRESPONSE']._serialized_end=2107
+  _globals['_LISTNAMESPACESREQUEST']._serialized_start=2109
+  _globals['_LISTNAMESPACESREQUEST']._serialized_end=2196
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=2199
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=2362
 # @@protoc_insertion_point(module_scope)

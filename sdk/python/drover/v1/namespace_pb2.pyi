@@ -3,12 +3,24 @@ import datetime
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class LimitScope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LIMIT_SCOPE_UNSPECIFIED: _ClassVar[LimitScope]
+    LIMIT_SCOPE_FIXED: _ClassVar[LimitScope]
+    LIMIT_SCOPE_SERVER: _ClassVar[LimitScope]
+    LIMIT_SCOPE_NAMESPACE: _ClassVar[LimitScope]
+LIMIT_SCOPE_UNSPECIFIED: LimitScope
+LIMIT_SCOPE_FIXED: LimitScope
+LIMIT_SCOPE_SERVER: LimitScope
+LIMIT_SCOPE_NAMESPACE: LimitScope
 
 class Namespace(_message.Message):
     __slots__ = ("name", "region", "create_time", "retention", "limits", "no_logs")
@@ -27,16 +39,60 @@ class Namespace(_message.Message):
     def __init__(self, name: _Optional[str] = ..., region: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retention: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limits: _Optional[_Union[NamespaceLimits, _Mapping]] = ..., no_logs: _Optional[bool] = ...) -> None: ...
 
 class NamespaceLimits(_message.Message):
-    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes")
+    __slots__ = ("open_runs", "runs_per_second", "burst", "payload_bytes", "calls_per_second", "calls_burst", "storage_bytes", "weight")
     OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
     RUNS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     BURST_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CALLS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    CALLS_BURST_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
     open_runs: int
     runs_per_second: float
     burst: int
     payload_bytes: int
-    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ...) -> None: ...
+    calls_per_second: float
+    calls_burst: int
+    storage_bytes: int
+    weight: int
+    def __init__(self, open_runs: _Optional[int] = ..., runs_per_second: _Optional[float] = ..., burst: _Optional[int] = ..., payload_bytes: _Optional[int] = ..., calls_per_second: _Optional[float] = ..., calls_burst: _Optional[int] = ..., storage_bytes: _Optional[int] = ..., weight: _Optional[int] = ...) -> None: ...
+
+class GetLimitsRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+
+class GetLimitsResponse(_message.Message):
+    __slots__ = ("limits",)
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    limits: _containers.RepeatedCompositeFieldContainer[Limit]
+    def __init__(self, limits: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ...) -> None: ...
+
+class Limit(_message.Message):
+    __slots__ = ("name", "what", "unit", "scope", "value", "default_value", "hard_limit", "used", "used_note", "change")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_VALUE_FIELD_NUMBER: _ClassVar[int]
+    HARD_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    USED_FIELD_NUMBER: _ClassVar[int]
+    USED_NOTE_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    what: str
+    unit: str
+    scope: LimitScope
+    value: float
+    default_value: float
+    hard_limit: float
+    used: float
+    used_note: str
+    change: str
+    def __init__(self, name: _Optional[str] = ..., what: _Optional[str] = ..., unit: _Optional[str] = ..., scope: _Optional[_Union[LimitScope, str]] = ..., value: _Optional[float] = ..., default_value: _Optional[float] = ..., hard_limit: _Optional[float] = ..., used: _Optional[float] = ..., used_note: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
 
 class Region(_message.Message):
     __slots__ = ("name", "watched_partitions", "partitions")

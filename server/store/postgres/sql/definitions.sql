@@ -48,7 +48,8 @@ select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p;
 -- Result: null: no such limit, or no retention.
 -- Note: There are few rows, so any plan will do.
 select n.id, n.name, r.name as region, n.created_at, n.retention_ms, n.open_runs_max, n.runs_per_second,
-  n.runs_burst, n.payload_bytes_max, n.no_logs
+  n.runs_burst, n.payload_bytes_max, n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight,
+  n.storage_bytes, n.no_logs
 from drover.namespace as n
 join drover.region as r on r.id = n.region
 where (:names::text[] is null or n.name = any (:names::text[]))

@@ -11,15 +11,20 @@ returning id;
 -- name: set_namespace_limits
 -- Purpose: Sets the limits of a namespace. null: no limit.
 -- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
---   integer, :payload_bytes_max integer.
+--   integer, :payload_bytes_max integer, :calls_per_second double precision, :calls_burst integer,
+--   :storage_bytes_max bigint, :weight smallint.
 -- Result: No row: it had these limits before.
 update drover.namespace
 set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision,
-  runs_burst = :runs_burst::integer, payload_bytes_max = :payload_bytes_max::integer
+  runs_burst = :runs_burst::integer, payload_bytes_max = :payload_bytes_max::integer,
+  calls_per_second = :calls_per_second::double precision, calls_burst = :calls_burst::integer,
+  storage_bytes_max = :storage_bytes_max::bigint, weight = :weight::smallint
 where id = :namespace_id::integer
-  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max)
+  and (open_runs_max, runs_per_second, runs_burst, payload_bytes_max, calls_per_second, calls_burst,
+      storage_bytes_max, weight)
     is distinct from (:open_runs_max::integer, :runs_per_second::double precision, :runs_burst::integer,
-      :payload_bytes_max::integer)
+      :payload_bytes_max::integer, :calls_per_second::double precision, :calls_burst::integer,
+      :storage_bytes_max::bigint, :weight::smallint)
 returning id;
 
 -- name: set_namespace_logs
@@ -31,12 +36,65 @@ where id = :namespace_id::integer and no_logs is distinct from :no_logs::boolean
 returning id;
 
 -- name: limited_namespaces
--- Purpose: Reads the namespaces that have a limit, or that do not store the lines of handlers.
+-- Purpose: Reads the namespaces that have a limit or a weight, or that do not store the lines of handlers.
 -- Result: null: no such limit.
-select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max, n.no_logs
+select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
+  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, n.storage_bytes, n.no_logs
 from drover.namespace as n
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null
+  or n.calls_per_second is not null or n.storage_bytes_max is not null or n.weight is not null
   or n.no_logs;
+
+-- name: storage_blocks
+-- Purpose: Reads the size of the tables that grow with runs, unless their use was estimated within the last
+--   :every ms.
+-- Params: :every integer (ms).
+-- Result: One row: the blocks of each table. No row: the estimate is new enough.
+select
+  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run') as p)::bigint as run,
+  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run_page') as p)::bigint as run_page,
+  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.payload') as p)::bigint as payload,
+  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.attempt_log') as p)::bigint as attempt_log,
+  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.handler_log') as p)::bigint as handler_log
+where not exists (
+  select
+  from drover.namespace as n
+  where n.storage_at > now() - :every::integer * interval '1 millisecond'
+);
+
+-- name: count_storage
+-- Purpose: Estimates the bytes that the runs of each namespace take, from a share of the blocks of each
+--   table: the columns that grow, and 100 bytes for the rest of a row. Without indexes and free space.
+-- Params: :run, :run_page, :payload, :attempt_log, :handler_log real (percent of the blocks that are read).
+-- Plan: run by key, for each row that a sample scan finds in another table.
+-- Note: pg_column_size reads no value that is stored apart: the row has its size.
+with sampled as (
+  select r.namespace_id,
+    100 / :run::double precision * (100 + coalesce(pg_column_size(r.input_json), 0)
+      + coalesce(pg_column_size(r.input_data), 0) + pg_column_size(r.labels)) as bytes
+  from drover.run as r tablesample system (:run::real)
+  union all
+  select r.namespace_id, 100 / :run_page::double precision * (100 + pg_column_size(o.state)) as bytes
+  from drover.run_page as o tablesample system (:run_page::real)
+  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+  union all
+  select r.namespace_id, 100 / :payload::double precision * (100 + coalesce(pg_column_size(o.json), 0) + coalesce(pg_column_size(o.data), 0)) as bytes
+  from drover.payload as o tablesample system (:payload::real)
+  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+  union all
+  select r.namespace_id, 100 / :attempt_log::double precision * (100 + pg_column_size(o.attempt)) as bytes
+  from drover.attempt_log as o tablesample system (:attempt_log::real)
+  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+  union all
+  select r.namespace_id, 100 / :handler_log::double precision * (100 + pg_column_size(o.message) + coalesce(pg_column_size(o.fields), 0)) as bytes
+  from drover.handler_log as o tablesample system (:handler_log::real)
+  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+),
+used as (
+  select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
+)
+update drover.namespace as n
+set storage_bytes = coalesce((select u.bytes from used as u where u.namespace_id = n.id), 0), storage_at = now();
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.

@@ -1,7 +1,7 @@
 // Namespaces with their retention and limits, and how much of its limits this namespace uses. API
 // tokens have no page: secrets belong to the command line.
 
-import type { Namespace } from "@drover/proto/drover/v1/namespace_pb.ts";
+import { type Limit, LimitScope, type Namespace } from "@drover/proto/drover/v1/namespace_pb.ts";
 import type { Activity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -14,7 +14,7 @@ import { Shown } from "../../parts/states.tsx";
 import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { numberWords } from "../../words/counts.ts";
-import { openRunsWords, payloadWords, rateWords } from "../../words/limit-words.ts";
+import { limitValue, openRunsWords, payloadWords, rateWords } from "../../words/limit-words.ts";
 import { isFinal } from "../../words/run-words.ts";
 
 const EVERY_MS = 5_000;
@@ -33,6 +33,7 @@ export function NamespacesPage() {
     <>
       <PageHead title="Namespaces" />
       <ThisNamespace />
+      <Limits />
       <Panel title="All namespaces">
         <Shown of={{ ...list.state, again: list.again }} what="the namespaces">
           {() => (
@@ -91,6 +92,66 @@ function ThisNamespace() {
     </Panel>
   );
 }
+
+function Limits() {
+  const namespace = useNamespace();
+  const seen = useCall(
+    `limits of ${namespace}`,
+    (signal) => operator.getLimits({ namespace }, { signal }),
+    { everyMs: EVERY_MS },
+  );
+  return (
+    <Panel title={`Limits of ${namespace}`}>
+      <Shown of={seen} what="the limits">
+        {({ limits }) => (
+          <DataTable
+            name="Limits"
+            columns={limitColumns}
+            rows={limits}
+            keyOf={({ name }) => name}
+            complete
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+const isFixed = ({ scope }: Limit): boolean => scope === LimitScope.FIXED;
+
+const limitColumns: readonly Column<Limit>[] = [
+  { title: "Limit", width: "minmax(9rem, 1fr)", cell: ({ name }) => name },
+  { title: "Of", width: "minmax(12rem, 2fr)", cell: ({ what }) => what },
+  {
+    title: "Value",
+    width: "7rem",
+    align: "end",
+    cell: ({ value, unit }) => limitValue(value, unit) ?? "no limit",
+  },
+  {
+    title: "Used",
+    width: "7rem",
+    align: "end",
+    cell: ({ used, unit, usedNote }) => <span title={usedNote}>{limitValue(used, unit)}</span>,
+  },
+  {
+    title: "Default",
+    width: "7rem",
+    align: "end",
+    cell: (one) => (isFixed(one) ? "" : (limitValue(one.defaultValue, one.unit) ?? "no limit")),
+  },
+  {
+    title: "At most",
+    width: "7rem",
+    align: "end",
+    cell: (one) => (isFixed(one) ? "" : limitValue(one.hardLimit, one.unit)),
+  },
+  {
+    title: "Change",
+    width: "minmax(10rem, 1.5fr)",
+    cell: ({ change }) => (change === "" ? "fixed" : <code>{change}</code>),
+  },
+];
 
 function openRuns(activity: Activity | undefined) {
   const open = (activity?.states ?? []).filter(({ state }) => !isFinal(state));

@@ -333,8 +333,9 @@ export const ErrorReason = {
 
   /**
    * RESOURCE_EXHAUSTED, with RetryInfo. The namespace has reached its maximum number of runs that
-   * have not ended, or of runs started per second; metadata has `limit`, which of them, and `most`.
-   * Nothing was stored: repeat the call after the delay, with the same key if you like.
+   * have not ended, of runs started or calls made per second, or of bytes that its runs take;
+   * metadata has `limit`, which of them, `most`, and `used` where it is counted. Nothing was
+   * stored: repeat the call after the delay, with the same key if you like.
    *
    * @generated from enum value: ERROR_REASON_NAMESPACE_LIMIT = 51;
    */

@@ -8,18 +8,18 @@
 // @generated from file drover/v1/namespace.proto (package drover.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file drover/v1/namespace.proto.
  */
 export const file_drover_v1_namespace: GenFile = /*@__PURE__*/
-  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEixQEKCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJcmV0ZW50aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBmxpbWl0cxgFIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMSDwoHbm9fbG9ncxgGIAEoCCKeAgoPTmFtZXNwYWNlTGltaXRzEh8KCW9wZW5fcnVucxgBIAEoBUIMukgJGgcYgK3iBCgAEqgBCg9ydW5zX3Blcl9zZWNvbmQYAiABKAFCjgG6SIoBugGGAQogbmFtZXNwYWNlX2xpbWl0cy5ydW5zX3Blcl9zZWNvbmQSLm11c3QgYmUgMCwgZm9yIGFueSBudW1iZXIsIG9yIDAuMDAxIHRvIDEwMCwwMDAaMnRoaXMgPT0gMC4wIHx8ICh0aGlzID49IDAuMDAxICYmIHRoaXMgPD0gMTAwMDAwLjApEhoKBWJ1cnN0GAMgASgFQgu6SAgaBhigjQYoABIjCg1wYXlsb2FkX2J5dGVzGAQgASgFQgy6SAkaBxiAgIABKAAiRgoGUmVnaW9uEgwKBG5hbWUYASABKAkSGgoSd2F0Y2hlZF9wYXJ0aXRpb25zGAIgASgFEhIKCnBhcnRpdGlvbnMYAyABKAUicAoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIsCgRuYW1lGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSKAoGcmVnaW9uGAIgASgJQhi6SBVyEzIRXlthLXowLTktXXswLDY0fSQiUwoXQ3JlYXRlTmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZRIPCgdleGlzdGVkGAIgASgIIkgKE0dldE5hbWVzcGFjZVJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQiPwoUR2V0TmFtZXNwYWNlUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSKUAQocU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBJBCglyZXRlbnRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CE7pIEKoBDSIGCICGsJYBMgMIkBwiSAodU2V0TmFtZXNwYWNlUmV0ZW50aW9uUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJ6ChlTZXROYW1lc3BhY2VMaW1pdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEioKBmxpbWl0cxgCIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMiRQoaU2V0TmFtZXNwYWNlTGltaXRzUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJdChdTZXROYW1lc3BhY2VMb2dzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIPCgdub19sb2dzGAIgASgIIkMKGFNldE5hbWVzcGFjZUxvZ3NSZXNwb25zZRInCgluYW1lc3BhY2UYASABKAsyFC5kcm92ZXIudjEuTmFtZXNwYWNlIlQKFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgifwoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRIoCgpuYW1lc3BhY2VzGAEgAygLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSIgoHcmVnaW9ucxgDIAMoCzIRLmRyb3Zlci52MS5SZWdpb25iBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chlkcm92ZXIvdjEvbmFtZXNwYWNlLnByb3RvEglkcm92ZXIudjEixQEKCU5hbWVzcGFjZRIMCgRuYW1lGAEgASgJEg4KBnJlZ2lvbhgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoJcmV0ZW50aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKBmxpbWl0cxgFIAEoCzIaLmRyb3Zlci52MS5OYW1lc3BhY2VMaW1pdHMSDwoHbm9fbG9ncxgGIAEoCCKuBAoPTmFtZXNwYWNlTGltaXRzEh8KCW9wZW5fcnVucxgBIAEoBUIMukgJGgcYgK3iBCgAEqgBCg9ydW5zX3Blcl9zZWNvbmQYAiABKAFCjgG6SIoBugGGAQogbmFtZXNwYWNlX2xpbWl0cy5ydW5zX3Blcl9zZWNvbmQSLm11c3QgYmUgMCwgZm9yIGFueSBudW1iZXIsIG9yIDAuMDAxIHRvIDEwMCwwMDAaMnRoaXMgPT0gMC4wIHx8ICh0aGlzID49IDAuMDAxICYmIHRoaXMgPD0gMTAwMDAwLjApEhoKBWJ1cnN0GAMgASgFQgu6SAgaBhigjQYoABIjCg1wYXlsb2FkX2J5dGVzGAQgASgFQgy6SAkaBxiAgIABKAASpgEKEGNhbGxzX3Blcl9zZWNvbmQYBSABKAFCiwG6SIcBugGDAQohbmFtZXNwYWNlX2xpbWl0cy5jYWxsc19wZXJfc2Vjb25kEixtdXN0IGJlIDAsIGZvciBhbnkgbnVtYmVyLCBvciAwLjEgdG8gMTAwLDAwMBowdGhpcyA9PSAwLjAgfHwgKHRoaXMgPj0gMC4xICYmIHRoaXMgPD0gMTAwMDAwLjApEiAKC2NhbGxzX2J1cnN0GAYgASgFQgu6SAgaBhigjQYoABInCg1zdG9yYWdlX2J5dGVzGAcgASgDQhC6SA0iCxiAgICAgICAAigAEhoKBndlaWdodBgIIAEoBUIKukgHGgUY6AcoACJFChBHZXRMaW1pdHNSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kIjUKEUdldExpbWl0c1Jlc3BvbnNlEiAKBmxpbWl0cxgBIAMoCzIQLmRyb3Zlci52MS5MaW1pdCKKAgoFTGltaXQSDAoEbmFtZRgBIAEoCRIMCgR3aGF0GAIgASgJEgwKBHVuaXQYAyABKAkSJAoFc2NvcGUYBCABKA4yFS5kcm92ZXIudjEuTGltaXRTY29wZRISCgV2YWx1ZRgFIAEoAUgAiAEBEhoKDWRlZmF1bHRfdmFsdWUYBiABKAFIAYgBARIXCgpoYXJkX2xpbWl0GAcgASgBSAKIAQESEQoEdXNlZBgIIAEoAUgDiAEBEhEKCXVzZWRfbm90ZRgJIAEoCRIOCgZjaGFuZ2UYCiABKAlCCAoGX3ZhbHVlQhAKDl9kZWZhdWx0X3ZhbHVlQg0KC19oYXJkX2xpbWl0QgcKBV91c2VkIkYKBlJlZ2lvbhIMCgRuYW1lGAEgASgJEhoKEndhdGNoZWRfcGFydGl0aW9ucxgCIAEoBRISCgpwYXJ0aXRpb25zGAMgASgFInAKFkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QSLAoEbmFtZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEigKBnJlZ2lvbhgCIAEoCUIYukgVchMyEV5bYS16MC05LV17MCw2NH0kIlMKF0NyZWF0ZU5hbWVzcGFjZVJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2USDwoHZXhpc3RlZBgCIAEoCCJIChNHZXROYW1lc3BhY2VSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kIj8KFEdldE5hbWVzcGFjZVJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UilAEKHFNldE5hbWVzcGFjZVJldGVudGlvblJlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSQQoJcmV0ZW50aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQhO6SBCqAQ0iBgiAhrCWATIDCJAcIkgKHVNldE5hbWVzcGFjZVJldGVudGlvblJlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UiegoZU2V0TmFtZXNwYWNlTGltaXRzUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIqCgZsaW1pdHMYAiABKAsyGi5kcm92ZXIudjEuTmFtZXNwYWNlTGltaXRzIkUKGlNldE5hbWVzcGFjZUxpbWl0c1Jlc3BvbnNlEicKCW5hbWVzcGFjZRgBIAEoCzIULmRyb3Zlci52MS5OYW1lc3BhY2UiXQoXU2V0TmFtZXNwYWNlTG9nc1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSDwoHbm9fbG9ncxgCIAEoCCJDChhTZXROYW1lc3BhY2VMb2dzUmVzcG9uc2USJwoJbmFtZXNwYWNlGAEgASgLMhQuZHJvdmVyLnYxLk5hbWVzcGFjZSJUChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSHQoJcGFnZV9zaXplGAEgASgFQgq6SAcaBRjoBygAEhwKCnBhZ2VfdG9rZW4YAiABKAlCCLpIBXIDGIAIIn8KFkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USKAoKbmFtZXNwYWNlcxgBIAMoCzIULmRyb3Zlci52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEiIKB3JlZ2lvbnMYAyADKAsyES5kcm92ZXIudjEuUmVnaW9uKnMKCkxpbWl0U2NvcGUSGwoXTElNSVRfU0NPUEVfVU5TUEVDSUZJRUQQABIVChFMSU1JVF9TQ09QRV9GSVhFRBABEhYKEkxJTUlUX1NDT1BFX1NFUlZFUhACEhkKFUxJTUlUX1NDT1BFX05BTUVTUEFDRRADYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * A namespace.
@@ -80,9 +80,10 @@ export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
 /**
  * Limits of a namespace. Each server applies them by itself, with a count that is up to 5 s old and
  * the runs that it has started since. So several servers together may exceed the limits by the runs
- * that they begin meanwhile, and each server has a token bucket of its own for the rate. A refused
- * run is NAMESPACE_LIMIT. Runs of schedules, child runs, and runs that a trigger starts at the end
- * of another run count, and are not refused.
+ * that they begin meanwhile, and each server has a token bucket of its own for each rate. A refused
+ * run or call is NAMESPACE_LIMIT, and nothing of it was stored. What is under way is never refused:
+ * reports of agents, signals and commands to runs, undoing, child runs, runs of schedules, and runs
+ * that a trigger starts at the end of another run. They count.
  *
  * @generated from message drover.v1.NamespaceLimits
  */
@@ -118,6 +119,39 @@ export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
    * @generated from field: int32 payload_bytes = 4;
    */
   payloadBytes: number;
+
+  /**
+   * Maximum number of calls per second, on average: 0.1 to 100,000, or 0: no limit. It limits the
+   * calls of SchedulerService that read, register workflows or start runs. Not limited: calls that
+   * move a run that has started, those of agents, and those of OperatorService.
+   *
+   * @generated from field: double calls_per_second = 5;
+   */
+  callsPerSecond: number;
+
+  /**
+   * Maximum number of these calls at once after an idle time, 0 to 100,000; 0 means the number of
+   * one second, and at least 1. Has no effect without `calls_per_second`.
+   *
+   * @generated from field: int32 calls_burst = 6;
+   */
+  callsBurst: number;
+
+  /**
+   * Maximum number of bytes that the runs of the namespace may take: 0 to 2^50; 0: no limit. With
+   * more, no run starts. Compared with an estimate that is made every minute.
+   *
+   * @generated from field: int64 storage_bytes = 7;
+   */
+  storageBytes: bigint;
+
+  /**
+   * Its part where namespaces compete for the time of a server, 0 to 1,000; 0 means 100. A
+   * namespace with 200 gets twice as much as one with 100, if both want more than there is.
+   *
+   * @generated from field: int32 weight = 8;
+   */
+  weight: number;
 };
 
 /**
@@ -126,6 +160,132 @@ export type NamespaceLimits = Message<"drover.v1.NamespaceLimits"> & {
  */
 export const NamespaceLimitsSchema: GenMessage<NamespaceLimits> = /*@__PURE__*/
   messageDesc(file_drover_v1_namespace, 1);
+
+/**
+ * Asks for all limits.
+ *
+ * @generated from message drover.v1.GetLimitsRequest
+ */
+export type GetLimitsRequest = Message<"drover.v1.GetLimitsRequest"> & {
+  /**
+   * The namespace whose limits and use are asked for. Empty: "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message drover.v1.GetLimitsRequest.
+ * Use `create(GetLimitsRequestSchema)` to create a new message.
+ */
+export const GetLimitsRequestSchema: GenMessage<GetLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 2);
+
+/**
+ * All limits that hold in a namespace.
+ *
+ * @generated from message drover.v1.GetLimitsResponse
+ */
+export type GetLimitsResponse = Message<"drover.v1.GetLimitsResponse"> & {
+  /**
+   * The limits, in a fixed order.
+   *
+   * @generated from field: repeated drover.v1.Limit limits = 1;
+   */
+  limits: Limit[];
+};
+
+/**
+ * Describes the message drover.v1.GetLimitsResponse.
+ * Use `create(GetLimitsResponseSchema)` to create a new message.
+ */
+export const GetLimitsResponseSchema: GenMessage<GetLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 3);
+
+/**
+ * One limit.
+ *
+ * @generated from message drover.v1.Limit
+ */
+export type Limit = Message<"drover.v1.Limit"> & {
+  /**
+   * Its name, as "steps".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What is counted and where, as "steps of a definition".
+   *
+   * @generated from field: string what = 2;
+   */
+  what: string;
+
+  /**
+   * Unit of all its values: "bytes", "characters", "ms", "per second", or empty for a plain number.
+   *
+   * @generated from field: string unit = 3;
+   */
+  unit: string;
+
+  /**
+   * Who may change it.
+   *
+   * @generated from field: drover.v1.LimitScope scope = 4;
+   */
+  scope: LimitScope;
+
+  /**
+   * The value in effect here. Absent: there is no limit.
+   *
+   * @generated from field: optional double value = 5;
+   */
+  value?: number | undefined;
+
+  /**
+   * The value if nobody has set one. Absent: no limit.
+   *
+   * @generated from field: optional double default_value = 6;
+   */
+  defaultValue?: number | undefined;
+
+  /**
+   * The greatest value that may be set. Absent: there is none.
+   *
+   * @generated from field: optional double hard_limit = 7;
+   */
+  hardLimit?: number | undefined;
+
+  /**
+   * How much is used now. Absent: it is not counted.
+   *
+   * @generated from field: optional double used = 8;
+   */
+  used?: number | undefined;
+
+  /**
+   * How exact `used` is, as "of all servers, up to 5 s old". Empty: it is not counted.
+   *
+   * @generated from field: string used_note = 9;
+   */
+  usedNote: string;
+
+  /**
+   * Where to change it, as a command or a setting. Empty: it cannot be changed.
+   *
+   * @generated from field: string change = 10;
+   */
+  change: string;
+};
+
+/**
+ * Describes the message drover.v1.Limit.
+ * Use `create(LimitSchema)` to create a new message.
+ */
+export const LimitSchema: GenMessage<Limit> = /*@__PURE__*/
+  messageDesc(file_drover_v1_namespace, 4);
 
 /**
  * A region; it is created with its first namespace.
@@ -161,7 +321,7 @@ export type Region = Message<"drover.v1.Region"> & {
  * Use `create(RegionSchema)` to create a new message.
  */
 export const RegionSchema: GenMessage<Region> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 2);
+  messageDesc(file_drover_v1_namespace, 5);
 
 /**
  * Creates a namespace.
@@ -190,7 +350,7 @@ export type CreateNamespaceRequest = Message<"drover.v1.CreateNamespaceRequest">
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema: GenMessage<CreateNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 3);
+  messageDesc(file_drover_v1_namespace, 6);
 
 /**
  * The namespace is created.
@@ -218,7 +378,7 @@ export type CreateNamespaceResponse = Message<"drover.v1.CreateNamespaceResponse
  * Use `create(CreateNamespaceResponseSchema)` to create a new message.
  */
 export const CreateNamespaceResponseSchema: GenMessage<CreateNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 4);
+  messageDesc(file_drover_v1_namespace, 7);
 
 /**
  * Asks for one namespace.
@@ -239,7 +399,7 @@ export type GetNamespaceRequest = Message<"drover.v1.GetNamespaceRequest"> & {
  * Use `create(GetNamespaceRequestSchema)` to create a new message.
  */
 export const GetNamespaceRequestSchema: GenMessage<GetNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 5);
+  messageDesc(file_drover_v1_namespace, 8);
 
 /**
  * One namespace.
@@ -260,7 +420,7 @@ export type GetNamespaceResponse = Message<"drover.v1.GetNamespaceResponse"> & {
  * Use `create(GetNamespaceResponseSchema)` to create a new message.
  */
 export const GetNamespaceResponseSchema: GenMessage<GetNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 6);
+  messageDesc(file_drover_v1_namespace, 9);
 
 /**
  * Sets how long runs are kept.
@@ -288,7 +448,7 @@ export type SetNamespaceRetentionRequest = Message<"drover.v1.SetNamespaceRetent
  * Use `create(SetNamespaceRetentionRequestSchema)` to create a new message.
  */
 export const SetNamespaceRetentionRequestSchema: GenMessage<SetNamespaceRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 7);
+  messageDesc(file_drover_v1_namespace, 10);
 
 /**
  * The retention is set.
@@ -309,7 +469,7 @@ export type SetNamespaceRetentionResponse = Message<"drover.v1.SetNamespaceReten
  * Use `create(SetNamespaceRetentionResponseSchema)` to create a new message.
  */
 export const SetNamespaceRetentionResponseSchema: GenMessage<SetNamespaceRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 8);
+  messageDesc(file_drover_v1_namespace, 11);
 
 /**
  * Sets the limits of a namespace.
@@ -337,7 +497,7 @@ export type SetNamespaceLimitsRequest = Message<"drover.v1.SetNamespaceLimitsReq
  * Use `create(SetNamespaceLimitsRequestSchema)` to create a new message.
  */
 export const SetNamespaceLimitsRequestSchema: GenMessage<SetNamespaceLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 9);
+  messageDesc(file_drover_v1_namespace, 12);
 
 /**
  * The limits are set.
@@ -358,7 +518,7 @@ export type SetNamespaceLimitsResponse = Message<"drover.v1.SetNamespaceLimitsRe
  * Use `create(SetNamespaceLimitsResponseSchema)` to create a new message.
  */
 export const SetNamespaceLimitsResponseSchema: GenMessage<SetNamespaceLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 10);
+  messageDesc(file_drover_v1_namespace, 13);
 
 /**
  * Sets whether the lines that handlers log in a namespace are stored.
@@ -386,7 +546,7 @@ export type SetNamespaceLogsRequest = Message<"drover.v1.SetNamespaceLogsRequest
  * Use `create(SetNamespaceLogsRequestSchema)` to create a new message.
  */
 export const SetNamespaceLogsRequestSchema: GenMessage<SetNamespaceLogsRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 11);
+  messageDesc(file_drover_v1_namespace, 14);
 
 /**
  * It is set.
@@ -407,7 +567,7 @@ export type SetNamespaceLogsResponse = Message<"drover.v1.SetNamespaceLogsRespon
  * Use `create(SetNamespaceLogsResponseSchema)` to create a new message.
  */
 export const SetNamespaceLogsResponseSchema: GenMessage<SetNamespaceLogsResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 12);
+  messageDesc(file_drover_v1_namespace, 15);
 
 /**
  * Asks for namespaces.
@@ -435,7 +595,7 @@ export type ListNamespacesRequest = Message<"drover.v1.ListNamespacesRequest"> &
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema: GenMessage<ListNamespacesRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 13);
+  messageDesc(file_drover_v1_namespace, 16);
 
 /**
  * One page of namespaces.
@@ -470,5 +630,53 @@ export type ListNamespacesResponse = Message<"drover.v1.ListNamespacesResponse">
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema: GenMessage<ListNamespacesResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_namespace, 14);
+  messageDesc(file_drover_v1_namespace, 17);
+
+/**
+ * Who may change a limit.
+ *
+ * @generated from enum drover.v1.LimitScope
+ */
+export const LimitScope = {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: LIMIT_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Nobody: it is part of the contract, or fixed in the server.
+   *
+   * @generated from enum value: LIMIT_SCOPE_FIXED = 1;
+   */
+  FIXED: 1,
+
+  /**
+   * An operator of servers, by a setting of each server.
+   *
+   * @generated from enum value: LIMIT_SCOPE_SERVER = 2;
+   */
+  SERVER: 2,
+
+  /**
+   * An admin, for one namespace.
+   *
+   * @generated from enum value: LIMIT_SCOPE_NAMESPACE = 3;
+   */
+  NAMESPACE: 3,
+} as const;
+
+/**
+ * Who may change a limit.
+ *
+ * @generated from enum drover.v1.LimitScope
+ */
+export type LimitScope = (typeof LimitScope)[keyof typeof LimitScope] | UnknownEnum;
+
+/**
+ * Describes the enum drover.v1.LimitScope.
+ */
+export const LimitScopeSchema: GenEnum<LimitScope> = /*@__PURE__*/
+  enumDesc(file_drover_v1_namespace, 0);
 
