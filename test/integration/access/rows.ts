@@ -207,6 +207,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Row>> = {
   getClusterInfo: row(ANY_ROLE),
   createNamespace: row(GOVERN_ALL, ({ key: name }) => ({ name })),
   getNamespace: row(VIEW),
+  getLimits: row(VIEW),
   setNamespaceRetention: row(GOVERN, () => ({ retention: "864000s" })),
   setNamespaceLimits: row(GOVERN),
   setNamespaceLogs: row(GOVERN),
