@@ -11,6 +11,7 @@ const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
 interface MigrateOptions extends DatabaseOptions {
   readonly dryRun?: boolean;
   readonly status?: boolean;
+  readonly roles?: boolean;
 }
 
 export function addMigrate(program: Command, ended: Ended): void {
@@ -18,8 +19,9 @@ export function addMigrate(program: Command, ended: Ended): void {
     .description("migrate the database to the schema of this version")
     .option("--dry-run", "list what would be applied, and change nothing")
     .addOption(
-      new Option("--status", "list all migrations, and change nothing").conflicts("dryRun"),
+      new Option("--status", "list all migrations, and change nothing").conflicts(["dryRun", "roles"]),
     )
+    .option("--roles", "also make the roles drover_server, drover_reader and drover_backup")
     .action(async (options: MigrateOptions, command: Command) => {
       const { output } = contextOf(command);
       const url = await runningDatabaseUrl(options);
@@ -35,6 +37,11 @@ export function addMigrate(program: Command, ended: Ended): void {
         ? await pendingMigrations(url, how)
         : (await migrate(url, how)).applied;
       for (const name of names) output.line(`${options.dryRun ? "pending" : "applied"}  ${name}`);
+      if (options.roles && !options.dryRun) {
+        const { createRoles } = await import("@drover/server/store/postgres/roles.ts");
+        await createRoles(url, options.databaseSchema);
+        output.line("granted  drover_server, drover_reader, drover_backup");
+      }
       if (names.length === 0) output.note("the database is up to date");
       ended(exitCodes.done);
     });

@@ -11,7 +11,7 @@
 //
 // When no call is in flight, or the grace period is over, remaining connections are cut. `stop`
 // cuts them at once. Both may be called twice, and stop may be called during a drain.
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -46,7 +46,7 @@ import { type ConnectTransport, createConnectTransport } from "./transport/conne
 import { createDashboard } from "./transport/dashboard.ts";
 import { createGrpcTransport, type GrpcTransport } from "./transport/grpc.ts";
 import { createHealth, type Health } from "./transport/health.ts";
-import { hostRefusal } from "./transport/host-check.ts";
+import { guardAnswer, hostRefusal, originRefusal, refuseHost } from "./transport/host-check.ts";
 import {
   guarded,
   type Health as HealthReported,
@@ -187,9 +187,12 @@ function createHttp(
   const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (leaving.begun) response.setHeader("connection", "close");
-    if (hooks.handle(request, response)) return;
-    const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
+    guardAnswer(response);
+    // A trigger may be called under any name, and has a secret of its own.
+    const check = hooks.isFor(request) ? originRefusal : hostRefusal;
+    const refusal = check(deps.config, request.headers);
     if (refusal !== null) return refuseHost(response, refusal);
+    if (hooks.handle(request, response)) return;
     if (connect.handle(request, response)) return;
     servePage(pages, request, response, dashboard?.handle);
   });
@@ -197,16 +200,6 @@ function createHttp(
   // event.
   http.emit("listening");
   return http;
-}
-
-/** Probes may use any host name. */
-function isProbe(url = ""): boolean {
-  return url === "/healthz" || url === "/readyz";
-}
-
-function refuseHost(response: ServerResponse, message: string): void {
-  response.writeHead(403, { "content-type": "application/json", connection: "close" });
-  response.end(JSON.stringify({ code: "permission_denied", message }));
 }
 
 interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {

@@ -346,6 +346,7 @@ export const layers: readonly Layer[] = [
       "server/errors.ts",
       "dev-postgres/",
       "server/store/postgres/migrate.ts",
+      "server/store/postgres/roles.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
       "server/definition-text/",
       "server/expressions/",

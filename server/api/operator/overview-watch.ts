@@ -23,7 +23,7 @@ import { readActivity } from "./read-activity.ts";
 
 export interface OverviewWanted {
   readonly namespace: Namespace;
-  /** Late partitions of all regions with their supervisors, or the region of the namespace alone. */
+  /** Late partitions of all regions with their supervisors, or its own region alone. */
   readonly everyRegion: boolean;
 }
 

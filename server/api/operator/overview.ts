@@ -5,6 +5,7 @@ import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   ActivitySchema,
+  type GetClusterInfoResponseSchema,
   GetOverviewResponseSchema,
   type LateRegionSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
@@ -40,6 +41,7 @@ const CORDONS_MAX = 100;
  * unknown whether the lane has agents.
  */
 const UNSERVED_AFTER_MS = 3_000;
+const SERVER_VERSION = versionOfServer();
 
 interface OverviewDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
@@ -61,8 +63,7 @@ type OverviewCalls =
 export function createOverviewCalls(
   deps: OverviewDeps,
 ): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
-  const { store, namespaces, clock, overdueMs } = deps;
-  const serverVersion = versionOfServer();
+  const { store, namespaces, overdueMs } = deps;
   const overview: ReadOverview = (of) => overviewOf(deps, of);
   const watch = createOverviewWatch({ ...deps, overview });
 
@@ -106,27 +107,32 @@ export function createOverviewCalls(
     watchOverview: (request, { signal, caller }) =>
       watch(request, { signal, everyRegion: seesEveryRegion(caller) }),
 
-    async getClusterInfo(_request, { caller }) {
-      const sentMs = clock.wallMs();
-      const now = await store.operators.now();
-      // Assumes that the database read its clock half-way through the round trip.
-      const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
-      // A caller of one namespace sees nothing of another, not even its counts.
-      const own = caller?.namespace ? (await namespaces.find(caller.namespace)).id : null;
-      const record = await store.operators.cluster(own);
-      return {
-        serverVersion,
-        databaseVersion: record.database,
-        clockDifference: durationFromMs(differenceMs),
-        migrations: record.migrations.map(({ number, name, appliedAt }) => {
-          return { number, name, appliedTime: timestampFromMs(appliedAt) };
-        }),
-        openRuns: [...record.openRuns]
-          .map(([state, count]) => ({ state: RUN_STATES[state], count }))
-          .sort((a, b) => a.state - b.state),
-        moreOpenRuns: !record.allCounted,
-      };
-    },
+    getClusterInfo: (_request, { caller }) => clusterInfo(deps, caller),
+  };
+}
+
+async function clusterInfo(
+  { store, namespaces, clock }: OverviewDeps,
+  caller: Caller | null,
+): Promise<MessageInitShape<typeof GetClusterInfoResponseSchema>> {
+  const sentMs = clock.wallMs();
+  const now = await store.operators.now();
+  // Assumes that the database read its clock half-way through the round trip.
+  const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
+  // A caller of one namespace sees nothing of another, not even its counts.
+  const own = caller?.namespace ? (await namespaces.find(caller.namespace)).id : null;
+  const record = await store.operators.cluster(own);
+  return {
+    serverVersion: SERVER_VERSION,
+    databaseVersion: record.database,
+    clockDifference: durationFromMs(differenceMs),
+    migrations: record.migrations.map(({ number, name, appliedAt }) => {
+      return { number, name, appliedTime: timestampFromMs(appliedAt) };
+    }),
+    openRuns: [...record.openRuns]
+      .map(([state, count]) => ({ state: RUN_STATES[state], count }))
+      .sort((a, b) => a.state - b.state),
+    moreOpenRuns: !record.allCounted,
   };
 }
 

@@ -13,6 +13,7 @@ import { DroverError } from "../../errors.ts";
 import type { TlsConfig } from "../../tls-config.ts";
 import type { Identity } from "../auth/authenticate.ts";
 import type { Log } from "../calls/mount.ts";
+import { guardAnswer, hostRefusal, refuseHost } from "./host-check.ts";
 import { createTlsListener } from "./tls.ts";
 
 export interface Page {
@@ -138,7 +139,13 @@ export function createPagesPort(
   at: { readonly host: string; readonly port: number; readonly tls: TlsConfig | null },
   deps: { readonly clock: Clock; readonly log: Log },
 ): PagesPort {
-  const http = createServer((request, response) => servePage(pages, request, response));
+  const config = { host: at.host, hostNames: [], requireTokens: false };
+  const http = createServer((request, response) => {
+    guardAnswer(response);
+    const refusal = hostRefusal(config, request.headers);
+    if (refusal !== null) refuseHost(response, refusal);
+    else servePage(pages, request, response);
+  });
   const secure =
     at.tls &&
     createTlsListener(at.tls, {

@@ -37,6 +37,7 @@ interface TriggerRouteDeps {
 }
 
 export interface TriggerRoute {
+  isFor(request: Pick<IncomingMessage, "url">): boolean;
   /** False: there is no such path here. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
@@ -89,10 +90,13 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
     }
   }
 
+  const isFor = ({ url = "" }: Pick<IncomingMessage, "url">): boolean => url.startsWith("/hooks/");
+
   return Object.freeze({
+    isFor,
     handle(request: IncomingMessage, response: ServerResponse): boolean {
+      if (!isFor(request)) return false;
       const path = request.url?.split("?", 1)[0] ?? "";
-      if (!path.startsWith("/hooks/")) return false;
       serve(request, response, path).catch((error: unknown) => {
         log.error({ err: error }, "a call of a trigger met a defect");
         response.destroy();

@@ -18,6 +18,7 @@ import type { RunId } from "../run-head.ts";
 import { readApprovals } from "./approvals.ts";
 import { circuitLists } from "./circuits.ts";
 import { throwReadFailure } from "./failure.ts";
+import { createNamespaceReads, type NamespaceReads } from "./namespace-reads.ts";
 import { namespaceLists } from "./namespaces.ts";
 import { listDeliveries } from "./outbox.ts";
 import { escalationRecord } from "./people.ts";
@@ -32,8 +33,13 @@ import { triggerLists } from "./triggers.ts";
 const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
 
 /** `query`: for fixed statements, each of which is read at once. */
-export function createLists(pool: pg.Pool, schema: string, query: Query): Lists {
-  const found = searches(pool, schema);
+export function createLists(
+  pool: pg.Pool,
+  schema: string,
+  query: Query,
+  reads: NamespaceReads = createNamespaceReads(pool, schema),
+): Lists {
+  const found = searches(reads, pool, schema);
   return Object.freeze({
     runs: (...of) => found.runs(...of).catch(throwReadFailure),
     searchedTo: (...of) => found.searchedTo(...of).catch(throwReadFailure),
@@ -63,19 +69,29 @@ interface Database {
   readonly schema: string;
 }
 
-function searches(pool: pg.Pool, schema: string): Searches {
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
-  const on = { db, schema };
+function searches(reads: NamespaceReads, pool: pg.Pool, schema: string): Searches {
+  const on = (namespaceId: number) => ({ db: databaseOf(reads, namespaceId, schema), schema });
   const query = queryOn(pool, schema);
   return {
-    runs: (namespaceId, page) => findRuns(on, namespaceId, page),
-    searchedTo: (namespaceId, page) => findSearchedTo(on, namespaceId, page),
-    countRuns: (namespaceId, filter, most) => countRuns(on, namespaceId, filter, most),
-    definitions: (namespaceId, filter, most) => findDefinitions(on, namespaceId, filter, most),
-    escalations: (namespaceId, page) => findEscalations(db, namespaceId, page),
-    workflows: (namespaceId, after, limit) => findWorkflows(db, namespaceId, after, limit),
+    runs: (id, page) => findRuns(on(id), id, page),
+    searchedTo: (id, page) => findSearchedTo(on(id), id, page),
+    countRuns: (id, filter, most) => countRuns(on(id), id, filter, most),
+    definitions: (id, filter, most) => findDefinitions(on(id), id, filter, most),
+    escalations: (id, page) => findEscalations(on(id).db, id, page),
+    workflows: (id, after, limit) => findWorkflows(on(id).db, id, after, limit),
     versions: (...of) => listVersions(query, ...of),
   };
+}
+
+/** Reads one namespace alone. */
+export function databaseOf(
+  reads: NamespaceReads,
+  namespaceId: number,
+  schema: string,
+): Kysely<Tables> {
+  const connect = () => reads.connect(namespaceId);
+  const pool = { connect, end: async () => undefined, options: {} };
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
 }
 
 type SearchPage = Parameters<typeof runIds>[0];

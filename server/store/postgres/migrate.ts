@@ -79,6 +79,8 @@ export async function migrate(
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
     const applied: string[] = [];
+    // A role that may not change the schema may start a server, if nothing is pending.
+    if ((await pendingMigrations(client, { folder, schema })).length === 0) return { applied };
     let tries = 0;
     for (;;) {
       const done = await applyNext(client, schema, { migrations, lockMs });

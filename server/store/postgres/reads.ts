@@ -5,7 +5,9 @@ import type { Reads } from "../reads.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { hostsOf } from "./agents.ts";
 import { throwReadFailure } from "./failure.ts";
+import { databaseOf } from "./lists.ts";
 import { runLiveness } from "./liveness.ts";
+import { createNamespaceReads } from "./namespace-reads.ts";
 import { changedInputsOf } from "./people.ts";
 import { runDetailOf, runItemsOf } from "./run-detail.ts";
 import { type RunRow, runRecord, selectRuns, type Tables } from "./run-records.ts";
@@ -28,13 +30,15 @@ export function createReads(pool: pg.Pool, schema: string, times: StoreTimes): R
 function unguardedReads(pool: pg.Pool, schema: string, times: StoreTimes): Reads {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
   const query = queryOn(pool, schema);
+  const reads = createNamespaceReads(pool, schema);
 
   return Object.freeze({
     async findRun(namespaceId, by) {
+      const own = databaseOf(reads, namespaceId, schema);
       const found =
         "runId" in by
-          ? selectRuns(db).where("r.id", "=", by.runId)
-          : selectRuns(db).where("r.id", "=", (from) =>
+          ? selectRuns(own).where("r.id", "=", by.runId)
+          : selectRuns(own).where("r.id", "=", (from) =>
               from
                 .selectFrom(
                   sql<{

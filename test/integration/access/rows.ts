@@ -275,7 +275,7 @@ function rowsOf(service: DescService, rows: Readonly<Record<string, Row>>): read
   });
 }
 
-/** Reflection is a stream in both directions, which HTTP/1.1 has not: it shows the public contract. */
+/** Streams in both directions, which HTTP/1.1 has not: they show the contract, which is public. */
 export const STREAMS_BOTH_WAYS = [ServerReflection, ServerReflectionAlpha];
 
 export const RPCS: readonly Rpc[] = [

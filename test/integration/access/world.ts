@@ -161,124 +161,146 @@ async function done(
   return JSON.parse(answer.text);
 }
 
+/** Calls in a namespace, and names with its canary. */
+interface Planting {
+  readonly server: TestServer;
+  readonly admin: string;
+  readonly namespace: string;
+  readonly call: (method: string, body: object) => Promise<unknown>;
+  readonly of: (kind: string) => string;
+}
+
 /** One of every kind of object. */
 async function plant(server: TestServer, admin: string, namespace: string): Promise<Planted> {
   const canary = `canary${namespace}`;
   const of = (kind: string) => `${kind}-${canary}`;
   const call = (method: string, body: object) =>
     done(server, admin, method, { namespace, ...body });
+  const planting = { server, admin, namespace, call, of };
   const region = of("region");
   await done(server, admin, "OperatorService/CreateNamespace", { name: namespace, region });
-  const [workflow, queue, task, hook] = [of("flow"), of("queue"), of("task"), of("hook")];
-  const work = `  - id: work\n    task: ${task}\n    queue: ${queue}\n    effects: once\n`;
-  const texts = {
-    [workflow]: work,
-    [of("approve")]: `  - id: release\n    approval: { approvers: [${of("ada")}] }\n`,
-    [of("waits")]: "  - id: rest\n    wait: { for: 100ms }\n",
-  };
-  for (const [name, steps] of Object.entries(texts))
-    await call("SchedulerService/RegisterWorkflow", {
-      text: `workflow: ${name}\nsteps:\n${steps}`,
+  await plantHook(planting);
+  await plantWorkflows(planting);
+  const work = await plantWork(planting);
+  const tokenId = await plantSettings(planting, work.session);
+  for (const list of ["Refusals", "Deliveries"])
+    await until(`a row of ${list}`, async () => {
+      const found = await call(`OperatorService/List${list}`, {});
+      return listAt(found, list.toLowerCase()).length > 0 ? true : null;
     });
-  await call("OperatorService/PutHook", {
-    name: hook,
-    url: `https://${of("hook")}.invalid/h`,
-    secret: "s".repeat(32),
-  });
+  const [workflow, queue, task] = [of("flow"), of("queue"), of("task")];
+  const names = { hook: of("hook"), trigger: of("trigger"), schedule: of("schedule") };
+  const agentId = of("agent");
+  return {
+    namespace,
+    canary,
+    region,
+    key: of("key"),
+    workflow,
+    queue,
+    task,
+    agentId,
+    tokenId,
+    ...names,
+    ...work,
+  };
+}
+
+async function plantHook({ call, of }: Planting): Promise<void> {
+  const url = `https://${of("hook")}.invalid/h`;
+  await call("OperatorService/PutHook", { name: of("hook"), url, secret: "s".repeat(32) });
+}
+
+async function plantWorkflows({ call, of }: Planting): Promise<void> {
+  const work = `task: ${of("task")}\n    queue: ${of("queue")}\n    effects: once`;
+  for (const [name, step] of [
+    [of("flow"), `id: work\n    ${work}`],
+    [of("approve"), `id: release\n    approval: { approvers: [${of("ada")}] }`],
+    [of("waits"), "id: rest\n    wait: { for: 100ms }"],
+  ] as const)
+    await call("SchedulerService/RegisterWorkflow", {
+      text: `workflow: ${name}\nsteps:\n  - ${step}\n`,
+    });
+}
+
+/** Runs in several states, and an agent that holds the task of one of them. */
+async function plantWork({ call, of }: Planting) {
   const start = async (name: string, key = "") => {
     const labels = { team: of("label") };
     const input = { json: JSON.stringify({ secret: of("input") }) };
-    const asked = { workflow: { name }, key, labels, input, notify: { hook } };
-    return { runId: textAt(await call("SchedulerService/Schedule", asked), "runId") };
+    const body = { workflow: { name }, key, labels, input, notify: { hook: of("hook") } };
+    return { runId: textAt(await call("SchedulerService/Schedule", body), "runId") };
   };
-  const agentId = of("agent");
   const session = randomBytes(16).toString("base64");
-  const identity = { id: agentId, session, labels: { rack: of("rack") } };
+  const agent = { id: of("agent"), session, labels: { rack: of("rack") } };
   let polls = 0;
   const take = () =>
     until("a task", async () => {
-      const asked = { agent: identity, queues: [{ name: queue }], wait: "1s" };
       const seq = { pollSeq: String(++polls), process: { host: of("host"), pid: 7 } };
-      const tasks = listAt(await call("AgentService/PollTask", { ...asked, ...seq }), "tasks");
-      return tasks[0] ?? null;
+      const asked = { agent, queues: [{ name: of("queue") }], wait: "1s" };
+      const answer = await call("AgentService/PollTask", { ...asked, ...seq });
+      return listAt(answer, "tasks")[0] ?? null;
     });
-  const report = (taskToken: string, outcome: object) =>
-    call("AgentService/Complete", { agent: identity, results: [{ taskToken, outcome }] });
-  const key = of("key");
+  const report = async (outcome: object) =>
+    call("AgentService/Complete", {
+      agent,
+      results: [{ taskToken: textAt(await take(), "taskToken"), outcome }],
+    });
 
-  const failed = await start(workflow);
-  const broken = {
-    code: of("code"),
-    message: of("failure"),
-    failureClass: "FAILURE_CLASS_PERMANENT",
-  };
-  await report(textAt(await take(), "taskToken"), { failed: broken });
-  const asked = await start(workflow);
-  const unknown = { code: of("code"), message: of("unknown") };
-  await report(textAt(await take(), "taskToken"), { unknown });
-  const run = await start(workflow, key);
+  const failed = await start(of("flow"));
+  const broken = { code: of("code"), message: of("failure") };
+  await report({ failed: { failureClass: "FAILURE_CLASS_PERMANENT", ...broken } });
+  const asked = await start(of("flow"));
+  await report({ unknown: { code: of("code"), message: of("unknown") } });
+  const run = await start(of("flow"), of("key"));
   const held = await take();
   const taskToken = textAt(held, "taskToken");
-  const callbackToken = textAt(held, "callbackToken");
   const line = { time: "2026-01-01T00:00:00Z", message: of("log"), fields: { at: of("field") } };
   const logs = [{ taskToken, firstLine: 1, lines: [line] }];
-  await call("AgentService/AppendLogs", { agent: identity, logs });
-  await call("AgentService/Heartbeat", {
-    agent: identity,
-    reports: [{ taskToken, progress: { cursor: of("progress") } }],
-  });
+  await call("AgentService/AppendLogs", { agent, logs });
+  const reports = [{ taskToken, progress: { cursor: of("progress") } }];
+  await call("AgentService/Heartbeat", { agent, reports });
   const approval = await start(of("approve"));
   const waited = await start(of("waits"));
   for (const n of [1, 2]) await start(of("waits"), of(`waits-${n}`));
-  await until("supervisors have acted", async () => {
+  await until("a supervisor has acted", async () => {
     const acted = await call("OperatorService/ListInterventions", waited);
     return listAt(acted, "interventions").length > 0 ? true : null;
   });
-
-  await until("its agent is listed", async () => {
+  await until("the agent is listed", async () => {
     const found = await call("OperatorService/ListAgents", {});
     return listAt(found, "agents").length > 0 ? true : null;
   });
+  const callbackToken = textAt(held, "callbackToken");
+  return { failed, asked, run, approval, session, taskToken, callbackToken };
+}
 
+/** What people set. Returns the id of a token. */
+async function plantSettings(
+  { server, admin, namespace, call, of }: Planting,
+  session: string,
+): Promise<string> {
   const by = { by: of("ada"), why: of("why") };
   const reason = of("reason");
-  await call("SchedulerService/CreateSchedule", {
-    name: of("schedule"),
-    spec: { workflow, cron: { expression: "30 2 * * *" } },
-  });
+  const workflow = of("flow");
+  const spec = { workflow, cron: { expression: "30 2 * * *" } };
+  await call("SchedulerService/CreateSchedule", { name: of("schedule"), spec });
   await call("SchedulerService/PauseSchedule", { name: of("schedule"), reason });
+  const http = "http:\n  hmac: { header: X-Signature }\n";
   await call("OperatorService/PutTrigger", {
-    text: `trigger: ${of("trigger")}\nhttp:\n  hmac: { header: X-Signature }\nschedule:\n  workflow: ${workflow}\n  key: k\n`,
+    text: `trigger: ${of("trigger")}\n${http}schedule:\n  workflow: ${workflow}\n  key: k\n`,
     secret: "s".repeat(32),
   });
   await fetch(`${server.url}/hooks/${namespace}/${of("trigger")}`, { method: "POST", body: "{}" });
-  for (const name of [of("idle"), of("idle-2")])
-    await call("OperatorService/PauseQueue", { queue: name, reason });
+  for (const queue of [of("idle"), of("idle-2")])
+    await call("OperatorService/PauseQueue", { queue, reason });
   await call("OperatorService/PauseWorkflow", { workflow: of("waits"), reason });
-  await call("OperatorService/SetCircuit", {
-    queue,
-    task,
-    setting: "CIRCUIT_SETTING_OPEN",
-    ...by,
-  });
-  await call("OperatorService/CordonAgent", { agentId, ...by });
+  const lane = { queue: of("queue"), task: of("task"), setting: "CIRCUIT_SETTING_OPEN" };
+  await call("OperatorService/SetCircuit", { ...lane, ...by });
+  await call("OperatorService/CordonAgent", { agentId: of("agent"), ...by });
   await call("OperatorService/CordonAgent", { session, ...by });
   const made = await createToken(server, admin, { role: "viewer", namespace, name: of("token") });
-  await until("its refusal is listed", async () => {
-    const found = await call("OperatorService/ListRefusals", {});
-    return listAt(found, "refusals").length > 0 ? true : null;
-  });
-  await until("a webhook of its hook is listed", async () => {
-    const found = await call("OperatorService/ListDeliveries", {});
-    return listAt(found, "deliveries").length > 0 ? true : null;
-  });
-  return {
-    ...{ namespace, canary, region, run, asked, approval, failed, key, workflow, queue, task },
-    ...{ agentId, session, hook, taskToken, callbackToken },
-    trigger: of("trigger"),
-    schedule: of("schedule"),
-    tokenId: textAt(made, "token", "id"),
-  };
+  return textAt(made, "token", "id");
 }
 
 /** Names of the same form, in the same namespace, of nothing that exists. */
@@ -319,12 +341,11 @@ export function absent(of: Planted): Planted {
 /** Every name is this text. */
 export function namesOf(name: string): Planted {
   const run = { runId: name };
-  return {
-    ...{ run, asked: run, approval: run, failed: run },
-    ...{ namespace: name, canary: name, region: name, key: name, workflow: name, queue: name },
-    ...{ task: name, agentId: name, session: name, hook: name, trigger: name, schedule: name },
-    ...{ tokenId: name, taskToken: name, callbackToken: name },
-  };
+  const runs = { run, asked: run, approval: run, failed: run };
+  const work = { workflow: name, queue: name, task: name, agentId: name, session: name };
+  const settings = { hook: name, trigger: name, schedule: name, tokenId: name };
+  const more = { namespace: name, canary: name, region: name, key: name };
+  return { ...runs, ...work, ...settings, ...more, taskToken: name, callbackToken: name };
 }
 
 /** Calls by Connect's JSON. Of a stream only the first message is read. */

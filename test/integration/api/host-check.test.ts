@@ -45,10 +45,10 @@ describe("a call is refused", () => {
     expect(await call(headers)).toBe(403);
   });
 
-  test("and so is the dashboard, but not what probes ask", async () => {
+  test("and so is every page", async () => {
     const host = "rebound.example";
     expect(await call({ host }, "/")).toBe(403);
     expect(await call({ host }, "/metrics")).toBe(403);
-    expect(await call({ host }, "/healthz")).toBe(200);
+    expect(await call({ host }, "/healthz")).toBe(403);
   });
 });

@@ -102,8 +102,11 @@ from (
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
 from unnest(:namespace_id::integer[], :session::text[], :poll_seq::bigint[])
   as u (namespace_id, session, poll_seq)
-join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq
-join drover.lane as n on n.id = l.lane and n.namespace_id = u.namespace_id;
+cross join lateral (
+  select x.* from drover.lease as x where x.session = decode(u.session, 'hex') and x.poll_seq = u.poll_seq offset 0
+) as l
+cross join lateral (select x.namespace_id from drover.lane as x where x.id = l.lane offset 0) as n
+where n.namespace_id = u.namespace_id;
 
 -- name: mark_polled
 -- Purpose: Notes that polls for these lanes wait on a node.
