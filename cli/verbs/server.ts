@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { contextOf, parseSwitch } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
 import type { Ended } from "../failure.ts";
+import { addIdentityOptions, type IdentityOptions, identitiesOf } from "../identity-options.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import {
@@ -28,6 +29,7 @@ interface ServerOptions
   extends DatabaseOptions,
     SettingOptions,
     TlsOptions,
+    IdentityOptions,
     TraceOptions,
     TraceLinkOptions,
     LogOptions {
@@ -40,8 +42,9 @@ interface ServerOptions
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
-  addLogOption(addTraceLinkOption(addTraceOptions(addTlsOptions(addCircuitSettings(command)))))
+  const tuned = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
+  const command = addIdentityOptions(addTlsOptions(addCircuitSettings(tuned)));
+  addLogOption(addTraceLinkOption(addTraceOptions(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
     .addOption(
@@ -81,7 +84,8 @@ export function addServer(program: Command, ended: Ended): void {
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
       const { supervisor, requireTokens, tlsInFront, hostName: hostNames = [] } = options;
       const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames, ...tlsOf(options) };
-      const open = { ...access, allowLocalWebhooks, supervisor };
+      const identities = identitiesOf(options, { requireTokens });
+      const open = { ...access, identities, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);

@@ -51,6 +51,7 @@ import {
 } from "./transport/pages.ts";
 import { createPort, type Port } from "./transport/port.ts";
 import { createReflection } from "./transport/reflection.ts";
+import { providerOrigins, signInPages } from "./transport/sign-in.ts";
 import { createTriggerActions } from "./trigger/trigger-actions.ts";
 import { createTriggerRoute, type TriggerRoute } from "./trigger/trigger-route.ts";
 import type { DefinitionCheck } from "./workflow/definition-source.ts";
@@ -166,8 +167,10 @@ function createHttp(
     () => drain.isDraining,
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
-  const pages = { ...status, ...guardedPages };
-  const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
+  const { oidc } = deps.config.identities;
+  const pages = { ...status, ...signInPages(oidc), ...guardedPages };
+  const dashboard =
+    deps.dashboard === undefined ? null : createDashboard(deps.dashboard, providerOrigins(oidc));
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (drain.isDraining) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
