@@ -50,8 +50,11 @@ export function oidcConfig(given: GivenOidc): OidcConfig {
   return Object.freeze(config);
 }
 
-/** Keys that come in plain text could be replaced on the way, so only loopback may send them so. */
-function problemOfUrl(flag: string, text: string): string | null {
+/**
+ * null: keys may come from it. Plain text could be replaced on the way, so only loopback may send
+ * keys so.
+ */
+export function problemOfUrl(flag: string, text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.search !== "" || url.hash !== "" || url.username !== "")
     return `${flag} is "${text}", which is no URL such as https://login.example.com/realms/ops`;

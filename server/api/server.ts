@@ -117,7 +117,9 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const { config, clock, log } = deps;
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
-  const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
+  const identity = config.requireTokens
+    ? createIdentity(config.identities, { tokens: deps.store.tokens, clock })
+    : undefined;
   deps.store.onIncarnation(() => identity?.forget());
   const failOvers = createFailOvers(deps.store);
   const { traced } = deps;

@@ -262,6 +262,7 @@ export const layers: readonly Layer[] = [
       "@connectrpc/connect",
       "@connectrpc/connect-node",
       "@grpc/grpc-js",
+      "jose",
       "yaml",
     ],
     types: [

@@ -20,7 +20,8 @@ import {
 import { Code } from "@connectrpc/connect";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
-import type { Authenticator, Caller, Identity } from "../auth/authenticate.ts";
+import type { Authenticator, Identity } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";
@@ -40,7 +41,7 @@ export interface Call {
 }
 
 export interface CallContext extends Call {
-  /** The owner of the API token; null: the server requires no tokens. */
+  /** null: the server requires no tokens. */
   readonly caller: Caller | null;
   /** Items of a batch that are already known to be invalid, with the answer of each. */
   readonly itemErrors: ItemErrors;

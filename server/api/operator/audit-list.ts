@@ -14,7 +14,8 @@ import {
 } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { isUuid } from "../../uuid.ts";
-import { type Caller, everyNamespace } from "../auth/authenticate.ts";
+import { everyNamespace } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
