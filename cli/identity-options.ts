@@ -1,4 +1,4 @@
-/** Options for identities besides API tokens: JWT of an OpenID provider. */
+/** Options for identities besides API tokens: JWT of an OpenID provider, client certificates. */
 import { errorMessage } from "@drover/server/errors.ts";
 import {
   type IdentityConfig,
@@ -8,6 +8,7 @@ import {
 } from "@drover/server/identity-config.ts";
 import { type Command, Option } from "commander";
 import { usageFailure } from "./failure.ts";
+import type { TlsOptions } from "./tls-options.ts";
 
 export interface IdentityOptions {
   readonly oidcIssuer?: string;
@@ -18,6 +19,7 @@ export interface IdentityOptions {
   readonly oidcNameClaim?: string;
   readonly oidcClientId?: string;
   readonly oidcScope: string;
+  readonly tlsClientIdentities?: string;
 }
 
 export function addIdentityOptions(command: Command): Command {
@@ -72,29 +74,56 @@ export function addIdentityOptions(command: Command): Command {
       new Option("--oidc-scope <scopes>", "what the dashboard asks the provider for")
         .env("DROVER_OIDC_SCOPE")
         .default(OIDC_DEFAULTS.scope),
+    )
+    .addOption(
+      new Option(
+        "--tls-client-identities <file>",
+        "who the owners of client certificates are (YAML): a call without a token has their role",
+      ).env("DROVER_TLS_CLIENT_IDENTITIES_FILE"),
     );
 }
 
 /** Throws CliFailure for settings that are wrong or do not belong together. */
 export function identitiesOf(
-  options: IdentityOptions,
-  { requireTokens }: { readonly requireTokens: boolean },
+  options: IdentityOptions & Pick<TlsOptions, "tlsClientCa">,
+  access: Access,
 ): IdentityConfig {
+  return { oidc: oidcOf(options, access), clientIdentitiesFile: clientsOf(options, access) };
+}
+
+interface Access {
+  readonly requireTokens: boolean;
+}
+
+function clientsOf(
+  { tlsClientIdentities: file, tlsClientCa }: Parameters<typeof identitiesOf>[0],
+  { requireTokens }: Access,
+): string | null {
+  if (file === undefined) return null;
+  if (tlsClientCa === undefined)
+    throw usageFailure(
+      "--tls-client-identities needs the authorities of the certificates",
+      "--tls-client-ca FILE",
+    );
+  if (requireTokens) return file;
+  throw usageFailure(
+    "--tls-client-identities has no effect on a server that takes calls without a token",
+    "--require-tokens",
+  );
+}
+
+function oidcOf(options: IdentityOptions, { requireTokens }: Access): OidcConfig | null {
   const { oidcIssuer: issuer, oidcJwks, oidcAudience, oidcClientId } = options;
   if (issuer === undefined) {
     if (oidcJwks !== undefined || oidcAudience !== undefined || oidcClientId !== undefined)
       throw usageFailure("settings of OpenID need the provider", "--oidc-issuer URL");
-    return { oidc: null };
+    return null;
   }
   if (!requireTokens)
     throw usageFailure(
       "--oidc-issuer has no effect on a server that takes calls without a token",
       "--require-tokens",
     );
-  return { oidc: oidcOf(issuer, options) };
-}
-
-function oidcOf(issuer: string, options: IdentityOptions): OidcConfig {
   try {
     return oidcConfig({
       issuer,

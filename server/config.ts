@@ -2,7 +2,7 @@
 // the environment before these defaults; the command line reads both and passes on a whole config.
 
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
-import type { IdentityConfig } from "./identity-config.ts";
+import { type IdentityConfig, NO_IDENTITIES } from "./identity-config.ts";
 import type { TlsConfig } from "./tls-config.ts";
 
 const DEFAULT_PORT = 7420;
@@ -55,7 +55,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   requireTokens: false,
   tlsInFront: false,
   tls: null,
-  identities: Object.freeze({ oidc: null }),
+  identities: NO_IDENTITIES,
   payloadBytesMax: 256 * 1024,
   messageBytesMax: 4 * 1024 * 1024,
   deadlineMsMax: 24 * 3_600_000,

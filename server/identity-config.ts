@@ -1,9 +1,16 @@
-// The settings of identities besides API tokens: JWT of an OpenID provider.
+// Settings of identities besides API tokens: JWT of an OpenID provider, and client certificates.
 
 export interface IdentityConfig {
   /** null: JWT are not accepted. */
   readonly oidc: OidcConfig | null;
+  /** Says in YAML who the owners of client certificates are; null: those give no identity. */
+  readonly clientIdentitiesFile: string | null;
 }
+
+export const NO_IDENTITIES: IdentityConfig = Object.freeze({
+  oidc: null,
+  clientIdentitiesFile: null,
+});
 
 /** An OpenID provider, whose JWT are accepted as bearer tokens. */
 export interface OidcConfig {

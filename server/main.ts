@@ -83,7 +83,7 @@ export interface ServerOptions extends ProcessOptions {
   /** Left out: plain text. */
   readonly tls?: TlsConfig;
   /** Who calls, besides by API tokens. Left out: API tokens are all. */
-  readonly identities?: IdentityConfig;
+  readonly identities?: Partial<IdentityConfig>;
   /** Names under which a browser may reach it on loopback, besides localhost and addresses. */
   readonly hostNames?: readonly string[];
   /** none: other processes watch. Default embedded: it shares the partitions with all others. */
@@ -153,7 +153,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         requireTokens: options.requireTokens ?? false,
         tlsInFront: options.tlsInFront ?? false,
         tls: options.tls ?? null,
-        identities: options.identities ?? RPC_DEFAULTS.identities,
+        identities: { ...RPC_DEFAULTS.identities, ...options.identities },
         hostNames: options.hostNames ?? [],
       },
       traceLink: options.traceLink,

@@ -118,7 +118,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
   const identity = config.requireTokens
-    ? createIdentity(config.identities, { tokens: deps.store.tokens, clock })
+    ? createIdentity(config.identities, { tokens: deps.store.tokens, clock, log })
     : undefined;
   deps.store.onIncarnation(() => identity?.forget());
   const failOvers = createFailOvers(deps.store);

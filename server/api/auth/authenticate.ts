@@ -1,5 +1,6 @@
-// Authenticates a call by its API token or JWT, and checks the role that its RPC requires, the
-// namespace that it is about, and for an agent its queues. The table of roles is roles.ts.
+// Authenticates a call by its API token or JWT, or without one by its client certificate. Checks
+// the role that its RPC requires, the namespace that it is about, and for an agent its queues. The
+// table of roles is roles.ts.
 //
 //   no token, unknown, revoked, expired → TOKEN_REQUIRED       not for this → NOT_ALLOWED
 //   the keys of the identity provider cannot be read → KEYS_UNAVAILABLE
@@ -15,25 +16,26 @@ import { DroverError } from "../../errors.ts";
 import type { IdentityConfig } from "../../identity-config.ts";
 import type { Tokens } from "../../store/tokens.ts";
 import { queuesFrom } from "../agent/agent-service.ts";
+import type { Call, Log } from "../calls/mount.ts";
 import { DEFAULT_NAMESPACE } from "../calls/namespace-names.ts";
 import { callbackTokenFrom } from "../run/run-commands.ts";
 import { apiTokenDigest } from "./api-token.ts";
 import { type Caller, callerWords } from "./caller.ts";
+import { createClientIdentities } from "./client-identities.ts";
 import { createJwtVerifier, type VerifyJwt } from "./jwt.ts";
 import { createKnownTokens, type HeldToken } from "./known-tokens.ts";
 import { fullNameOf, PERMISSIONS, type Permission } from "./roles.ts";
 
-interface Headers {
-  readonly header: (name: string) => string | null;
-}
+/** What a call presents. */
+type Presented = Pick<Call, "header" | "certificate">;
 
 /** Throws TOKEN_REQUIRED or NOT_ALLOWED. Answers synchronously, unless the token must be read. */
-export type Authenticator = (call: Headers, request: Message) => Caller | Promise<Caller>;
+export type Authenticator = (call: Presented, request: Message) => Caller | Promise<Caller>;
 
 export interface Identity {
   authenticatorOf(method: DescMethod): Authenticator;
   /** The caller, if its token may see what a viewer of every namespace sees. For pages. */
-  mayWatch(call: Headers): Promise<Caller>;
+  mayWatch(call: Presented): Promise<Caller>;
   /** Called when a token was revoked on this server: no cached token is trusted any more. */
   forget(): void;
 }
@@ -45,15 +47,19 @@ const WATCHING: Permission = { roles: ["viewer", "operator", "admin"], scope: "c
 interface IdentityDeps {
   readonly tokens: Pick<Tokens, "find" | "noteUse">;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
-export function createIdentity(config: IdentityConfig, { tokens, clock }: IdentityDeps): Identity {
+export function createIdentity(config: IdentityConfig, deps: IdentityDeps): Identity {
+  const { tokens, clock } = deps;
+  const { oidc, clientIdentitiesFile: file } = config;
   const known = createKnownTokens(tokens, clock);
-  const verifyJwt = config.oidc && createJwtVerifier(config.oidc, clock);
+  const verifyJwt = oidc && createJwtVerifier(oidc, clock);
+  const findClient = file === null ? null : createClientIdentities(file, deps);
 
-  function callerOf({ header }: Headers): Caller | Promise<Caller> {
-    const credentials = header("authorization");
-    if (credentials === null) throw unidentified("missing", "The call has no API token");
+  function callerOf(call: Presented): Caller | Promise<Caller> {
+    const credentials = call.header("authorization");
+    if (credentials === null) return clientOf(call);
     const jwt = verifyJwt && BEARER_JWT.exec(credentials)?.[1];
     if (jwt) return holderOf(jwt, verifyJwt);
     const secret = BEARER.exec(credentials)?.[1];
@@ -61,6 +67,16 @@ export function createIdentity(config: IdentityConfig, { tokens, clock }: Identi
       throw unidentified("malformed", "The call's authorization is no API token of Drover");
     const found = known.find(apiTokenDigest(secret));
     return found instanceof Promise ? found.then(ownerOf) : ownerOf(found);
+  }
+
+  function clientOf({ certificate: presented }: Presented): Caller {
+    const certificate = findClient && presented();
+    if (!findClient || !certificate) throw unidentified("missing", "The call has no API token");
+    if (certificate.validUntil <= clock.wallMs())
+      throw unidentified("expired", "The client certificate of the call has expired");
+    const caller = findClient(certificate);
+    if (caller) return caller;
+    throw unidentified("missing", "The call has no API token, and its certificate is not mapped");
   }
 
   function ownerOf(token: HeldToken | null): Caller {

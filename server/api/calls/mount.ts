@@ -22,6 +22,8 @@ import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
 import type { Authenticator, Identity } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
+import { fillProven } from "../auth/proven-name.ts";
+import type { ClientCertificate } from "../transport/client-certificate.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";
@@ -38,6 +40,8 @@ export interface Call {
   readonly peer: string;
   /** A header that the caller sent with the request; null: there is none of this name. */
   readonly header: (name: string) => string | null;
+  /** The client certificate of the connection, which was verified; null: it has none. */
+  readonly certificate: () => ClientCertificate | null;
 }
 
 export interface CallContext extends Call {
@@ -206,8 +210,10 @@ export function createMount(deps: MountDeps): Mount {
       },
       authenticate:
         options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
-      contextOf: (request, call, more) =>
-        contextWith(call, more, check.check(method.input, request, itemField)),
+      contextOf(request, call, more) {
+        fillProven(method, request, more.caller);
+        return contextWith(call, more, check.check(method.input, request, itemField));
+      },
       begin() {
         const seen = deps.failOvers?.begin() ?? ((error: unknown) => error);
         return (error) => visibleError(seen(error), report);
@@ -379,6 +385,7 @@ function contextWith(
     deadlineMs: call.deadlineMs,
     peer: call.peer,
     header: call.header,
+    certificate: call.certificate,
     caller,
     itemErrors,
     pauses,

@@ -99,13 +99,14 @@ function placeFrom(text: string): AuditPlace | null {
 }
 
 function entryMessage(record: AuditRecord): MessageInitShape<typeof AuditEntrySchema> {
-  const { id, at, action, subject, by, token, peer, reason, details } = record;
+  const { id, at, action, subject, by, byVerified, token, peer, reason, details } = record;
   return {
     id,
     time: timestampFromMs(at),
     action,
     subject,
     by,
+    byVerified,
     ...(token ? { tokenId: token.id, tokenName: token.name, tokenRole: ROLES[token.role] } : {}),
     peer,
     reason,

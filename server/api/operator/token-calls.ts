@@ -16,6 +16,7 @@ import { type NewToken, ROLE_NAMES, type Role, type TokenRecord } from "../../st
 import { newApiToken } from "../auth/api-token.ts";
 import { everyNamespace, type Identity } from "../auth/authenticate.ts";
 import type { Caller } from "../auth/caller.ts";
+import { provenName } from "../auth/proven-name.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
@@ -146,9 +147,10 @@ function madeEntry(
   });
 }
 
-/** The name that the caller states, and the token that was authenticated. */
+/** The name that the caller proves, or states with the token that was authenticated. */
 function statedBy(by: string, caller: Caller | null): string {
-  return caller === null ? by : `${by}, with the token ${caller.name}`;
+  if (caller === null || provenName(caller) !== null) return by;
+  return `${by}, with the token ${caller.name}`;
 }
 
 function roleFrom({ role, queues, allNamespaces }: CreateTokenRequest): Role {

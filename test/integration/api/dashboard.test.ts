@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { oidcConfig } from "../../../server/identity-config.ts";
+import { NO_IDENTITIES, oidcConfig } from "../../../server/identity-config.ts";
 import { startWorld, type World } from "./rpc-world.ts";
 
 const SCRIPT = `/* ${"a long script ".repeat(200)} */`;
@@ -161,7 +161,7 @@ describe("signing in", () => {
   const provider = { issuer, audience: "drover" };
 
   async function signInOf(oidc: Parameters<typeof oidcConfig>[0] | null) {
-    const identities = { oidc: oidc && oidcConfig(oidc) };
+    const identities = { ...NO_IDENTITIES, oidc: oidc && oidcConfig(oidc) };
     const config = { requireTokens: true, identities };
     const of = await startWorld({ dashboard: folder, config });
     try {

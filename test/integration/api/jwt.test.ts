@@ -25,7 +25,7 @@ import {
 } from "vitest";
 import { newApiToken } from "../../../server/api/auth/api-token.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
-import { type OidcConfig, oidcConfig } from "../../../server/identity-config.ts";
+import { NO_IDENTITIES, type OidcConfig, oidcConfig } from "../../../server/identity-config.ts";
 import { type IdentityProvider, startIdentityProvider } from "../../support/identity-provider.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
@@ -69,7 +69,7 @@ async function serve(over: Partial<OidcConfig> = {}) {
   };
   const stored = { store: postgres.store, namespaceId: 1 };
   const { issuer, audience } = provider;
-  const identities = { oidc: oidcConfig({ issuer, audience, ...over }) };
+  const identities = { ...NO_IDENTITIES, oidc: oidcConfig({ issuer, audience, ...over }) };
   world = await startWorld({ clock, stored, config: { requireTokens: true, identities } });
   grpc = grpcClient(world.port);
 }
