@@ -55,7 +55,8 @@ export function addDecide(to: Command, ended: Ended): void {
       output.data(DecideResponseSchema, answer);
       const done = decision === DecisionKind.APPROVE ? "approved" : "rejected";
       const did = answer.repeated ? `had ${done}` : done;
-      if (output.format === "table") output.line(`${clean(approver) || "you"} ${did} ${clean(stepId)}`);
+      if (output.format === "table")
+        output.line(`${clean(approver) || "you"} ${did} ${clean(stepId)}`);
       printRunState(answer.run, output);
       ended(exitCodes.done);
     });
