@@ -10,9 +10,13 @@ export function approverWords({ approvers, notRequester }: Approval): string {
 }
 
 /** `1 of 2 (ada)` */
-export function approvedWords({ approvedBy, need }: Approval): string {
+/** `names`: as they are shown. */
+export function approvedWords(
+  { approvedBy, need }: Approval,
+  names: readonly string[] = approvedBy.map(clean),
+): string {
   const count = `${approvedBy.length} of ${need}`;
-  return approvedBy.length === 0 ? count : `${count} (${approvedBy.map(clean).join(", ")})`;
+  return names.length === 0 ? count : `${count} (${names.join(", ")})`;
 }
 
 const afterDeadline: Readonly<Record<ApprovalExpiry, string>> = {

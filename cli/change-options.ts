@@ -3,7 +3,10 @@
  * verb takes those that its call has a field for.
  */
 import { type Command, Option } from "commander";
+import { mayProveName, userName } from "./client.ts";
+import { connectionOf } from "./context.ts";
 import { usageFailure } from "./failure.ts";
+import type { GlobalOptions } from "./global-options.ts";
 
 export interface ReasonOptions {
   /** Empty: none was given. */
@@ -23,7 +26,7 @@ export function addChangeOptions(command: Command, { by, reason }: Taken): Comma
   if (by)
     command.option(
       "--by <name>",
-      "your name, which the server does not verify; default: DROVER_USER, then USER",
+      "your name; default: the one that a JWT proves, else DROVER_USER, then USER, not verified",
     );
   if (reason === "optional") command.option("--reason <text>", "the reason", "");
   if (reason === "required")
@@ -31,9 +34,14 @@ export function addChangeOptions(command: Command, { by, reason }: Taken): Comma
   return command;
 }
 
-/** The person who changes something. Throws CliFailure if neither option nor environment has it. */
-export function personOf({ by }: ByOptions): string {
-  const name = by ?? (process.env.DROVER_USER || process.env.USER);
-  if (name) return name;
+/**
+ * The person who changes something; "": the one that the call proves. Throws CliFailure if neither
+ * option nor environment has it.
+ */
+export function personOf({ by }: ByOptions, command: Command): string {
+  if (by !== undefined) return by;
+  const connection = connectionOf(command.optsWithGlobals<GlobalOptions>());
+  const name = userName(connection);
+  if (name !== "" || mayProveName(connection)) return name;
   throw usageFailure("it is unknown who you are", "--by NAME, or set DROVER_USER");
 }

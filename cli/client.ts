@@ -53,11 +53,31 @@ export interface ConnectionOptions {
   readonly tls?: TlsFiles;
 }
 
+const apiToken = /^drover_[\w-]{43}$/;
+const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** Whether the call may prove who calls, by a JWT or a client certificate. */
+export function mayProveName({ token, tls }: ConnectionOptions): boolean {
+  return token === undefined ? tls?.clientCertFile !== undefined : jwt.test(token);
+}
+
+/**
+ * The name that the environment gives; "": none. A server refuses another name than the proved one,
+ * so a JWT is sent without; beside a certificate, which not every server maps, the name of the
+ * account is left out.
+ */
+export function userName(options: ConnectionOptions): string {
+  const { DROVER_USER: stated = "", USER: account = "" } = process.env;
+  if (!mayProveName(options)) return stated || account;
+  return options.token === undefined ? stated : "";
+}
+
 /** `by` is who calls, for the audit; "": not said. */
 export function createConnection(
-  { address, namespace, token, plaintextToken = false, tls = {} }: ConnectionOptions,
-  by: string = process.env.DROVER_USER || process.env.USER || "",
+  options: ConnectionOptions,
+  by: string = userName(options),
 ): Connection {
+  const { address, namespace, token, plaintextToken = false, tls = {} } = options;
   const urls = baseUrlsOf(address);
   if (token !== undefined) for (const url of urls) checkToken(token, url, plaintextToken);
   const open = (baseUrl: string): Transport =>
@@ -82,9 +102,9 @@ export function createConnection(
 
 /** Reports what is wrong with a token without printing the token. */
 function checkToken(token: string, baseUrl: string, plaintextToken: boolean): void {
-  if (!/^drover_[\w-]{43}$/.test(token))
+  if (!apiToken.test(token) && !jwt.test(token))
     throw usageFailure(
-      "the value of --token or DROVER_TOKEN is not an API token: drover_ and 43 characters",
+      "the value of --token or DROVER_TOKEN is not an API token (drover_ and 43 characters) or a JWT",
       "drover token create NAME --role ROLE prints one",
     );
   const { protocol, hostname, host } = new URL(baseUrl);

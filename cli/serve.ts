@@ -14,6 +14,7 @@ import type {
   SupervisorConfig,
   TraceConfig,
 } from "@drover/server/config.ts";
+import type { IdentityConfig } from "@drover/server/identity-config.ts";
 import type { TlsConfig } from "@drover/server/tls-config.ts";
 import type { Context } from "./context.ts";
 import { type Database, serverDatabase } from "./database.ts";
@@ -30,6 +31,8 @@ export interface ServeOptions {
   readonly tlsInFront?: boolean;
   /** Left out: plain text. */
   readonly tls?: TlsConfig;
+  /** Who calls, besides by API tokens; left out: API tokens are all. */
+  readonly identities?: IdentityConfig;
   /** Names under which a browser may reach the server on loopback. */
   readonly hostNames?: readonly string[];
   /** Allows webhooks to this machine and its local network. */

@@ -479,6 +479,7 @@ create table drover.decision (
   run_id uuid not null,
   step_no integer not null,
   approver text not null,
+  verified boolean not null,
   approved boolean not null,
   comment text not null,
   form_type text,
@@ -489,6 +490,7 @@ create table drover.decision (
 ) partition by range (run_id);
 create table drover.decision_default partition of drover.decision default;
 comment on table drover.decision is 'The decision of each approver on an approval step.';
+comment on column drover.decision.verified is 'The approver proved the name, by a JWT or a client certificate.';
 
 create table drover.escalation (
   run_id uuid not null,
@@ -502,6 +504,7 @@ create table drover.escalation (
   closed_by text,
   answer smallint,
   answered_by text,
+  answered_verified boolean not null default false,
   answered_why text,
   code text not null default '',
   claimed_by text,
@@ -514,6 +517,7 @@ create table drover.escalation (
 create table drover.escalation_default partition of drover.escalation default;
 comment on table drover.escalation is 'A question that only a person can answer, numbered within its run.';
 comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
+comment on column drover.escalation.answered_verified is 'The person proved the name, by a JWT or a client certificate.';
 comment on column drover.escalation.claimed_by is 'The person who has claimed it. Any other person may still answer.';
 comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
 
@@ -1018,6 +1022,7 @@ create table drover.audit_entry (
   subject_kind text not null,
   subject text not null,
   claimed_by text not null,
+  by_verified boolean not null,
   token_id text,
   token_name text,
   token_role text,
@@ -1028,8 +1033,9 @@ create table drover.audit_entry (
 comment on table drover.audit_entry is 'One row for each change that a person or a token made, written in the transaction of the change.';
 comment on column drover.audit_entry.namespace_id is '0: all namespaces, as of a token for every namespace.';
 comment on column drover.audit_entry.at is 'In whole milliseconds, so that a page of a list can continue after it.';
-comment on column drover.audit_entry.claimed_by is 'The name that the caller gave; nothing verifies it. Empty: none.';
-comment on column drover.audit_entry.token_id is 'The API token of the call, which was verified; null: the server requires no tokens.';
+comment on column drover.audit_entry.claimed_by is 'The name that the caller gave. Empty: none.';
+comment on column drover.audit_entry.by_verified is 'The caller proved the name, by a JWT or a client certificate.';
+comment on column drover.audit_entry.token_id is 'The API token of the call, the subject of its JWT, or what is mapped of its certificate; null: the server requires none.';
 comment on column drover.audit_entry.peer is 'The address from which the call came, as the server saw it: of a proxy, if there is one.';
 comment on column drover.audit_entry.details is 'What was changed, without payloads and secrets.';
 

@@ -2,6 +2,7 @@
 // the environment before these defaults; the command line reads both and passes on a whole config.
 
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
+import { type IdentityConfig, NO_IDENTITIES } from "./identity-config.ts";
 import type { TlsConfig } from "./tls-config.ts";
 
 const DEFAULT_PORT = 7420;
@@ -21,6 +22,7 @@ export interface RpcConfig {
   readonly tlsInFront: boolean;
   /** null: plain text. */
   readonly tls: TlsConfig | null;
+  readonly identities: IdentityConfig;
   /**
    * Most bytes of one payload: larger data belongs in object storage. The hard limit of the proto
    * is 2 MiB.
@@ -55,6 +57,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   requireTokens: false,
   tlsInFront: false,
   tls: null,
+  identities: NO_IDENTITIES,
   payloadBytesMax: 256 * 1024,
   messageBytesMax: 4 * 1024 * 1024,
   deadlineMsMax: 24 * 3_600_000,

@@ -47,7 +47,8 @@ export type Reason =
   | "NAMESPACE_LIMIT"
   | "TOKEN_REQUIRED"
   | "NOT_ALLOWED"
-  | "TOKEN_NOT_FOUND";
+  | "TOKEN_NOT_FOUND"
+  | "KEYS_UNAVAILABLE";
 
 export interface FieldProblem {
   /** Path in the request, as `definition.steps[2].needs[0]`. */

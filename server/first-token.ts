@@ -24,6 +24,7 @@ const NO_CALLER = {
   peer: "",
   caller: null,
   header: () => null,
+  certificate: () => null,
   itemErrors: new Map(),
   pauses: false,
 };

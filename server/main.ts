@@ -31,6 +31,7 @@ import {
 import type { CircuitSettings } from "./core/model/circuit.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
+import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
@@ -83,6 +84,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly tlsInFront?: boolean;
   /** Left out: plain text. */
   readonly tls?: TlsConfig;
+  /** Who calls, besides by API tokens. Left out: API tokens are all. */
+  readonly identities?: Partial<IdentityConfig>;
   /** Names under which a browser may reach it on loopback, besides localhost and addresses. */
   readonly hostNames?: readonly string[];
   /** none: other processes watch. Default embedded: it shares the partitions with all others. */
@@ -150,6 +153,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         requireTokens: options.requireTokens ?? false,
         tlsInFront: options.tlsInFront ?? false,
         tls: options.tls ?? null,
+        identities: { ...RPC_DEFAULTS.identities, ...options.identities },
         hostNames: options.hostNames ?? [],
       },
       traceLink: options.traceLink,

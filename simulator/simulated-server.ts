@@ -110,7 +110,13 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       const process = life?.process;
       if (!mounted || !process) throw gone();
       if (mounted.kind !== "unary") throw new Error(`${method.name} is no unary method`);
-      const call = { signal, deadlineMs: null, peer: "simulator", header: () => null };
+      const call = {
+        signal,
+        deadlineMs: null,
+        peer: "simulator",
+        header: () => null,
+        certificate: () => null,
+      };
       const asked = create(method.input, request);
       return await new Promise<MessageShape<M["output"]>>((resolve, reject) => {
         const forget = process.onCrash(() => reject(gone()));

@@ -43,7 +43,7 @@ function addCordon(agent: Command, ended: Ended): void {
     .option("--instance <id>", "only this instance: the first characters of its session")
     .option("--agent-version <version>", "all agents of this version instead")
     .action(async (id: string | undefined, options: CordonOptions, command: Command) => {
-      const by = personOf(options);
+      const by = personOf(options, command);
       const { output, connect } = contextOf(command);
       const connection = connect();
       const of = await ofWhat(connection, id, options, "drover agent cordon --help");

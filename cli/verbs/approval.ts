@@ -21,7 +21,7 @@ import { limitMax, readPages } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { runRefOf } from "../run-ref.ts";
 import { printPairs } from "../table.ts";
-import { clean, labelWords, timeWords, wholePayload } from "../words.ts";
+import { clean, labelWords, statedName, timeWords, wholePayload } from "../words.ts";
 import { addDecide } from "./run-decide.ts";
 
 interface ListOptions {
@@ -111,7 +111,14 @@ async function print(
 ): Promise<void> {
   const { runId } = approval;
   const ref = { ref: { case: "runId", value: runId } } as const;
-  const { run, steps } = await scheduler.getRun({ namespace, run: ref });
+  const { run, steps, decisions } = await scheduler.getRun({
+    namespace,
+    run: ref,
+    includeDecisions: true,
+  });
+  const decided = decisions
+    .filter(({ stepId }) => stepId === approval.stepId)
+    .map(({ approver, approverVerified }) => statedName(approver, approverVerified));
   const needs = steps.find(({ id }) => id === approval.stepId)?.needs ?? [];
   const texts = cutTexts(output);
   printPairs(output, [
@@ -121,7 +128,7 @@ async function print(
     ["labels", labelWords(approval.labels)],
     ["step", clean(approval.stepId)],
     ["approvers", approverWords(approval)],
-    ["approved", approvedWords(approval)],
+    ["approved", approvedWords(approval, decided)],
     ["since", timeWords(approval.sinceTime)],
     ["deadline", deadlineWords(approval, timeWords(approval.deadlineTime))],
     ["form", wholePayload(approval.form)],

@@ -11,7 +11,7 @@ import { addText, parseTime, wholeNumber } from "../context.ts";
 import type { Ended } from "../failure.ts";
 import { addList, documentOf } from "../list-verb.ts";
 import { limitMax, readPages } from "../lists.ts";
-import { clean } from "../words.ts";
+import { clean, statedName } from "../words.ts";
 
 interface Subject {
   readonly kind: string;
@@ -69,7 +69,7 @@ export function addAuditVerbs(audit: Command, ended: Ended): void {
       output.when(one.time),
       clean(one.action),
       clean(`${one.subject?.kind}/${one.subject?.name}`),
-      clean(one.by),
+      one.by === "" ? "" : statedName(one.by, one.byVerified),
       clean(one.tokenName),
       clean(one.peer),
       clean(one.reason),

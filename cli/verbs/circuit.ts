@@ -67,7 +67,7 @@ function addSettingVerb(circuit: Command, ended: Ended, { verb, setting, help }:
     .option("--agent <id>", "of one agent alone", "")
     .action(async (name: string, task: string, options: SettingOptions, command: Command) => {
       const { agent: agentId, reason: why } = options;
-      const by = personOf(options);
+      const by = personOf(options, command);
       const { output, connect } = contextOf(command);
       const { operator, namespace } = connect();
       const request = { namespace, queue: name, task, agentId, setting, by, why };

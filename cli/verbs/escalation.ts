@@ -85,14 +85,15 @@ function addClaim(escalation: Command, ended: Ended): void {
         const { output, connect } = contextOf(command);
         const { operator, namespace } = connect();
         const { anyway = false } = options;
-        const by = personOf(options);
+        const by = personOf(options, command);
         const request = { namespace, ...escalationRefOf(name), by, anyway };
         const answer =
           verb === "claim"
             ? await operator.claimEscalation(request)
             : await operator.releaseEscalation(request);
         if (answer.escalation) output.data(EscalationSchema, answer.escalation);
-        const did = verb === "claim" ? `claimed by ${clean(by)}` : "released";
+        const did =
+          verb === "claim" ? `claimed by ${clean(answer.escalation?.claimedBy || by)}` : "released";
         if (output.format === "table") output.line(`escalation ${clean(name)} ${did}`);
         ended(exitCodes.done);
       });
@@ -112,7 +113,7 @@ function addResolve(escalation: Command, ended: Ended): void {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
       const { answer, reason: why } = options;
-      const by = personOf(options);
+      const by = personOf(options, command);
       const payload = readPayload(options.payload, "--payload");
       if (answer === "retry-changed" && payload === undefined)
         throw usageFailure(

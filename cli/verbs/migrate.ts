@@ -19,7 +19,10 @@ export function addMigrate(program: Command, ended: Ended): void {
     .description("migrate the database to the schema of this version")
     .option("--dry-run", "list what would be applied, and change nothing")
     .addOption(
-      new Option("--status", "list all migrations, and change nothing").conflicts(["dryRun", "roles"]),
+      new Option("--status", "list all migrations, and change nothing").conflicts([
+        "dryRun",
+        "roles",
+      ]),
     )
     .option("--roles", "also make the roles drover_server, drover_reader and drover_backup")
     .action(async (options: MigrateOptions, command: Command) => {

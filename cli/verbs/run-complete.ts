@@ -48,7 +48,7 @@ export function addRunComplete(run: Command, ended: Ended): void {
     .action(async (name: string, step: string, options: CompleteOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const outcome = outcomeOf(options);
-      const by = personOf(options);
+      const by = personOf(options, command);
       const { operator, namespace } = connect();
       const answer = await operator.completeStep({
         namespace,

@@ -39,7 +39,7 @@ export function addDecide(to: Command, ended: Ended): void {
     .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const decision = decisionOf(options);
-      const approver = personOf(options);
+      const approver = personOf(options, command);
       const form = readPayload(options.form, "--form");
       const { scheduler, namespace } = connect();
       const answer = await scheduler.decide({
@@ -55,7 +55,8 @@ export function addDecide(to: Command, ended: Ended): void {
       output.data(DecideResponseSchema, answer);
       const done = decision === DecisionKind.APPROVE ? "approved" : "rejected";
       const did = answer.repeated ? `had ${done}` : done;
-      if (output.format === "table") output.line(`${clean(approver)} ${did} ${clean(stepId)}`);
+      if (output.format === "table")
+        output.line(`${clean(approver) || "you"} ${did} ${clean(stepId)}`);
       printRunState(answer.run, output);
       ended(exitCodes.done);
     });

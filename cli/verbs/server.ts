@@ -9,6 +9,7 @@ import {
   type MigrateOptions,
 } from "../database.ts";
 import type { Ended } from "../failure.ts";
+import { addIdentityOptions, type IdentityOptions, identitiesOf } from "../identity-options.ts";
 import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import {
@@ -35,6 +36,7 @@ interface ServerOptions
     MigrateOptions,
     SettingOptions,
     TlsOptions,
+    IdentityOptions,
     TraceOptions,
     TraceLinkOptions,
     LogOptions {
@@ -49,8 +51,9 @@ interface ServerOptions
 
 export function addServer(program: Command, ended: Ended): void {
   const database = addMigrateOption(addDatabaseOptions(program.command("server")));
-  const command = addSettings(addEdgeSettings(database));
-  addLogOption(addTraceLinkOption(addTraceOptions(addTlsOptions(addCircuitSettings(command)))))
+  const tuned = addSettings(addEdgeSettings(database));
+  const command = addIdentityOptions(addTlsOptions(addCircuitSettings(tuned)));
+  addLogOption(addTraceLinkOption(addTraceOptions(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on addresses other than loopback, without authentication")
     .addOption(
@@ -99,7 +102,8 @@ export function addServer(program: Command, ended: Ended): void {
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
       const { supervisor, requireTokens, tlsInFront, hostName: hostNames = [] } = options;
       const access = { insecureNoAuth, requireTokens, tlsInFront, hostNames, ...tlsOf(options) };
-      const open = { ...access, allowLocalWebhooks, supervisor };
+      const identities = identitiesOf(options, { requireTokens });
+      const open = { ...access, identities, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const traces = { trace: traceOf(options), traceLink: traceLinkOf(options) };
       const log = logOf(options);

@@ -72,7 +72,7 @@ function addCreate(token: Command, ended: Ended): void {
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { namespace } = command.optsWithGlobals<GlobalOptions>();
-      const request = requestOf(name, namespace, options);
+      const request = requestOf(name, namespace, { options, command });
       const made = options.inDatabase
         ? await makeInDatabase(request, options)
         : await connect().operator.createToken(request);
@@ -87,13 +87,17 @@ function addCreate(token: Command, ended: Ended): void {
     });
 }
 
-function requestOf(name: string, namespace: string, options: CreateOptions) {
+function requestOf(
+  name: string,
+  namespace: string,
+  { options, command }: { options: CreateOptions; command: Command },
+) {
   const { role, queue, validFor, allNamespaces = false } = options;
   return {
     namespace: allNamespaces ? "" : namespace,
     allNamespaces,
     name,
-    by: personOf(options),
+    by: personOf(options, command),
     role: ROLES[role],
     queues: [...queue],
     ...(validFor === undefined ? {} : { validFor: durationFromMs(validFor) }),
@@ -162,7 +166,7 @@ function addRevoke(token: Command, ended: Ended): void {
     .argument("<token>", "its id, as drover token list shows it")
     .action(async (id: string, options: ByOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const answer = await connect().operator.revokeToken({ id, by: personOf(options) });
+      const answer = await connect().operator.revokeToken({ id, by: personOf(options, command) });
       output.data(RevokeTokenResponseSchema, answer);
       if (output.format === "table" && answer.token) {
         const { name, revokedBy, revokeTime } = answer.token;

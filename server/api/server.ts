@@ -56,6 +56,7 @@ import {
 } from "./transport/pages.ts";
 import { createPort, type Port } from "./transport/port.ts";
 import { createReflection } from "./transport/reflection.ts";
+import { providerOrigins, signInPages } from "./transport/sign-in.ts";
 import { createTriggerActions } from "./trigger/trigger-actions.ts";
 import { createTriggerRoute, type TriggerRoute } from "./trigger/trigger-route.ts";
 import type { DefinitionCheck } from "./workflow/definition-source.ts";
@@ -125,7 +126,9 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const { config, clock, log } = deps;
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
-  const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
+  const identity = config.requireTokens
+    ? createIdentity(config.identities, { tokens: deps.store.tokens, clock, log })
+    : undefined;
   deps.store.onIncarnation(() => identity?.forget());
   const failOvers = createFailOvers(deps.store);
   const { traced, admitCall, weightOf } = deps;
@@ -183,8 +186,10 @@ function createHttp(
     () => leaving.begun,
     deps.health ?? (() => ({ status: "ok", reasons: [] })),
   );
-  const pages = { ...status, ...guardedPages };
-  const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
+  const { oidc } = deps.config.identities;
+  const pages = { ...status, ...signInPages(oidc), ...guardedPages };
+  const dashboard =
+    deps.dashboard === undefined ? null : createDashboard(deps.dashboard, providerOrigins(oidc));
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (leaving.begun) response.setHeader("connection", "close");
     guardAnswer(response);

@@ -88,9 +88,14 @@ export interface AuditEntry {
   readonly namespaceId: number;
   readonly action: AuditAction;
   readonly subject: AuditSubject;
-  /** The name that the caller gave; nothing verifies it. "": none. */
+  /** The name that the caller gave. "": none. */
   readonly by: string;
-  /** The API token of the call; null: the server requires no tokens. */
+  /** The caller proved the name, by a JWT or a client certificate. */
+  readonly byVerified: boolean;
+  /**
+   * The API token of the call; of a JWT its subject, of a certificate what is mapped of it. null:
+   * the server requires no tokens.
+   */
   readonly token: { readonly id: string; readonly name: string; readonly role: Role } | null;
   /** The address from which the call came. */
   readonly peer: string;

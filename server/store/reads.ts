@@ -117,6 +117,8 @@ export interface EscalationRecord {
   readonly answer: {
     readonly answer: AnswerKind;
     readonly by: string;
+    /** The person proved the name. */
+    readonly verified: boolean;
     readonly why: string;
   } | null;
 }
@@ -136,6 +138,8 @@ export interface SignalRecord {
 export interface DecisionRecord {
   readonly step: number;
   readonly approver: string;
+  /** The approver proved the name. */
+  readonly verified: boolean;
   readonly approved: boolean;
   readonly comment: string;
   readonly form: Payload | null;

@@ -230,6 +230,7 @@ interface Closing {
 export interface EscalationAnswer {
   readonly answer: AnswerKind;
   readonly by: string;
+  readonly verified: boolean;
   readonly why: string;
 }
 
@@ -282,10 +283,10 @@ function escalationChanges(effects: readonly Effect[]): EscalationChanges {
       closed.push({ step, by });
     }
     if (effect.kind === "escalation-answered") {
-      const { n, answer, by, why } = effect;
+      const { n, answer, by, verified = false, why } = effect;
       // The same words as within the pass (core/evolve.ts).
       const closedBy = `answered "${answer}" by ${by}`;
-      const closing = { closedBy, answer: { answer, by, why } };
+      const closing = { closedBy, answer: { answer, by, verified, why } };
       if (!close((one) => one.n === n, closing)) answered.push({ n, ...closing });
     }
   }

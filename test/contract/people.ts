@@ -97,6 +97,7 @@ function decided(approver: string, approved: boolean, at: number, step = 0): Eff
     kind: "decision-stored",
     step,
     approver,
+    verified: approver === "zoe",
     approved,
     at,
     comment: `comment of ${approver}`,
@@ -120,6 +121,7 @@ function describeDecisions(opened: Opened): void {
     expect(decisions[0]).toEqual({
       step: 0,
       approver: "zoe",
+      verified: true,
       approved: true,
       comment: "comment of zoe",
       form: json('{"limit":3}'),
@@ -159,10 +161,10 @@ export const closed = (step = 0): Effect => ({
 });
 
 function answered(n: number, step = 0): Effect {
-  const given = { answer: "retry", by: "Maria", why: "it is back" } as const;
+  const given = { answer: "retry", by: "Maria", verified: true, why: "it is back" } as const;
   return { kind: "escalation-answered", step, n, ...given };
 }
-const ANSWER = { answer: "retry", by: "Maria", why: "it is back" };
+const ANSWER = { answer: "retry", by: "Maria", verified: true, why: "it is back" };
 
 function describeEscalations(opened: Opened): void {
   const load = (run: Scheduled, ...numbers: number[]) =>

@@ -33,7 +33,7 @@ function retryByDeadline(history: Broken, answer: "retry" | "fail", inMs: number
   const step = must(found, "definition").definition.steps[must(asked.step, "step")];
   Object.assign(must(step, "step"), { escalation: { deadlineMs: 300, answer } });
   asked.deadlineAt = (asked.closedAt ?? 0) + inMs;
-  asked.answer = { answer: "retry", by: "deadline", why: "" };
+  asked.answer = { answer: "retry", by: "deadline", verified: false, why: "" };
 }
 
 function seenOf(history: Broken, step: number, fence: number) {
@@ -65,7 +65,7 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
     what: "an acknowledged answer was overwritten",
     break: (history) => {
       const asked = must(runOf(history, RUN).escalations[0], "question");
-      asked.answer = { answer: "retry", by: "eve", why: "" };
+      asked.answer = { answer: "retry", by: "eve", verified: false, why: "" };
     },
     message:
       /the answer "retry" of ann to escalation 1 of run p1 was acknowledged, and stored is "retry" by eve/,

@@ -187,7 +187,7 @@ export function peopleHistory(): History {
     const answer = { answer: "retry", by: "ann" } as const;
     send({ rpc: "ResolveEscalation", namespace: "blue", runId: RUN, n: 1, ...answer }, "PAUSED");
     const closed = { closedAt: at - 5, closedBy: "ann" };
-    escalations.push({ ...asked, ...closed, answer: { ...answer, why: "" } });
+    escalations.push({ ...asked, ...closed, answer: { ...answer, verified: false, why: "" } });
     at += 400;
     send({ rpc: "ResumeRun", namespace: "blue", runId: RUN }, "RUNNING");
     const paid = poll("agent-2", 1, 2, { attempt: 2 });

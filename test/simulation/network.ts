@@ -131,7 +131,7 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
       }
       process.post(0, () => {
         const gone = new AbortController();
-        const from = { peer: caller.process.name, header: () => null };
+        const from = { peer: caller.process.name, header: () => null, certificate: () => null };
         const call = { signal: gone.signal, deadlineMs, ...from };
         const forget = process.onCrash(() => {
           // Sometimes the connection is reset, and sometimes no reply comes.

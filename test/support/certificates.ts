@@ -25,6 +25,9 @@ interface Wish {
   readonly name: string;
   readonly from?: Date;
   readonly until?: Date;
+  /** Further alternative names. */
+  readonly uris?: readonly string[];
+  readonly dnsNames?: readonly string[];
 }
 
 export interface Authority {
@@ -56,12 +59,14 @@ export function createCertificates() {
     });
     return {
       certFile: write(own.toString("pem")),
-      async issue({ name: issuedTo, from, until }) {
+      async issue({ name: issuedTo, from, until, uris = [], dnsNames = [] }) {
         const issued = await newKeys();
         const extensions: Extension[] = [
           new SubjectAlternativeNameExtension([
             { type: "dns", value: "localhost" },
             { type: "ip", value: "127.0.0.1" },
+            ...dnsNames.map((value) => ({ type: "dns" as const, value })),
+            ...uris.map((value) => ({ type: "url" as const, value })),
           ]),
         ];
         const certificate = await X509CertificateGenerator.create({

@@ -282,15 +282,16 @@ type AuditEntry struct {
 	Action string `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
 	// What was changed.
 	Subject *AuditSubject `protobuf:"bytes,4,opt,name=subject,proto3" json:"subject,omitempty"`
-	// The name that the caller gave in the request, or in the header `drover-by`. The server does not
-	// verify it. Empty: the caller gave none.
+	// The name of the caller: proved by a JWT or a client certificate if `by_verified` is set, else as
+	// the caller gave it in the request, or in the header `drover-by`. Empty: the caller gave none.
 	By string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
-	// Id of the API token of the call, which the server has verified. Empty, as the next two: the
-	// server requires no tokens.
+	// Id of the API token of the call, of a JWT its subject (`sub`), of a client certificate what
+	// the server maps of it; the server has verified it. Empty, as the next two: the server requires
+	// no tokens.
 	TokenId string `protobuf:"bytes,6,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
-	// Name of the token.
+	// Name of the token; of a JWT or a client certificate as `by`.
 	TokenName string `protobuf:"bytes,7,opt,name=token_name,json=tokenName,proto3" json:"token_name,omitempty"`
-	// Role of the token.
+	// Role of the token, the JWT or the client certificate.
 	TokenRole Role `protobuf:"varint,8,opt,name=token_role,json=tokenRole,proto3,enum=drover.v1.Role" json:"token_role,omitempty"`
 	// The address from which the call came, as the server saw it: the address of a proxy, if there is
 	// one in front of the server.
@@ -298,7 +299,9 @@ type AuditEntry struct {
 	// The reason that the caller gave. Empty: none.
 	Reason string `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What was changed, by name, as {"leased": 5}. Never payloads, secrets or tokens.
-	Details       *structpb.Struct `protobuf:"bytes,11,opt,name=details,proto3" json:"details,omitempty"`
+	Details *structpb.Struct `protobuf:"bytes,11,opt,name=details,proto3" json:"details,omitempty"`
+	// Whether the caller proved the name in `by`, by a JWT or a client certificate.
+	ByVerified    bool `protobuf:"varint,12,opt,name=by_verified,json=byVerified,proto3" json:"by_verified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -410,6 +413,13 @@ func (x *AuditEntry) GetDetails() *structpb.Struct {
 	return nil
 }
 
+func (x *AuditEntry) GetByVerified() bool {
+	if x != nil {
+		return x.ByVerified
+	}
+	return false
+}
+
 var File_drover_v1_audit_proto protoreflect.FileDescriptor
 
 const file_drover_v1_audit_proto_rawDesc = "" +
@@ -435,7 +445,7 @@ const file_drover_v1_audit_proto_rawDesc = "" +
 	"\fAuditSubject\x12(\n" +
 	"\x04kind\x18\x01 \x01(\tB\x14\xbaH\x11r\x0f2\r^[a-z]{1,32}$R\x04kind\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\"\xf0\x02\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\"\x91\x03\n" +
 	"\n" +
 	"AuditEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
@@ -451,7 +461,9 @@ const file_drover_v1_audit_proto_rawDesc = "" +
 	"\x04peer\x18\t \x01(\tR\x04peer\x12\x16\n" +
 	"\x06reason\x18\n" +
 	" \x01(\tR\x06reason\x121\n" +
-	"\adetails\x18\v \x01(\v2\x17.google.protobuf.StructR\adetailsB\x7f\n" +
+	"\adetails\x18\v \x01(\v2\x17.google.protobuf.StructR\adetails\x12\x1f\n" +
+	"\vby_verified\x18\f \x01(\bR\n" +
+	"byVerifiedB\x7f\n" +
 	"\rcom.drover.v1B\n" +
 	"AuditProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"

@@ -314,8 +314,9 @@ type SetCircuitRequest struct {
 	// The setting. UNSPECIFIED removes the current one: the circuit is closed then, and the
 	// supervisor evaluates the results of new tasks.
 	Setting CircuitSetting `protobuf:"varint,5,opt,name=setting,proto3,enum=drover.v1.CircuitSetting" json:"setting,omitempty"`
-	// The person who sets it, as stated by the caller; the server does not verify it, and outputs say
-	// so. Required, 1 to 256 characters, no control characters.
+	// The person who sets it, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`
 	// Why, for later readers. At most 1,024 characters, no NUL.
 	Why           string `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
@@ -721,8 +722,9 @@ type CordonAgentRequest struct {
 	//	*CordonAgentRequest_Version
 	//	*CordonAgentRequest_Session
 	Of isCordonAgentRequest_Of `protobuf_oneof:"of"`
-	// The person who cordons them, as stated by the caller; the server does not verify it, and
-	// outputs say so. Required, 1 to 256 characters, no control characters.
+	// The person who cordons them, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
 	// Why, for later readers. At most 1,024 characters, no NUL.
 	Why           string `protobuf:"bytes,5,opt,name=why,proto3" json:"why,omitempty"`

@@ -150,15 +150,19 @@ const (
 	ErrorReason_ERROR_REASON_NAMESPACE_LIMIT ErrorReason = 51
 	// UNAUTHENTICATED. The server requires an API token, and the call has none, or one that is
 	// unknown, revoked or expired; metadata has `why`: missing, malformed, unknown, revoked, expired.
-	// Send one as `authorization: Bearer drover_...`.
+	// Send one as `authorization: Bearer drover_...`. Where the server accepts JWT, `why` may also be
+	// invalid, early, issuer, audience, claims or unnamed.
 	ErrorReason_ERROR_REASON_TOKEN_REQUIRED ErrorReason = 60
-	// PERMISSION_DENIED. The API token is valid, but does not allow this call: metadata has `token`
-	// (its name), `role`, and the missing permission as `needs`. Use another token, or ask an
-	// administrator for one.
+	// PERMISSION_DENIED. The API token, JWT or client certificate is valid, but does not allow this
+	// call: metadata has `token` (its name), `role`, and the missing permission as `needs`. Use
+	// another token, or ask an administrator for one.
 	ErrorReason_ERROR_REASON_NOT_ALLOWED ErrorReason = 61
 	// NOT_FOUND. There is no API token of this id, or it belongs to another namespace. ListTokens
 	// lists the tokens.
 	ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND ErrorReason = 62
+	// UNAVAILABLE, with RetryInfo. The server cannot read the keys of the identity provider, so it
+	// cannot verify the JWT of the call. The call did not take effect: repeat it after the delay.
+	ErrorReason_ERROR_REASON_KEYS_UNAVAILABLE ErrorReason = 64
 )
 
 // Enum value maps for ErrorReason.
@@ -207,6 +211,7 @@ var (
 		60: "ERROR_REASON_TOKEN_REQUIRED",
 		61: "ERROR_REASON_NOT_ALLOWED",
 		62: "ERROR_REASON_TOKEN_NOT_FOUND",
+		64: "ERROR_REASON_KEYS_UNAVAILABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -252,6 +257,7 @@ var (
 		"ERROR_REASON_TOKEN_REQUIRED":       60,
 		"ERROR_REASON_NOT_ALLOWED":          61,
 		"ERROR_REASON_TOKEN_NOT_FOUND":      62,
+		"ERROR_REASON_KEYS_UNAVAILABLE":     64,
 	}
 )
 
@@ -286,7 +292,7 @@ var File_drover_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\xb1\v\n" +
+	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\xd4\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12#\n" +
@@ -331,7 +337,8 @@ const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_NAMESPACE_LIMIT\x103\x12\x1f\n" +
 	"\x1bERROR_REASON_TOKEN_REQUIRED\x10<\x12\x1c\n" +
 	"\x18ERROR_REASON_NOT_ALLOWED\x10=\x12 \n" +
-	"\x1cERROR_REASON_TOKEN_NOT_FOUND\x10>B\x85\x01\n" +
+	"\x1cERROR_REASON_TOKEN_NOT_FOUND\x10>\x12!\n" +
+	"\x1dERROR_REASON_KEYS_UNAVAILABLE\x10@B\x85\x01\n" +
 	"\rcom.drover.v1B\x10ErrorReasonProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
 	"Drover::V1b\x06proto3"
 

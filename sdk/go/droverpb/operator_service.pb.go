@@ -176,8 +176,9 @@ type CompleteStepRequest struct {
 	//	*CompleteStepRequest_Success
 	//	*CompleteStepRequest_Failed
 	Outcome isCompleteStepRequest_Outcome `protobuf_oneof:"outcome"`
-	// The person who reports, as stated by the caller; the server does not verify it, and outputs say
-	// so. Required, 1 to 256 characters, no control characters.
+	// The person who reports, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,7,opt,name=by,proto3" json:"by,omitempty"`
 	// Why, for the audit. At most 1,024 characters, no NUL.
 	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -836,8 +837,9 @@ type ResolveEscalationRequest struct {
 	// compensate: undo the run. fail: the run fails, and what was done stays. acknowledge: the person
 	// knows, and nothing is to be done. Required.
 	Answer string `protobuf:"bytes,4,opt,name=answer,proto3" json:"answer,omitempty"`
-	// The person who answers, as stated by the caller; the server does not verify it, and outputs say
-	// so. Required, 1 to 256 characters, no control characters.
+	// The person who answers, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
 	// Why, for later readers. At most 1,024 characters, no NUL.
 	Why string `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`
@@ -1464,8 +1466,9 @@ type ClaimEscalationRequest struct {
 	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// Escalation.id. Required, 1 to 128 characters of [A-Za-z0-9._-].
 	EscalationId string `protobuf:"bytes,3,opt,name=escalation_id,json=escalationId,proto3" json:"escalation_id,omitempty"`
-	// The person who claims it, as stated by the caller; the server does not verify it, and outputs
-	// say so. Required, 1 to 256 characters, no control characters.
+	// The person who claims it, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
 	// Claim it although another person has claimed it. Default false: that is ESCALATION_CLAIMED.
 	Anyway        bool `protobuf:"varint,5,opt,name=anyway,proto3" json:"anyway,omitempty"`
@@ -1593,8 +1596,9 @@ type ReleaseEscalationRequest struct {
 	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// Escalation.id. Required, 1 to 128 characters of [A-Za-z0-9._-].
 	EscalationId string `protobuf:"bytes,3,opt,name=escalation_id,json=escalationId,proto3" json:"escalation_id,omitempty"`
-	// The person who releases it, as stated by the caller; the server does not verify it, and outputs
-	// say so. Required, 1 to 256 characters, no control characters.
+	// The person who releases it, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	By string `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`
 	// Release it although another person has claimed it. Default false: that is ESCALATION_CLAIMED.
 	Anyway        bool `protobuf:"varint,5,opt,name=anyway,proto3" json:"anyway,omitempty"`

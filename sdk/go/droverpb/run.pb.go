@@ -2375,9 +2375,10 @@ type EscalationAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer, as in Escalation.answers.
 	Answer string `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
-	// The person who answered: the name that the caller stated.
+	// The name of the person who answered.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
-	// Whether `by` was verified. Always false in this version: a caller can state any name.
+	// Whether the person proved the name, by a JWT or a client certificate. If not, it is only what
+	// the caller stated.
 	ByVerified bool `protobuf:"varint,3,opt,name=by_verified,json=byVerified,proto3" json:"by_verified,omitempty"`
 	// Why, in that person's words.
 	Why           string `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
@@ -2539,9 +2540,10 @@ type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the step.
 	StepId string `protobuf:"bytes,1,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
-	// The person who decided: the name that the caller stated.
+	// The name of the person who decided.
 	Approver string `protobuf:"bytes,2,opt,name=approver,proto3" json:"approver,omitempty"`
-	// Whether `approver` was verified. Always false in this version: a caller can state any name.
+	// Whether the person proved the name, by a JWT or a client certificate. If not, it is only what
+	// the caller stated.
 	ApproverVerified bool `protobuf:"varint,3,opt,name=approver_verified,json=approverVerified,proto3" json:"approver_verified,omitempty"`
 	// Whether the approver approved.
 	Approved bool `protobuf:"varint,4,opt,name=approved,proto3" json:"approved,omitempty"`

@@ -4128,8 +4128,9 @@ type DecideRequest struct {
 	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
 	// Id of the approval step. Required, 1 to 128 characters of [A-Za-z0-9._-].
 	StepId string `protobuf:"bytes,3,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
-	// The person who decides, as stated by the caller; the server does not verify it, and outputs say
-	// so. Required, 1 to 256 characters, no control characters.
+	// The person who decides, as stated by the caller, and not verified: outputs say so. A caller
+	// with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+	// Required for all others, 1 to 256 characters, no control characters.
 	Approver string `protobuf:"bytes,4,opt,name=approver,proto3" json:"approver,omitempty"`
 	// Roles of the approver, as stated by the caller. At most 100, of 1 to 256 characters without
 	// control characters.

@@ -252,8 +252,9 @@ type CreateTokenRequest struct {
 	Queues []string `protobuf:"bytes,5,rep,name=queues,proto3" json:"queues,omitempty"`
 	// How long it is valid: 1 min to 3,650 d. Absent: until it is revoked.
 	ValidFor *durationpb.Duration `protobuf:"bytes,6,opt,name=valid_for,json=validFor,proto3" json:"valid_for,omitempty"`
-	// The person who creates it, as stated by the caller. Required, 1 to 128 characters, no control
-	// characters.
+	// The person who creates it, as stated by the caller. A caller with a JWT or a mapped client
+	// certificate leaves it empty, or gives the name that it proves. Required for all others, 1 to
+	// 256 characters, no control characters.
 	By            string `protobuf:"bytes,7,opt,name=by,proto3" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -539,8 +540,9 @@ type RevokeTokenRequest struct {
 	// Token.id. Required, 16 characters of [0-9a-f]. A caller with a token for one namespace can
 	// revoke only tokens of that namespace.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The person who revokes it, as stated by the caller. Required, 1 to 128 characters, no control
-	// characters.
+	// The person who revokes it, as stated by the caller. A caller with a JWT or a mapped client
+	// certificate leaves it empty, or gives the name that it proves. Required for all others, 1 to
+	// 256 characters, no control characters.
 	By            string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -665,7 +667,7 @@ const file_drover_v1_token_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04role\x12?\n" +
 	"\x06queues\x18\x05 \x03(\tB'\xbaH$\x92\x01!\x10d\x18\x01\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x06queues\x12J\n" +
 	"\tvalid_for\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x12\xbaH\x0f\xaa\x01\f\"\x06\b\x80\x86\xb0\x96\x012\x02\b<R\bvalidFor\x120\n" +
-	"\x02by\x18\a \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$R\x02by\"U\n" +
+	"\x02by\x18\a \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x02by\"U\n" +
 	"\x13CreateTokenResponse\x12&\n" +
 	"\x05token\x18\x01 \x01(\v2\x10.drover.v1.TokenR\x05token\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"\xef\x01\n" +
@@ -682,7 +684,7 @@ const file_drover_v1_token_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"m\n" +
 	"\x12RevokeTokenRequest\x12%\n" +
 	"\x02id\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{16}$R\x02id\x120\n" +
-	"\x02by\x18\x02 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,128}$R\x02by\"=\n" +
+	"\x02by\x18\x02 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x02by\"=\n" +
 	"\x13RevokeTokenResponse\x12&\n" +
 	"\x05token\x18\x01 \x01(\v2\x10.drover.v1.TokenR\x05token*q\n" +
 	"\x04Role\x12\x14\n" +

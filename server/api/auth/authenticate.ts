@@ -1,7 +1,9 @@
-// Authenticates a call by its API token, and checks the role that its RPC requires, the namespace
-// that it is about, and for an agent its queues. The table of roles is roles.ts.
+// Authenticates a call by its API token or JWT, or without one by its client certificate. Checks
+// the role that its RPC requires, the namespace that it is about, and for an agent its queues. The
+// table of roles is roles.ts.
 //
 //   no token, unknown, revoked, expired → TOKEN_REQUIRED       not for this → NOT_ALLOWED
+//   the keys of the identity provider cannot be read → KEYS_UNAVAILABLE
 import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
 import {
   CompleteRequestSchema,
@@ -11,73 +13,92 @@ import {
 import { CompleteDeferredRequestSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
-import type { Role, Tokens } from "../../store/tokens.ts";
+import type { IdentityConfig } from "../../identity-config.ts";
+import type { Tokens } from "../../store/tokens.ts";
 import { queuesFrom } from "../agent/agent-service.ts";
+import type { Call, Log } from "../calls/mount.ts";
 import { DEFAULT_NAMESPACE } from "../calls/namespace-names.ts";
 import { callbackTokenFrom } from "../run/run-commands.ts";
 import { apiTokenDigest } from "./api-token.ts";
+import { type Caller, callerWords } from "./caller.ts";
+import { createClientIdentities } from "./client-identities.ts";
+import { createJwtVerifier, type VerifyJwt } from "./jwt.ts";
 import { createKnownTokens, type HeldToken } from "./known-tokens.ts";
 import { fullNameOf, PERMISSIONS, type Permission } from "./roles.ts";
 
-/** The owner of the token that a call sent. */
-export interface Caller {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  /** null: every namespace. */
-  readonly namespace: string | null;
-  readonly queues: readonly string[];
-}
-
-interface Headers {
-  readonly header: (name: string) => string | null;
-}
+/** What a call presents. */
+type Presented = Pick<Call, "header" | "certificate">;
 
 /** Throws TOKEN_REQUIRED or NOT_ALLOWED. Answers synchronously, unless the token must be read. */
-export type Authenticator = (call: Headers, request: Message) => Caller | Promise<Caller>;
+export type Authenticator = (call: Presented, request: Message) => Caller | Promise<Caller>;
 
 export interface Identity {
   authenticatorOf(method: DescMethod): Authenticator;
   /** The caller, if its token may see what a viewer of every namespace sees. For pages. */
-  mayWatch(call: Headers): Promise<Caller>;
+  mayWatch(call: Presented): Promise<Caller>;
   /** Called when a token was revoked on this server: no cached token is trusted any more. */
   forget(): void;
 }
 
 const BEARER = /^Bearer +(drover_[A-Za-z0-9_-]{43})$/i;
+const BEARER_JWT = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)$/i;
 const WATCHING: Permission = { roles: ["viewer", "operator", "admin"], scope: "control-plane" };
 
-export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: Clock): Identity {
-  const known = createKnownTokens(tokens, clock);
+interface IdentityDeps {
+  readonly tokens: Pick<Tokens, "find" | "noteUse">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
-  function holderOf({ header }: Headers): HeldToken | Promise<HeldToken> {
-    const credentials = header("authorization");
-    if (credentials === null) throw unidentified("missing", "The call has no API token");
+export function createIdentity(config: IdentityConfig, deps: IdentityDeps): Identity {
+  const { tokens, clock } = deps;
+  const { oidc, clientIdentitiesFile: file } = config;
+  const known = createKnownTokens(tokens, clock);
+  const verifyJwt = oidc && createJwtVerifier(oidc, clock);
+  const findClient = file === null ? null : createClientIdentities(file, deps);
+
+  function callerOf(call: Presented): Caller | Promise<Caller> {
+    const credentials = call.header("authorization");
+    if (credentials === null) return clientOf(call);
+    const jwt = verifyJwt && BEARER_JWT.exec(credentials)?.[1];
+    if (jwt) return holderOf(jwt, verifyJwt);
     const secret = BEARER.exec(credentials)?.[1];
     if (secret === undefined)
       throw unidentified("malformed", "The call's authorization is no API token of Drover");
     const found = known.find(apiTokenDigest(secret));
-    return found instanceof Promise ? found.then(validToken) : validToken(found);
+    return found instanceof Promise ? found.then(ownerOf) : ownerOf(found);
   }
 
-  function validToken(token: HeldToken | null): HeldToken {
+  function clientOf({ certificate: presented }: Presented): Caller {
+    const certificate = findClient && presented();
+    if (!findClient || !certificate) throw unidentified("missing", "The call has no API token");
+    if (certificate.validUntil <= clock.wallMs())
+      throw unidentified("expired", "The client certificate of the call has expired");
+    const caller = findClient(certificate);
+    if (caller) return caller;
+    throw unidentified("missing", "The call has no API token, and its certificate is not mapped");
+  }
+
+  function ownerOf(token: HeldToken | null): Caller {
     if (token === null) throw unidentified("unknown", "The API token of the call is not known");
     if (token.revoked) throw unidentified("revoked", `The API token "${token.name}" is revoked`);
     if (token.goodUntil !== null && token.goodUntil <= clock.monotonicMs())
       throw unidentified("expired", `The API token "${token.name}" has expired`);
-    return token;
+    const { id, name, role, queues, namespace } = token;
+    const namespaces = namespace === null ? null : [namespace];
+    return { proof: "token", id, name, role, namespaces, queues, groups: [] };
   }
 
   function authenticating(what: string, permission: Permission, about: ScopeCheck): Authenticator {
-    const authorize = (token: HeldToken, request: Message): Caller => {
-      if (!permission.roles.includes(token.role)) throw wrongRole(token, what, permission);
-      about(token, request);
-      return token;
+    const authorize = (caller: Caller, request: Message): Caller => {
+      if (!permission.roles.includes(caller.role)) throw wrongRole(caller, what, permission);
+      about(caller, request);
+      return caller;
     };
     return (call, request) => {
-      const token = holderOf(call);
-      if (token instanceof Promise) return token.then((held) => authorize(held, request));
-      return authorize(token, request);
+      const caller = callerOf(call);
+      if (caller instanceof Promise) return caller.then((found) => authorize(found, request));
+      return authorize(caller, request);
     };
   }
 
@@ -88,17 +109,23 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
       return authenticating(method.name, permission, aboutOf(method, permission));
     },
     mayWatch: async (call) => {
-      const token = await holderOf(call);
-      if (!WATCHING.roles.includes(token.role)) throw wrongRole(token, "this page", WATCHING);
-      everyNamespace(token);
-      return token;
+      const caller = await callerOf(call);
+      if (!WATCHING.roles.includes(caller.role)) throw wrongRole(caller, "this page", WATCHING);
+      everyNamespace(caller);
+      return caller;
     },
     forget: known.forget,
   } satisfies Identity);
 }
 
-/** Throws NOT_ALLOWED if the token does not cover what the request is about. */
-type ScopeCheck = (token: Caller, request: Message) => void;
+async function holderOf(jwt: string, verify: VerifyJwt): Promise<Caller> {
+  const verified = await verify(jwt);
+  if (verified.kind === "refused") throw unidentified(verified.why, verified.problem);
+  return verified.caller;
+}
+
+/** Throws NOT_ALLOWED if the caller may not do what the request is about. */
+type ScopeCheck = (caller: Caller, request: Message) => void;
 
 function aboutOf(method: DescMethod, { scope }: Permission): ScopeCheck {
   switch (scope) {
@@ -107,20 +134,20 @@ function aboutOf(method: DescMethod, { scope }: Permission): ScopeCheck {
     case "control-plane":
       return everyNamespace;
     case "callback":
-      return (token, request) => {
+      return (caller, request) => {
         if (!isMessage(request, CompleteDeferredRequestSchema))
           throw new Error(`${method.name} has no callback token`);
-        if (token.namespace !== null)
-          sameNamespace(token, callbackTokenFrom(request.callbackToken).namespace);
+        if (caller.namespaces !== null)
+          sameNamespace(caller, callbackTokenFrom(request.callbackToken).namespace);
       };
     case "namespace":
       if (!method.input.fields.some(({ localName }) => localName === "namespace"))
         throw new Error(
           `${fullNameOf(method)} has no namespace field: name its resource another way`,
         );
-      return (token, request) => {
-        if (token.namespace !== null) sameNamespace(token, namespaceOf(request));
-        if (token.queues.length > 0) ownQueues(token, request);
+      return (caller, request) => {
+        if (caller.namespaces !== null) sameNamespace(caller, namespaceOf(request));
+        if (caller.queues.length > 0) ownQueues(caller, request);
       };
   }
 }
@@ -129,32 +156,38 @@ function namespaceOf(request: Message): string {
   return "namespace" in request ? String(request.namespace) : "";
 }
 
-/** Throws NOT_ALLOWED for a token of one namespace. */
-export function everyNamespace(token: Caller): void {
-  if (token.namespace === null) return;
+/** Throws NOT_ALLOWED for a caller of certain namespaces. */
+export function everyNamespace(caller: Caller): void {
+  if (caller.namespaces === null) return;
   throw notAllowed(
-    token,
-    `is for the namespace "${token.namespace}" alone, and this concerns all of them`,
+    caller,
+    `is for ${namespaceWords(caller.namespaces)} alone, and this concerns all of them`,
     "a token for every namespace",
   );
 }
 
-function sameNamespace(token: Caller, named: string): void {
+function sameNamespace(caller: Caller, named: string): void {
   const namespace = named === "" ? DEFAULT_NAMESPACE : named;
-  if (token.namespace === null || token.namespace === namespace) return;
+  if (caller.namespaces === null || caller.namespaces.includes(namespace)) return;
   throw notAllowed(
-    token,
-    `is for the namespace "${token.namespace}", and the call names "${namespace}"`,
+    caller,
+    `is for ${namespaceWords(caller.namespaces)}, and the call names "${namespace}"`,
     `a token for the namespace ${namespace}`,
   );
 }
 
-function ownQueues(token: Caller, request: Message): void {
+function namespaceWords(names: readonly string[]): string {
+  const quoted = names.map((name) => `"${name}"`).join(", ");
+  if (names.length === 0) return "no namespace";
+  return names.length === 1 ? `the namespace ${quoted}` : `the namespaces ${quoted}`;
+}
+
+function ownQueues(caller: Caller, request: Message): void {
   for (const queue of polledBy(request))
-    if (!token.queues.includes(queue))
+    if (!caller.queues.includes(queue))
       throw notAllowed(
-        token,
-        `may poll ${token.queues.join(", ")}, and the call names the queue "${queue}"`,
+        caller,
+        `may poll ${caller.queues.join(", ")}, and the call names the queue "${queue}"`,
         `a token for the queue ${queue}`,
       );
 }
@@ -165,17 +198,20 @@ function polledBy(request: Message): readonly string[] {
   return isPoll ? queuesFrom(poll.queues).map(({ name }) => name) : [];
 }
 
-function wrongRole(token: Caller, what: string, { roles }: Permission): DroverError {
+function wrongRole(caller: Caller, what: string, { roles }: Permission): DroverError {
   const one = roles.length > 1 ? `one of the roles ${roles.join(", ")}` : `the role ${roles[0]}`;
-  return notAllowed(token, `has the role "${token.role}", and ${what} takes ${one}`, one);
+  return notAllowed(caller, `has the role "${caller.role}", and ${what} takes ${one}`, one);
 }
 
-function notAllowed({ name, role }: Caller, why: string, needs: string): DroverError {
-  return new DroverError(
-    "NOT_ALLOWED",
-    `The API token "${name}" ${why}: use another one (drover token list shows them to admins).`,
-    { metadata: { token: name, role, needs } },
-  );
+function notAllowed(caller: Caller, why: string, needs: string): DroverError {
+  const { proof, name, role } = caller;
+  const next =
+    proof === "token"
+      ? "use another one (drover token list shows them to admins)"
+      : "ask an administrator for the permission";
+  return new DroverError("NOT_ALLOWED", `${callerWords(caller)} ${why}: ${next}.`, {
+    metadata: { token: name, role, needs },
+  });
 }
 
 function unidentified(why: string, problem: string): DroverError {

@@ -1,7 +1,8 @@
 // The entry of the audit that a call writes if it changes something: who called, with which token,
-// from where, and why. The name of the person is what the request says, or the header `drover-by`;
-// nothing verifies it. The token was verified.
+// from where, and why. The name of the person is the one that the caller has proved, by a JWT or a
+// client certificate; else what the request says, or the header `drover-by`, and not verified.
 import type { AuditAction, AuditDetails, AuditEntry, AuditSubject } from "../../store/audit.ts";
+import { provenName, refuseOtherName } from "../auth/proven-name.ts";
 import { refusal } from "./errors.ts";
 import type { CallContext } from "./mount.ts";
 
@@ -28,12 +29,16 @@ interface Change {
 export function auditEntry(who: Who, change: Change): AuditEntry {
   const { action, namespaceId, subject, by = "", reason = "", details = {} } = change;
   const { caller, peer } = who;
+  const claimed = by === "" ? byHeader(who) : by;
+  refuseOtherName(caller, claimed);
+  const proven = provenName(caller);
   const [kind, name] = subject;
   return {
     namespaceId,
     action,
     subject: { kind, name },
-    by: by === "" ? byHeader(who) : by,
+    by: proven ?? claimed,
+    byVerified: proven !== null,
     token: caller && { id: caller.id, name: caller.name, role: caller.role },
     peer,
     reason,

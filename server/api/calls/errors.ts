@@ -91,6 +91,11 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   TOKEN_REQUIRED: plain(Code.UNAUTHENTICATED),
   NOT_ALLOWED: plain(Code.PERMISSION_DENIED),
   TOKEN_NOT_FOUND: resource(Code.NOT_FOUND, "token"),
+  KEYS_UNAVAILABLE: {
+    code: Code.UNAVAILABLE,
+    extra: { kind: "none" },
+    retryAfterMs: RETRY_AFTER_MS,
+  },
   CONCURRENCY_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
 });
 

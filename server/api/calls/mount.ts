@@ -20,7 +20,10 @@ import {
 import { Code } from "@connectrpc/connect";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
-import type { Authenticator, Caller, Identity } from "../auth/authenticate.ts";
+import type { Authenticator, Identity } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
+import { fillProven } from "../auth/proven-name.ts";
+import type { ClientCertificate } from "../transport/client-certificate.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";
@@ -38,10 +41,12 @@ export interface Call {
   readonly peer: string;
   /** A header that the caller sent with the request; null: there is none of this name. */
   readonly header: (name: string) => string | null;
+  /** The client certificate of the connection, which was verified; null: it has none. */
+  readonly certificate: () => ClientCertificate | null;
 }
 
 export interface CallContext extends Call {
-  /** The owner of the API token; null: the server requires no tokens. */
+  /** null: the server requires no tokens. */
   readonly caller: Caller | null;
   /** Items of a batch that are already known to be invalid, with the answer of each. */
   readonly itemErrors: ItemErrors;
@@ -195,6 +200,7 @@ export function createMount(deps: MountDeps): Mount {
         options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
       contextOf(request, call, more) {
         if (isLimited) expectWithinRate(deps, request);
+        fillProven(method, request, more.caller);
         return contextWith(call, more, check.check(method.input, request, itemField));
       },
       begin() {
@@ -404,6 +410,7 @@ function contextWith(
     deadlineMs: call.deadlineMs,
     peer: call.peer,
     header: call.header,
+    certificate: call.certificate,
     caller,
     itemErrors,
     pauses,

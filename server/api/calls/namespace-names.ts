@@ -37,3 +37,18 @@ export function createNamespaces(
     },
   });
 }
+
+/** Those of the names that are namespaces. A JWT may name others. */
+export async function existing(
+  namespaces: Namespaces,
+  names: readonly string[],
+): Promise<readonly Namespace[]> {
+  const found: Namespace[] = [];
+  for (const name of names)
+    try {
+      found.push(await namespaces.find(name));
+    } catch (error) {
+      if (!(error instanceof DroverError) || error.reason !== "NAMESPACE_NOT_FOUND") throw error;
+    }
+  return found;
+}

@@ -14,7 +14,8 @@ import {
 } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { isUuid } from "../../uuid.ts";
-import { type Caller, everyNamespace } from "../auth/authenticate.ts";
+import { everyNamespace } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -98,13 +99,14 @@ function placeFrom(text: string): AuditPlace | null {
 }
 
 function entryMessage(record: AuditRecord): MessageInitShape<typeof AuditEntrySchema> {
-  const { id, at, action, subject, by, token, peer, reason, details } = record;
+  const { id, at, action, subject, by, byVerified, token, peer, reason, details } = record;
   return {
     id,
     time: timestampFromMs(at),
     action,
     subject,
     by,
+    byVerified,
     ...(token ? { tokenId: token.id, tokenName: token.name, tokenRole: ROLES[token.role] } : {}),
     peer,
     reason,

@@ -21,6 +21,7 @@ import { strategyOfTask } from "../../store/facts.ts";
 import type { Lists } from "../../store/lists.ts";
 import type { EscalationRecord, RunDetail } from "../../store/reads.ts";
 import type { EngineStore } from "../../store/store.ts";
+import { provenName } from "../auth/proven-name.ts";
 import type { Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -172,10 +173,12 @@ async function resolveEscalation(
   const run = await runs.find(request.namespace, request.run);
   const asked = await findEscalation(runs, run, request.escalationId);
   const given = { answer: answerFrom(request), by: request.by, why: request.why };
+  const verified = provenName(who.caller) !== null;
   const event: RunCommand = {
     kind: "answer",
     n: asked.escalation.n,
     ...given,
+    verified,
     payload: payloadFrom(request.payload),
   };
   const entry = runEntry(who, "escalation.answer", run, {
@@ -212,7 +215,10 @@ function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
 /**
  * The same answer is already recorded: the first call lost its response, and this call repeats it.
  */
-function isSame({ answer }: EscalationRecord, given: NonNullable<EscalationRecord["answer"]>) {
+function isSame(
+  { answer }: EscalationRecord,
+  given: Omit<NonNullable<EscalationRecord["answer"]>, "verified">,
+) {
   return answer?.answer === given.answer && answer.by === given.by && answer.why === given.why;
 }
 

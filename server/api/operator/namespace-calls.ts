@@ -113,7 +113,7 @@ export function createNamespaceCalls({
     async listNamespaces({ pageSize, pageToken }, { caller }) {
       const page = pageOf(LIST, pageSize);
       const after = parsePageToken(LIST, pageToken, (name) => name !== "");
-      const names = caller === null || caller.namespace === null ? null : [caller.namespace];
+      const names = caller?.namespaces ?? null;
       const rows = await store.lists.namespaces({ names, after }, page.limit + 1);
       const regions = await store.lists.regions();
       // The name of a region may say whose namespaces are in it.

@@ -12,13 +12,14 @@ import {
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type { OrphanLane, PartitionRecord } from "../../store/operators.ts";
+import type { ClusterRecord, OrphanLane, PartitionRecord } from "../../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
 import type { Pause } from "../../store/queues.ts";
 import type { Store } from "../../store/store.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
+import { existing } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { RUN_STATES } from "../run/convert-run.ts";
@@ -34,6 +35,8 @@ const PARTITIONS_READ_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
 const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 const CORDONS_MAX = 100;
+/** The id of none: they are counted from 1. */
+const NO_NAMESPACE = 0;
 
 /**
  * How old a ready task must be before its lane counts as unserved. Servers tell each other of a
@@ -112,16 +115,15 @@ export function createOverviewCalls(
 }
 
 async function clusterInfo(
-  { store, namespaces, clock }: OverviewDeps,
+  deps: OverviewDeps,
   caller: Caller | null,
 ): Promise<MessageInitShape<typeof GetClusterInfoResponseSchema>> {
+  const { store, clock } = deps;
   const sentMs = clock.wallMs();
   const now = await store.operators.now();
   // Assumes that the database read its clock half-way through the round trip.
   const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
-  // A caller of one namespace sees nothing of another, not even its counts.
-  const own = caller?.namespace ? (await namespaces.find(caller.namespace)).id : null;
-  const record = await store.operators.cluster(own);
+  const record = await clusterSeenBy(deps, caller);
   return {
     serverVersion: SERVER_VERSION,
     databaseVersion: record.database,
@@ -136,9 +138,29 @@ async function clusterInfo(
   };
 }
 
-/** A caller of one namespace sees no supervisor, and of the regions only its own. */
+/** A caller of certain namespaces sees nothing of others, not even their counts. */
+async function clusterSeenBy(
+  { store, namespaces }: Pick<OverviewDeps, "store" | "namespaces">,
+  caller: Caller | null,
+): Promise<ClusterRecord> {
+  const names = caller?.namespaces ?? null;
+  if (names === null) return store.operators.cluster(null);
+  const own = await existing(namespaces, names);
+  const first = await store.operators.cluster(own[0]?.id ?? NO_NAMESPACE);
+  const openRuns = new Map(first.openRuns);
+  let { allCounted } = first;
+  for (const { id } of own.slice(1)) {
+    const more = await store.operators.cluster(id);
+    for (const [state, count] of more.openRuns)
+      openRuns.set(state, (openRuns.get(state) ?? 0) + count);
+    allCounted &&= more.allCounted;
+  }
+  return { ...first, openRuns, allCounted };
+}
+
+/** A caller of certain namespaces sees no supervisor, and of the regions only its own. */
 function seesEveryRegion(caller: Caller | null): boolean {
-  return caller === null || caller.namespace === null;
+  return caller === null || caller.namespaces === null;
 }
 
 async function overviewOf(

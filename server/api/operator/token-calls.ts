@@ -14,11 +14,13 @@ import { type AuditEntry, EVERY_NAMESPACE } from "../../store/audit.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { type NewToken, ROLE_NAMES, type Role, type TokenRecord } from "../../store/tokens.ts";
 import { newApiToken } from "../auth/api-token.ts";
-import { type Caller, everyNamespace, type Identity } from "../auth/authenticate.ts";
+import { everyNamespace, type Identity } from "../auth/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
+import { provenName } from "../auth/proven-name.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
-import type { Namespaces } from "../calls/namespace-names.ts";
+import { existing, type Namespaces } from "../calls/namespace-names.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
@@ -96,8 +98,6 @@ export function createTokenCalls(
       const { caller } = who;
       const { id } = request;
       const by = statedBy(request.by, caller);
-      const own = caller?.namespace ?? null;
-      const namespaceId = own === null ? null : (await namespaces.find(own)).id;
       const entry = auditEntry(who, {
         action: "token.revoke",
         // The statement gives it the namespace of the token.
@@ -105,13 +105,27 @@ export function createTokenCalls(
         subject: ["token", id],
         by: request.by,
       });
-      const token = await store.tokens.revoke(id, by, namespaceId, entry);
-      if (token === null) throw unknownToken(id, own);
+      const token = await revokeIn(deps, caller?.namespaces ?? null, { id, by, entry });
+      if (token === null) throw unknownToken(id);
       deps.identity?.forget();
       log.info({ event: "token-revoked", token: id, by }, "an API token was revoked");
       return { token: tokenMessage(token) };
     },
   };
+}
+
+/** `names`: only a token of one of these namespaces; null: of any. */
+async function revokeIn(
+  { store, namespaces }: TokenCallDeps,
+  names: readonly string[] | null,
+  { id, by, entry }: { readonly id: string; readonly by: string; readonly entry: AuditEntry },
+): Promise<TokenRecord | null> {
+  if (names === null) return store.tokens.revoke(id, by, null, entry);
+  for (const { id: own } of await existing(namespaces, names)) {
+    const token = await store.tokens.revoke(id, by, own, entry);
+    if (token !== null) return token;
+  }
+  return null;
 }
 
 function madeEntry(
@@ -133,9 +147,10 @@ function madeEntry(
   });
 }
 
-/** The name that the caller states, and the token that was authenticated. */
+/** The name that the caller proves, or states with the token that was authenticated. */
 function statedBy(by: string, caller: Caller | null): string {
-  return caller === null ? by : `${by}, with the token ${caller.name}`;
+  if (caller === null || provenName(caller) !== null) return by;
+  return `${by}, with the token ${caller.name}`;
 }
 
 function roleFrom({ role, queues, allNamespaces }: CreateTokenRequest): Role {
@@ -152,11 +167,10 @@ function roleFrom({ role, queues, allNamespaces }: CreateTokenRequest): Role {
   return named;
 }
 
-function unknownToken(id: string, namespace: string | null): DroverError {
-  const where = namespace === null ? "" : ` for the namespace "${namespace}"`;
+function unknownToken(id: string): DroverError {
   return new DroverError(
     "TOKEN_NOT_FOUND",
-    `There is no API token "${id}"${where}: ListTokens shows those that there are.`,
+    `There is no API token "${id}" that you may revoke: ListTokens shows those that there are.`,
     { metadata: { name: id } },
   );
 }

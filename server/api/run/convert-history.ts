@@ -76,8 +76,12 @@ export function escalationMessage(
     ...timeField("claimedTime", record.claim?.at ?? null),
     code: record.code,
     answers: detail === null ? [] : [...answersTo(record, plan, detail)],
-    ...(answer === null ? {} : { answer: { ...answer, byVerified: false } }),
+    ...(answer === null ? {} : { answer: answerMessage(answer) }),
   });
+}
+
+function answerMessage({ verified, ...answer }: NonNullable<EscalationRecord["answer"]>) {
+  return { ...answer, byVerified: verified };
 }
 
 /** The answers that ResolveEscalation accepts in the current state. */
@@ -106,7 +110,7 @@ export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
   return create(DecisionSchema, {
     stepId: nameAt(plan, record.step),
     approver: record.approver,
-    approverVerified: false,
+    approverVerified: record.verified,
     approved: record.approved,
     comment: record.comment,
     ...payloadField("form", record.form),

@@ -23,6 +23,7 @@ import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type { Namespace } from "../../store/store.ts";
 import { endFrom, outcomeDigest } from "../agent/convert-outcome.ts";
+import { provenName } from "../auth/proven-name.ts";
 import { auditEntry, BY_HEADER, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -121,6 +122,7 @@ async function decide(
     kind: "decide",
     step,
     approver: request.approver,
+    verified: provenName(who.caller) !== null,
     roles: [...request.roles],
     approved: request.decision === DecisionKind.APPROVE,
     comment: request.comment,

@@ -27,6 +27,7 @@ import {
 import { DroverError } from "../../errors.ts";
 import { answerOf, StandardError } from "../calls/errors.ts";
 import type { Call, Log, Mount, Mounted } from "../calls/mount.ts";
+import { certificateOfSocket } from "./client-certificate.ts";
 import { connectTimeoutMs, grpcTimeoutMs } from "./deadline.ts";
 import {
   decodeBinary,
@@ -46,10 +47,16 @@ export interface ConnectTransport {
 interface CallState {
   reached: boolean;
   readonly peer: string;
+  readonly certificate: Call["certificate"];
   readonly refusal: DroverError | null;
 }
 
-const NO_CALL: CallState = Object.freeze({ reached: false, peer: "", refusal: null });
+const NO_CALL: CallState = Object.freeze({
+  reached: false,
+  peer: "",
+  certificate: () => null,
+  refusal: null,
+});
 const PASSAGE = createContextKey<CallState>(NO_CALL);
 /**
  * One byte of flags and four of length, before each message of gRPC-Web and of a Connect stream.
@@ -100,8 +107,11 @@ async function answer(
   bytesMax: number,
   mount: Pick<Mount, "checkDeadline">,
 ): Promise<void> {
-  const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
-  const passage: CallState = { reached: false, peer, refusal: absurdDeadline(request, mount) };
+  const { socket } = request;
+  const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+  const certificate = () => certificateOfSocket(socket);
+  const refusalAtOnce = absurdDeadline(request, mount);
+  const passage: CallState = { reached: false, peer, certificate, refusal: refusalAtOnce };
   const asked = askedWith(request, response, passage);
   const body = teeBody(asked, bytesMax);
   const first = await handler({ ...asked, body: body.bytes });
@@ -223,6 +233,7 @@ function callOf(context: HandlerContext): Call {
     deadlineMs: context.timeoutMs() ?? null,
     peer: passage.peer,
     header: (name) => context.requestHeader.get(name),
+    certificate: passage.certificate,
   };
 }
 

@@ -41,34 +41,48 @@ const TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json",
 };
 
-/** No other origin, nothing inline, no frame around the page, no target for forms. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "worker-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
+/**
+ * Nothing inline, no frame around the page, no target for forms, and no other origin but those that
+ * its scripts may call.
+ */
+const policyOf = (callable: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["connect-src 'self'", ...callable].join(" "),
+    "img-src 'self' data:",
+    "worker-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
 
-const GUARDS = {
-  "content-security-policy": POLICY,
+const guardsOf = (callable: readonly string[]) => ({
+  "content-security-policy": policyOf(callable),
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
-};
+});
+
+type Guards = ReturnType<typeof guardsOf>;
 
 const NOT_BUILT =
   "Drover runs here and takes calls, but its dashboard has not been built: `npm run dashboard` in\n" +
   "its folder builds it; then start this server again. Meanwhile: `drover run list`, /healthz.\n";
 
-/** `folder` is the output of the build; it may be missing. */
-export function createDashboard(folder: string): Dashboard {
-  if (!existsSync(join(folder, ROUTES))) return Object.freeze({ handle: sayNotBuilt });
+/**
+ * `folder` is the output of the build; it may be missing. `callable`: the origins that a page may
+ * call, besides its own.
+ */
+export function createDashboard(folder: string, callable: readonly string[] = []): Dashboard {
+  const guards = guardsOf(callable);
+  if (!existsSync(join(folder, ROUTES)))
+    return Object.freeze({
+      handle: (request: IncomingMessage, response: ServerResponse) =>
+        sayNotBuilt(request, response, guards),
+    });
   const assets = assetsIn(folder);
   const isRoute = routesOf(readFileSync(join(folder, ROUTES), "utf8"));
   const index = assets.get(INDEX);
@@ -78,18 +92,20 @@ export function createDashboard(folder: string): Dashboard {
       if (request.method !== "GET" && request.method !== "HEAD") return false;
       const path = request.url?.split("?", 1)[0] ?? "";
       const asset = assets.get(path);
-      if (asset) return send(request, response, 200, asset);
+      const answer = (status: number, found: Asset): true =>
+        send(request, response, { status, guards, asset: found });
+      if (asset) return answer(200, asset);
       if (!index) return false;
-      if (isRoute(path)) return send(request, response, 200, index);
-      return wantsPage(request, path) && send(request, response, 404, index);
+      if (isRoute(path)) return answer(200, index);
+      return wantsPage(request, path) && answer(404, index);
     },
   });
 }
 
-function sayNotBuilt(request: IncomingMessage, response: ServerResponse): boolean {
+function sayNotBuilt(request: IncomingMessage, response: ServerResponse, guards: Guards): boolean {
   const asked = request.method === "GET" || request.method === "HEAD";
   if (!asked || request.url?.split("?", 1)[0] !== "/") return false;
-  response.writeHead(503, { "content-type": "text/plain; charset=utf-8", ...GUARDS });
+  response.writeHead(503, { "content-type": "text/plain; charset=utf-8", ...guards });
   response.end(NOT_BUILT);
   return true;
 }
@@ -146,11 +162,11 @@ function wantsPage(request: IncomingMessage, path: string): boolean {
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  status: number,
-  { type, etag, body, packed, lasting }: Asset,
+  { status, guards, asset }: { status: number; guards: Guards; asset: Asset },
 ): true {
+  const { type, etag, body, packed, lasting } = asset;
   const headers = {
-    ...GUARDS,
+    ...guards,
     etag,
     vary: "accept-encoding",
     "cache-control": lasting ? "public, max-age=31536000, immutable" : "no-cache",

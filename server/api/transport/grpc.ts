@@ -22,6 +22,7 @@ import type { Clock } from "../../clock.ts";
 import type { DroverError } from "../../errors.ts";
 import { answerOf, type StandardError, statusBytes } from "../calls/errors.ts";
 import type { Call, Log, Mounted } from "../calls/mount.ts";
+import { certificateFrom } from "./client-certificate.ts";
 import { grpcTimeoutMs } from "./deadline.ts";
 import { type Decoded, decodeBinary } from "./decode.ts";
 import { type ConnectionEnds, createResetGuard, type GuardedStream } from "./reset-guard.ts";
@@ -43,7 +44,7 @@ interface GrpcLimits {
 
 type AnyCall = Pick<
   ServerUnaryCall<Decoded, Message>,
-  "metadata" | "getDeadline" | "getPeer" | "cancelled" | "on"
+  "metadata" | "getDeadline" | "getPeer" | "getAuthContext" | "cancelled" | "on"
 >;
 
 const TRUE_TIMEOUT = "x-drover-timeout-ms";
@@ -283,6 +284,7 @@ function callerOf(call: AnyCall, now: () => number): { call: Call; settle: () =>
     deadlineMs: deadlineOf(call, now),
     peer: call.getPeer(),
     header: (name) => call.metadata.get(name)[0]?.toString() ?? null,
+    certificate: () => certificateFrom(call.getAuthContext().sslPeerCertificate ?? {}),
   };
   return {
     call: facts,

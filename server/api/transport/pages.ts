@@ -2,17 +2,13 @@
 // its health; /readyz says whether it may be sent work. Other pages (metrics) are given as `pages`.
 
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
 import type { TlsConfig } from "../../tls-config.ts";
 import type { Identity } from "../auth/authenticate.ts";
 import type { Log } from "../calls/mount.ts";
+import { certificateOfSocket } from "./client-certificate.ts";
 import { guardAnswer, hostRefusal, refuseHost } from "./host-check.ts";
 import { createTlsListener } from "./tls.ts";
 
@@ -29,7 +25,9 @@ export interface Health {
 }
 
 /** Pages by path. */
-export type Pages = Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>;
+export type Pages = Readonly<Record<string, (request: PageRequest) => Promise<Page>>>;
+
+type PageRequest = Pick<IncomingMessage, "headers" | "socket">;
 
 const text = (status: number, body: string): Page => ({
   status,
@@ -89,7 +87,7 @@ export function servePage(
     send(response, text(405, "use GET"));
     return;
   }
-  void page(request.headers).then(
+  void page(request).then(
     (made) => send(response, made),
     () => send(response, text(500, "this page has a defect; see the server's log")),
   );
@@ -109,10 +107,12 @@ export function guarded(pages: Pages, identity: Identity | undefined): Pages {
   return Object.fromEntries(
     Object.entries(pages).map(([path, page]) => [
       path,
-      async (headers) => {
-        const header = (name: string) => headers[name]?.toString() ?? null;
-        const refused = await identity.mayWatch({ header }).then(() => null, refusalOf);
-        if (refused === null) return page(headers);
+      async (request) => {
+        const header = (name: string) => request.headers[name]?.toString() ?? null;
+        const certificate = () => certificateOfSocket(request.socket);
+        const asked = { header, certificate };
+        const refused = await identity.mayWatch(asked).then(() => null, refusalOf);
+        if (refused === null) return page(request);
         const status = refused.reason === "NOT_ALLOWED" ? 403 : 401;
         return { status, contentType: "text/plain; charset=utf-8", body: `${refused.message}\n` };
       },

@@ -35,7 +35,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   const work = askedWork(planStep(pass, asked.step), stepOf(pass, asked.step));
   const allowed = answersNow(asked.reason, { state, pivoted, work });
   if (allowed.length === 0) return refused("the run has ended");
-  const { answer, by, why } = event;
+  const { answer, by, verified = false, why } = event;
   if (!allowed.includes(answer)) {
     const others = asked.reason === "undo-failed" && answer === "fail";
     return refused(
@@ -46,7 +46,8 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
   }
   if (answer === "retry-changed" && event.payload === null)
     return refused('"retry-changed" needs the whole new input as payload');
-  emit(pass, { kind: "escalation-answered", step: asked.step, n: event.n, answer, by, why });
+  const { step, n } = asked;
+  emit(pass, { kind: "escalation-answered", step, n, answer, by, verified, why });
   if (answer === "acknowledge") return DONE;
   resumeStopped(pass);
   if (asked.reason === "undo-failed") answerUndo(pass, asked.step, event);

@@ -69,9 +69,9 @@ export function onDecide(pass: Pass, event: Extract<RunEvent, { kind: "decide" }
     return refused({ why: `"${id}" does not wait for approval: it is ${forward.kind}.` });
   const refusal = refusalOf(pass, work, event);
   if (refusal !== null) return refused(refusal);
-  const { step, approver, approved, comment, form } = event;
+  const { step, approver, verified = false, approved, comment, form } = event;
   const at = pass.time.now;
-  emit(pass, { kind: "decision-stored", step, approver, approved, comment, form, at });
+  emit(pass, { kind: "decision-stored", step, approver, verified, approved, comment, form, at });
   if (!approved) {
     const message = `${approver} rejected it${comment === "" ? "" : `: ${comment}`}`;
     recordFailure(pass, stepOf(pass, step), "drover.rejected", message);

@@ -248,6 +248,8 @@ export type Effect =
       readonly n: number;
       readonly answer: AnswerKind;
       readonly by: string;
+      /** The person proved the name; left out, here and below: it is only claimed. */
+      readonly verified?: boolean;
       readonly why: string;
     }
   | {
@@ -262,6 +264,7 @@ export type Effect =
       readonly kind: "decision-stored";
       readonly step: number;
       readonly approver: string;
+      readonly verified?: boolean;
       readonly approved: boolean;
       readonly comment: string;
       readonly form: Payload | null;

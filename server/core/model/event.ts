@@ -82,6 +82,8 @@ export type RunEvent =
       readonly kind: "decide";
       readonly step: number;
       readonly approver: string;
+      /** The approver proved the name; left out: it is only claimed. */
+      readonly verified?: boolean;
       /** Roles that the approver states. */
       readonly roles: readonly string[];
       readonly approved: boolean;
@@ -97,6 +99,8 @@ export type RunEvent =
       readonly n: number;
       readonly answer: AnswerKind;
       readonly by: string;
+      /** The person proved the name; left out: it is only claimed. */
+      readonly verified?: boolean;
       readonly why: string;
       /** retry-changed: the whole input; succeed: the output. */
       readonly payload: Payload | null;

@@ -143,8 +143,8 @@ function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
     if (row.takenBy !== null) throw new Error(`signal ${seq} of run ${runId} is taken twice`);
     tables.signal.put({ ...row, takenBy: step });
   }
-  for (const { step, approver, approved, comment, form, at } of changes.decisions)
-    tables.decision.put({ runId, step, approver, approved, comment, form, at });
+  for (const { kind: _, verified = false, ...decision } of changes.decisions)
+    tables.decision.put({ ...decision, runId, verified });
   for (const request of changes.approvalsRequested) publishApproval(tables, runId, request);
   for (const { step, strategy, input } of changes.overrides)
     tables.override.put({ runId, step, strategy, input });

@@ -62,6 +62,7 @@ const COLUMNS: Parameters<typeof columns<AuditEntry>>[1] = {
   subject_kind: ({ subject }) => subject.kind,
   subject: ({ subject }) => subject.name,
   claimed_by: ({ by }) => by,
+  by_verified: ({ byVerified }) => byVerified,
   token_id: ({ token }) => token?.id ?? null,
   token_name: ({ token }) => token?.name ?? null,
   token_role: ({ token }) => token?.role ?? null,
@@ -105,6 +106,7 @@ interface AuditRow {
   subject_kind: AuditSubjectKind;
   subject: string;
   claimed_by: string;
+  by_verified: boolean;
   token_id: string | null;
   token_name: string | null;
   token_role: Role | null;
@@ -122,6 +124,7 @@ function recordOf(row: AuditRow): AuditRecord {
     action: row.action,
     subject: { kind: row.subject_kind, name: row.subject },
     by: row.claimed_by,
+    byVerified: row.by_verified,
     token: id === null || name === null || role === null ? null : { id, name, role },
     peer: row.peer,
     reason: row.reason,

@@ -53,6 +53,7 @@ interface DecisionRow {
   run_id: RunId;
   step_no: number;
   approver: string;
+  verified: boolean;
   approved: boolean;
   comment: string;
   form_type: string | null;
@@ -69,6 +70,7 @@ export async function decisionsOf(
   return byRun(rows, (row) => ({
     step: row.step_no,
     approver: row.approver,
+    verified: row.verified,
     approved: row.approved,
     comment: row.comment,
     form: payloadOf(row.form_type, row.form_json, row.form_data),
@@ -126,6 +128,7 @@ export interface EscalationRow {
   claimed_at: EpochMs | null;
   answer: number | null;
   answered_by: string | null;
+  answered_verified: boolean;
   answered_why: string | null;
 }
 
@@ -150,6 +153,7 @@ export function escalationRecord(row: EscalationRow): EscalationRecord {
         : {
             answer: answers.name(row.answer),
             by: row.answered_by ?? "",
+            verified: row.answered_verified,
             why: row.answered_why ?? "",
           },
   };

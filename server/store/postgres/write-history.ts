@@ -76,6 +76,7 @@ export async function writePeople(
       run_id: ({ head }) => head.runId,
       step_no: ({ row }) => row.step,
       approver: ({ row }) => row.approver,
+      verified: ({ row }) => row.verified ?? false,
       approved: ({ row }) => row.approved,
       comment: ({ row }) => row.comment,
       form_type: ({ row }) => row.payload.type,
@@ -117,6 +118,7 @@ async function writeEscalations(
       closed_by: ({ row }) => row.closedBy,
       answer: ({ row }) => row.answerCode,
       answered_by: ({ row }) => row.by,
+      answered_verified: ({ row }) => row.verified,
       answered_why: ({ row }) => row.why,
       at: () => now,
     },
@@ -150,6 +152,7 @@ async function writeEscalations(
       closed_by: ({ row }) => row.closing?.closedBy ?? null,
       answer: ({ row }) => row.answerCode,
       answered_by: ({ row }) => row.by,
+      answered_verified: ({ row }) => row.verified,
       answered_why: ({ row }) => row.why,
       code: ({ row }) => row.code,
       partition: ({ head }) => head.partition,
@@ -216,6 +219,7 @@ function answerColumns(answer: EscalationAnswer | null) {
   return {
     answerCode: answer ? answers.code(answer.answer) : null,
     by: answer?.by ?? null,
+    verified: answer?.verified ?? false,
     why: answer?.why ?? null,
   };
 }

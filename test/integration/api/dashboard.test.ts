@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NO_IDENTITIES, oidcConfig } from "../../../server/identity-config.ts";
 import { startWorld, type World } from "./rpc-world.ts";
 
 const SCRIPT = `/* ${"a long script ".repeat(200)} */`;
@@ -153,4 +154,44 @@ test("a server whose dashboard is not built answers that, and how to build it", 
   } finally {
     await of.close();
   }
+});
+
+describe("signing in", () => {
+  const issuer = "https://login.example.com/realms/ops";
+  const provider = { issuer, audience: "drover" };
+
+  async function signInOf(oidc: Parameters<typeof oidcConfig>[0] | null) {
+    const identities = { ...NO_IDENTITIES, oidc: oidc && oidcConfig(oidc) };
+    const config = { requireTokens: true, identities };
+    const of = await startWorld({ dashboard: folder, config });
+    try {
+      const { status, headers, body } = await ask("/sign-in.json", { of });
+      const page = await ask("/", { of });
+      const policy = String(page.headers["content-security-policy"]);
+      const [callable] = policy.split("; ").filter((rule) => rule.startsWith("connect-src"));
+      return { status, type: headers["content-type"], read: JSON.parse(String(body)), callable };
+    } finally {
+      await of.close();
+    }
+  }
+  const answered = { status: 200, type: "application/json" };
+
+  test("takes the provider and the client, which are read without a token", async () => {
+    expect(await signInOf({ ...provider, clientId: "drover-dashboard" })).toEqual({
+      ...answered,
+      read: {
+        issuer,
+        clientId: "drover-dashboard",
+        scope: "openid profile email",
+        audience: "drover",
+      },
+      callable: "connect-src 'self' https://login.example.com",
+    });
+  });
+
+  test("is not offered without both of them", async () => {
+    const nothing = { ...answered, read: {}, callable: "connect-src 'self'" };
+    expect(await signInOf(provider)).toEqual(nothing);
+    expect(await signInOf(null)).toEqual(nothing);
+  });
 });

@@ -45,7 +45,7 @@ function escalation(over: Partial<EscalationRecord> = {}): EscalationRecord {
 const answered = escalation({
   closedAt: 1_700_000_100_000,
   closedBy: "ann",
-  answer: { answer: "succeed", by: "ann", why: "the airline says so" },
+  answer: { answer: "succeed", by: "ann", verified: false, why: "the airline says so" },
 });
 
 const lost: AttemptRecord = {
@@ -178,6 +178,7 @@ describe("ResolveEscalation", () => {
         n: 2,
         answer: "succeed",
         by: "ann",
+        verified: false,
         why: "the airline says so",
         payload: { kind: "json", json: '"F1"' },
       },

@@ -164,6 +164,7 @@ describe("Decide", () => {
           kind: "decide",
           step: 2,
           approver: "ann",
+          verified: false,
           roles: ["finance"],
           approved: false,
           comment: "too dear",

@@ -136,7 +136,15 @@ describe("GetRun", () => {
           step(3, waiting("timer")),
         ]),
         decisions: [
-          { step: 2, approver: "ann", approved: true, comment: "fine", form: null, at: AT },
+          {
+            step: 2,
+            approver: "ann",
+            verified: false,
+            approved: true,
+            comment: "fine",
+            form: null,
+            at: AT,
+          },
         ],
       });
     const { answer } = await grpc.unary(getRun, { run });
@@ -276,7 +284,15 @@ describe("GetRun", () => {
           },
         ],
         decisions: [
-          { step: 2, approver: "ann", approved: false, comment: "no", form: null, at: AT },
+          {
+            step: 2,
+            approver: "ann",
+            verified: false,
+            approved: false,
+            comment: "no",
+            form: null,
+            at: AT,
+          },
         ],
       });
     const { answer } = await grpc.unary(getRun, {

@@ -237,7 +237,7 @@ test("a caller that goes in the middle of a message is no defect of the server",
     .find(({ method }) => method.name === "WatchRun");
   if (watch?.kind !== "stream") throw new Error("WatchRun is no stream");
   const signal = new AbortController().signal;
-  const call = { signal, deadlineMs: null, peer: "", header: () => null };
+  const call = { signal, deadlineMs: null, peer: "", header: () => null, certificate: () => null };
   const states = watch.run(create(WatchRunRequestSchema, { run }), call)[Symbol.asyncIterator]();
   await states.next();
   // What connect-node does when it cannot write.

@@ -52,7 +52,7 @@ class AuditSubject(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class AuditEntry(_message.Message):
-    __slots__ = ("id", "time", "action", "subject", "by", "token_id", "token_name", "token_role", "peer", "reason", "details")
+    __slots__ = ("id", "time", "action", "subject", "by", "token_id", "token_name", "token_role", "peer", "reason", "details", "by_verified")
     ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +64,7 @@ class AuditEntry(_message.Message):
     PEER_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     DETAILS_FIELD_NUMBER: _ClassVar[int]
+    BY_VERIFIED_FIELD_NUMBER: _ClassVar[int]
     id: str
     time: _timestamp_pb2.Timestamp
     action: str
@@ -75,4 +76,5 @@ class AuditEntry(_message.Message):
     peer: str
     reason: str
     details: _struct_pb2.Struct
-    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[str] = ..., subject: _Optional[_Union[AuditSubject, _Mapping]] = ..., by: _Optional[str] = ..., token_id: _Optional[str] = ..., token_name: _Optional[str] = ..., token_role: _Optional[_Union[_token_pb2.Role, str]] = ..., peer: _Optional[str] = ..., reason: _Optional[str] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    by_verified: bool
+    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[str] = ..., subject: _Optional[_Union[AuditSubject, _Mapping]] = ..., by: _Optional[str] = ..., token_id: _Optional[str] = ..., token_name: _Optional[str] = ..., token_role: _Optional[_Union[_token_pb2.Role, str]] = ..., peer: _Optional[str] = ..., reason: _Optional[str] = ..., details: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., by_verified: _Optional[bool] = ...) -> None: ...

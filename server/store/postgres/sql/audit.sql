@@ -3,17 +3,17 @@
 -- name: insert_audit
 -- Purpose: Records changes.
 -- Params: Parallel arrays: :namespace_id integer[] (0: all namespaces), :action text[], :subject_kind text[],
---   :subject text[], :claimed_by text[], :token_id text[], :token_name text[], :token_role text[] (null: no
---   token), :peer text[], :reason text[], :details text[] (JSON).
-insert into drover.audit_entry (namespace_id, action, subject_kind, subject, claimed_by, token_id, token_name,
-  token_role, peer, reason, details)
-select u.namespace_id, u.action, u.subject_kind, u.subject, u.claimed_by, u.token_id, u.token_name, u.token_role,
-  u.peer, u.reason, u.details::jsonb
+--   :subject text[], :claimed_by text[], :by_verified boolean[], :token_id text[], :token_name text[],
+--   :token_role text[] (null: no token), :peer text[], :reason text[], :details text[] (JSON).
+insert into drover.audit_entry (namespace_id, action, subject_kind, subject, claimed_by, by_verified, token_id,
+  token_name, token_role, peer, reason, details)
+select u.namespace_id, u.action, u.subject_kind, u.subject, u.claimed_by, u.by_verified, u.token_id,
+  u.token_name, u.token_role, u.peer, u.reason, u.details::jsonb
 from unnest(:namespace_id::integer[], :action::text[], :subject_kind::text[], :subject::text[],
-  :claimed_by::text[], :token_id::text[], :token_name::text[], :token_role::text[], :peer::text[],
-  :reason::text[], :details::text[])
-  as u (namespace_id, action, subject_kind, subject, claimed_by, token_id, token_name, token_role, peer, reason,
-    details);
+  :claimed_by::text[], :by_verified::boolean[], :token_id::text[], :token_name::text[],
+  :token_role::text[], :peer::text[], :reason::text[], :details::text[])
+  as u (namespace_id, action, subject_kind, subject, claimed_by, by_verified, token_id, token_name, token_role,
+    peer, reason, details);
 
 -- name: list_audit
 -- Purpose: Lists entries of a namespace, newest first. Reads :read_max entries at most, of one subject or of

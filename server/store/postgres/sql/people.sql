@@ -7,24 +7,24 @@
 --   inserted closed.
 -- Params: Parallel arrays: :run_id uuid[], :n integer[], :namespace_id integer[], :step_no integer[],
 --   :reason smallint[] (code), :message text[], :closed_by text[] (null: open), :answer smallint[] (code;
---   null: none), :answered_by text[], :answered_why text[], :code text[] (error code), :partition
---   smallint[], :wake_at bigint[], :deadline_at bigint[] (ms since 1970; null: none), :at bigint[].
+--   null: none), :answered_by text[], :answered_verified boolean[], :answered_why text[], :code text[] (error code),
+--   :partition smallint[], :wake_at bigint[], :deadline_at bigint[] (ms since 1970; null: none), :at bigint[].
 insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at,
   closed_by,
-  answer, answered_by, answered_why, code, partition, wake_at, deadline_at)
+  answer, answered_by, answered_verified, answered_why, code, partition, wake_at, deadline_at)
 select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, to_timestamp(u.at / 1e3::float8),
   case when u.closed_by is not null then to_timestamp(u.at / 1e3::float8) end, u.closed_by, u.answer,
-    u.answered_by,
+    u.answered_by, u.answered_verified,
   u.answered_why, u.code, u.partition,
   case when u.closed_by is null then to_timestamp(u.wake_at / 1e3::float8) end,
   to_timestamp(u.deadline_at / 1e3::float8)
 from unnest(:run_id::uuid[], :n::integer[], :namespace_id::integer[], :step_no::integer[],
   :reason::smallint[], :message::text[],
-  :closed_by::text[], :answer::smallint[], :answered_by::text[], :answered_why::text[], :code::text[],
-    :partition::smallint[], :wake_at::bigint[],
+  :closed_by::text[], :answer::smallint[], :answered_by::text[], :answered_verified::boolean[],
+    :answered_why::text[], :code::text[], :partition::smallint[], :wake_at::bigint[],
   :deadline_at::bigint[], :at::bigint[])
   as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
-    answered_why, code, partition, wake_at, deadline_at, at);
+    answered_verified, answered_why, code, partition, wake_at, deadline_at, at);
 
 -- name: remind_escalations
 -- Purpose: Stores the next reminder of escalations that are open.
@@ -40,17 +40,18 @@ returning e.n;
 -- name: answer_escalations
 -- Purpose: Answers and so closes escalations that are open.
 -- Params: Parallel arrays: :run_id uuid[], :n integer[], :closed_by text[], :answer smallint[] (code),
---   :answered_by text[], :answered_why text[], :at bigint[].
+--   :answered_by text[], :answered_verified boolean[], :answered_why text[], :at bigint[].
 -- Plan: escalation by key.
 -- Result: One row for each changed escalation.
 -- Note: The condition is on closed_by. With `closed_at is null` the planner would read the open escalations
 --   of all runs, by the index that lists them.
 update drover.escalation as e
 set closed_at = to_timestamp(u.at / 1e3::float8), closed_by = u.closed_by, answer = u.answer,
-  answered_by = u.answered_by, answered_why = u.answered_why, wake_at = null
+  answered_by = u.answered_by, answered_verified = u.answered_verified, answered_why = u.answered_why,
+  wake_at = null
 from unnest(:run_id::uuid[], :n::integer[], :closed_by::text[], :answer::smallint[], :answered_by::text[],
-  :answered_why::text[], :at::bigint[])
-  as u (run_id, n, closed_by, answer, answered_by, answered_why, at)
+  :answered_verified::boolean[], :answered_why::text[], :at::bigint[])
+  as u (run_id, n, closed_by, answer, answered_by, answered_verified, answered_why, at)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
 returning e.n;
 
@@ -196,25 +197,28 @@ order by s.run_id, s.seq;
 
 -- name: write_decisions
 -- Purpose: Stores decisions of approvers. A later decision of an approver replaces the earlier one.
--- Params: Parallel arrays: :run_id uuid[], :step_no integer[], :approver text[], :approved boolean[],
---   :comment text[], :form_type text[], :form_json text[], :form_data bytea[] (type null: no form), :at
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[], :approver text[], :verified boolean[],
+--   :approved boolean[], :comment text[], :form_type text[], :form_json text[], :form_data bytea[] (type null: no form), :at
 --   bigint[].
-insert into drover.decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
-select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
+insert into drover.decision (run_id, step_no, approver, verified, approved, comment, form_type, form_json,
+  form_data, at)
+select u.run_id, u.step_no, u.approver, u.verified, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
   to_timestamp(u.at / 1e3::float8)
-from unnest(:run_id::uuid[], :step_no::integer[], :approver::text[], :approved::boolean[],
+from unnest(:run_id::uuid[], :step_no::integer[], :approver::text[], :verified::boolean[],
+  :approved::boolean[],
   :comment::text[], :form_type::text[], :form_json::text[],
   :form_data::bytea[], :at::bigint[])
-  as u (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
+  as u (run_id, step_no, approver, verified, approved, comment, form_type, form_json, form_data, at)
 on conflict (run_id, step_no, approver) do update
-set approved = excluded.approved, comment = excluded.comment, form_type = excluded.form_type,
+set verified = excluded.verified, approved = excluded.approved, comment = excluded.comment, form_type = excluded.form_type,
   form_json = excluded.form_json, form_data = excluded.form_data, at = excluded.at;
 
 -- name: decisions_of_runs
 -- Purpose: Reads the decisions on approval steps of runs, in the order in which they came.
 -- Params: :run_ids uuid[].
 -- Plan: decision by key.
-select d.run_id, d.step_no, d.approver, d.approved, d.comment, d.form_type, d.form_json, d.form_data, d.at
+select d.run_id, d.step_no, d.approver, d.verified, d.approved, d.comment, d.form_type, d.form_json,
+  d.form_data, d.at
 from drover.decision as d
 where d.run_id = any (:run_ids::uuid[])
 order by d.run_id, d.step_no, d.at, d.approver collate "C";

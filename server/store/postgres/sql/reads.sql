@@ -120,7 +120,7 @@ order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 select * from (
   select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by,
     e.claimed_at, e.deadline_at, e.code, e.answer,
-    e.answered_by, e.answered_why
+    e.answered_by, e.answered_verified, e.answered_why
   from drover.escalation as e
   where e.run_id = :run_id::uuid
   order by e.n desc

@@ -10,7 +10,7 @@ import { auditWords, subjectAddress } from "../../words/audit-words.ts";
 import { exactTime } from "../../words/time-words.ts";
 
 export function AuditEntry({ of }: { readonly of: AuditMessage }) {
-  const { time, action, subject, by, tokenName, tokenId, peer, reason, details } = of;
+  const { time, action, subject, by, byVerified, tokenName, tokenId, peer, reason, details } = of;
   const kind = subject?.kind ?? "";
   const name = subject?.name ?? "";
   const who = by || tokenName || "an unnamed caller";
@@ -23,6 +23,7 @@ export function AuditEntry({ of }: { readonly of: AuditMessage }) {
           <strong>
             <Foreign text={who} />
           </strong>
+          {byVerified && <span>(verified)</span>}
           <span>{auditWords(action)}</span>
           <Subject kind={kind} name={name} />
         </>
@@ -34,8 +35,15 @@ export function AuditEntry({ of }: { readonly of: AuditMessage }) {
           ["Reason", reason],
           ["Changed", changed.join(", ")],
           ["Subject", `${kind}/${name}`],
-          ["Name given", by === "" ? "none" : `${by}, not verified`],
-          ["API token", tokenId === "" ? "none required" : `${tokenName} (${tokenId}), verified`],
+          byVerified
+            ? ["Name", `${by}, verified`]
+            : ["Name given", by === "" ? "none" : `${by}, not verified`],
+          byVerified
+            ? ["Proved by", `a JWT or client certificate of ${tokenId}`]
+            : [
+                "API token",
+                tokenId === "" ? "none required" : `${tokenName} (${tokenId}), verified`,
+              ],
           ["From", peer || "the machine of the database"],
           ["Time", time ? exactTime(timestampMs(time)) : ""],
           ["Action", <code key="action">{action}</code>],

@@ -40,7 +40,7 @@ export function eventsOf(of: GetRunResponse): readonly HistoryEvent[] {
     ...of.decisions.map((one) =>
       event(one.decidedTime, `decision ${one.stepId} ${one.approver}`, one.stepId, {
         what: one.approved ? { tone: "ok", word: "approved" } : { tone: "bad", word: "rejected" },
-        detail: `by ${one.approver}${one.comment === "" ? "" : `: ${one.comment}`}`,
+        detail: `by ${one.approver}${one.approverVerified ? " (verified)" : " (not verified)"}${one.comment === "" ? "" : `: ${one.comment}`}`,
       }),
     ),
     ...of.interventions.map((one) =>

@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/audit.proto.
  */
 export const file_drover_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChVkcm92ZXIvdjEvYXVkaXQucHJvdG8SCWRyb3Zlci52MSL7AgoQTGlzdEF1ZGl0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIWCg5hbGxfbmFtZXNwYWNlcxgCIAEoCBIoCgdzdWJqZWN0GAMgASgLMhcuZHJvdmVyLnYxLkF1ZGl0U3ViamVjdBIvCgdhY3Rpb25zGAQgAygJQh66SBuSARgQQBgBIhJyEDIOXlthLXouXXsxLDY0fSQSFAoCYnkYBSABKAlCCLpIBXIDGIACEhcKBXRva2VuGAYgASgJQgi6SAVyAxiAARIpCgVhZnRlchgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYCSABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgKIAEoCUIIukgFcgMYgAgiVAoRTGlzdEF1ZGl0UmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRyb3Zlci52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJMCgxBdWRpdFN1YmplY3QSIgoEa2luZBgBIAEoCUIUukgRcg8yDV5bYS16XXsxLDMyfSQSGAoEbmFtZRgCIAEoCUIKukgHcgUQARiABCKbAgoKQXVkaXRFbnRyeRIKCgJpZBgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhY3Rpb24YAyABKAkSKAoHc3ViamVjdBgEIAEoCzIXLmRyb3Zlci52MS5BdWRpdFN1YmplY3QSCgoCYnkYBSABKAkSEAoIdG9rZW5faWQYBiABKAkSEgoKdG9rZW5fbmFtZRgHIAEoCRIjCgp0b2tlbl9yb2xlGAggASgOMg8uZHJvdmVyLnYxLlJvbGUSDAoEcGVlchgJIAEoCRIOCgZyZWFzb24YCiABKAkSKAoHZGV0YWlscxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_token, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChVkcm92ZXIvdjEvYXVkaXQucHJvdG8SCWRyb3Zlci52MSL7AgoQTGlzdEF1ZGl0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBIWCg5hbGxfbmFtZXNwYWNlcxgCIAEoCBIoCgdzdWJqZWN0GAMgASgLMhcuZHJvdmVyLnYxLkF1ZGl0U3ViamVjdBIvCgdhY3Rpb25zGAQgAygJQh66SBuSARgQQBgBIhJyEDIOXlthLXouXXsxLDY0fSQSFAoCYnkYBSABKAlCCLpIBXIDGIACEhcKBXRva2VuGAYgASgJQgi6SAVyAxiAARIpCgVhZnRlchgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIdCglwYWdlX3NpemUYCSABKAVCCrpIBxoFGOgHKAASHAoKcGFnZV90b2tlbhgKIAEoCUIIukgFcgMYgAgiVAoRTGlzdEF1ZGl0UmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRyb3Zlci52MS5BdWRpdEVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJMCgxBdWRpdFN1YmplY3QSIgoEa2luZBgBIAEoCUIUukgRcg8yDV5bYS16XXsxLDMyfSQSGAoEbmFtZRgCIAEoCUIKukgHcgUQARiABCKwAgoKQXVkaXRFbnRyeRIKCgJpZBgBIAEoCRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhY3Rpb24YAyABKAkSKAoHc3ViamVjdBgEIAEoCzIXLmRyb3Zlci52MS5BdWRpdFN1YmplY3QSCgoCYnkYBSABKAkSEAoIdG9rZW5faWQYBiABKAkSEgoKdG9rZW5fbmFtZRgHIAEoCRIjCgp0b2tlbl9yb2xlGAggASgOMg8uZHJvdmVyLnYxLlJvbGUSDAoEcGVlchgJIAEoCRIOCgZyZWFzb24YCiABKAkSKAoHZGV0YWlscxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEwoLYnlfdmVyaWZpZWQYDCABKAhiBnByb3RvMw", [file_buf_validate_validate, file_drover_v1_token, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Asks for entries of the audit.
@@ -202,30 +202,31 @@ export type AuditEntry = Message<"drover.v1.AuditEntry"> & {
   subject?: AuditSubject | undefined;
 
   /**
-   * The name that the caller gave in the request, or in the header `drover-by`. The server does not
-   * verify it. Empty: the caller gave none.
+   * The name of the caller: proved by a JWT or a client certificate if `by_verified` is set, else as
+   * the caller gave it in the request, or in the header `drover-by`. Empty: the caller gave none.
    *
    * @generated from field: string by = 5;
    */
   by: string;
 
   /**
-   * Id of the API token of the call, which the server has verified. Empty, as the next two: the
-   * server requires no tokens.
+   * Id of the API token of the call, of a JWT its subject (`sub`), of a client certificate what
+   * the server maps of it; the server has verified it. Empty, as the next two: the server requires
+   * no tokens.
    *
    * @generated from field: string token_id = 6;
    */
   tokenId: string;
 
   /**
-   * Name of the token.
+   * Name of the token; of a JWT or a client certificate as `by`.
    *
    * @generated from field: string token_name = 7;
    */
   tokenName: string;
 
   /**
-   * Role of the token.
+   * Role of the token, the JWT or the client certificate.
    *
    * @generated from field: drover.v1.Role token_role = 8;
    */
@@ -252,6 +253,13 @@ export type AuditEntry = Message<"drover.v1.AuditEntry"> & {
    * @generated from field: google.protobuf.Struct details = 11;
    */
   details?: JsonObject | undefined;
+
+  /**
+   * Whether the caller proved the name in `by`, by a JWT or a client certificate.
+   *
+   * @generated from field: bool by_verified = 12;
+   */
+  byVerified: boolean;
 };
 
 /**

@@ -176,8 +176,9 @@ export type SetCircuitRequest = Message<"drover.v1.SetCircuitRequest"> & {
   setting: CircuitSetting;
 
   /**
-   * The person who sets it, as stated by the caller; the server does not verify it, and outputs say
-   * so. Required, 1 to 256 characters, no control characters.
+   * The person who sets it, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 6;
    */
@@ -401,8 +402,9 @@ export type CordonAgentRequest = Message<"drover.v1.CordonAgentRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The person who cordons them, as stated by the caller; the server does not verify it, and
-   * outputs say so. Required, 1 to 256 characters, no control characters.
+   * The person who cordons them, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 4;
    */

@@ -182,8 +182,9 @@ export type CompleteStepRequest = Message<"drover.v1.CompleteStepRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The person who reports, as stated by the caller; the server does not verify it, and outputs say
-   * so. Required, 1 to 256 characters, no control characters.
+   * The person who reports, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 7;
    */
@@ -562,8 +563,9 @@ export type ResolveEscalationRequest = Message<"drover.v1.ResolveEscalationReque
   answer: string;
 
   /**
-   * The person who answers, as stated by the caller; the server does not verify it, and outputs say
-   * so. Required, 1 to 256 characters, no control characters.
+   * The person who answers, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 5;
    */
@@ -899,8 +901,9 @@ export type ClaimEscalationRequest = Message<"drover.v1.ClaimEscalationRequest">
   escalationId: string;
 
   /**
-   * The person who claims it, as stated by the caller; the server does not verify it, and outputs
-   * say so. Required, 1 to 256 characters, no control characters.
+   * The person who claims it, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 4;
    */
@@ -970,8 +973,9 @@ export type ReleaseEscalationRequest = Message<"drover.v1.ReleaseEscalationReque
   escalationId: string;
 
   /**
-   * The person who releases it, as stated by the caller; the server does not verify it, and outputs
-   * say so. Required, 1 to 256 characters, no control characters.
+   * The person who releases it, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string by = 4;
    */

@@ -1044,14 +1044,15 @@ export type EscalationAnswer = Message<"drover.v1.EscalationAnswer"> & {
   answer: string;
 
   /**
-   * The person who answered: the name that the caller stated.
+   * The name of the person who answered.
    *
    * @generated from field: string by = 2;
    */
   by: string;
 
   /**
-   * Whether `by` was verified. Always false in this version: a caller can state any name.
+   * Whether the person proved the name, by a JWT or a client certificate. If not, it is only what
+   * the caller stated.
    *
    * @generated from field: bool by_verified = 3;
    */
@@ -1142,14 +1143,15 @@ export type Decision = Message<"drover.v1.Decision"> & {
   stepId: string;
 
   /**
-   * The person who decided: the name that the caller stated.
+   * The name of the person who decided.
    *
    * @generated from field: string approver = 2;
    */
   approver: string;
 
   /**
-   * Whether `approver` was verified. Always false in this version: a caller can state any name.
+   * Whether the person proved the name, by a JWT or a client certificate. If not, it is only what
+   * the caller stated.
    *
    * @generated from field: bool approver_verified = 3;
    */

@@ -2272,8 +2272,9 @@ export type DecideRequest = Message<"drover.v1.DecideRequest"> & {
   stepId: string;
 
   /**
-   * The person who decides, as stated by the caller; the server does not verify it, and outputs say
-   * so. Required, 1 to 256 characters, no control characters.
+   * The person who decides, as stated by the caller, and not verified: outputs say so. A caller
+   * with a JWT or a mapped client certificate leaves it empty, or gives the name that it proves.
+   * Required for all others, 1 to 256 characters, no control characters.
    *
    * @generated from field: string approver = 4;
    */
