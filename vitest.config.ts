@@ -18,7 +18,7 @@ const LONG = [
   "test/{spec,conformance,browser}/**/*.test.ts",
   "test/simulation/{simulation,exit-codes}.test.ts",
   "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,chaos,holiday-demo}.test.ts",
-  "test/e2e/{go-stub,unreachable-server,restore}.test.ts",
+  "test/e2e/{go-stub,unreachable-server,restore,rolling-upgrade}.test.ts",
   "test/e2e/{tutorial,incidents-cli,cause-by-command,traces}.test.ts",
   "test/integration/take-over/{blackhole,take-over,schedules}.test.ts",
   "test/integration/embedded-postgres.test.ts",

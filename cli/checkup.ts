@@ -2,10 +2,11 @@
  * The checks of `drover doctor`. Each check gives a finding: its result in words, and what to do
  * next. The checks are pure functions of facts, which verbs/doctor.ts reads.
  */
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import type { Hook } from "@drover/proto/drover/v1/hook_pb.ts";
 import type {
+  DatabaseDurability,
   GetClusterInfoResponse,
   GetOverviewResponse,
 } from "@drover/proto/drover/v1/overview_pb.ts";
@@ -72,6 +73,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     connection(facts),
     versions(facts),
     schema(facts),
+    ...durability(facts),
     databaseClock(facts),
     clientClock(facts),
     health(facts),
@@ -138,6 +140,56 @@ function schema({ cluster, migrations }: Facts): Finding {
       "use the drover of the server's version",
     );
   return ok("migrations", `all ${applied.length} applied, the last is ${clean(last?.name ?? "")}`);
+}
+
+/** What the database would keep. A server of an older version does not say. */
+function durability({ cluster: { durability: seen } }: Facts): readonly Finding[] {
+  if (!seen) return [];
+  const page = 'see "Backup and restore" in docs/OPERATING.md';
+  return [
+    seen.crashSafe
+      ? ok("crash", "PostgreSQL keeps its data if the power fails")
+      : warn(
+          "crash",
+          "fsync or full_page_writes is off: a power failure may destroy the database",
+          "set both to on, unless all data may be lost",
+        ),
+    seen.synchronousCommit === "off"
+      ? warn(
+          "commits",
+          "synchronous_commit is off: a crash may lose what was just acknowledged",
+          "set synchronous_commit = on for Drover's role and database",
+        )
+      : ok("commits", `synchronous_commit is ${clean(seen.synchronousCommit)}`),
+    ok(
+      "failover",
+      seen.synchronousStandbyNames === ""
+        ? "no standby is synchronous: a failover may lose what was just acknowledged"
+        : `synchronous standbys: ${clean(seen.synchronousStandbyNames)}`,
+    ),
+    archive(seen, page),
+  ];
+}
+
+function archive(seen: DatabaseDurability, page: string): Finding {
+  if (!seen.archivesLog)
+    return {
+      ...ok("backup", "PostgreSQL does not archive its log by itself (archive_mode is off)"),
+      next: page,
+    };
+  const { archiveFailingTime: failing, lastArchivedTime: last } = seen;
+  if (failing)
+    return fail(
+      "backup",
+      `archiving the log has failed since ${timestampDate(failing).toISOString()}: backups end before it, and the log fills the disk`,
+      "repair what archive_command uses; the log of PostgreSQL has its output",
+    );
+  return ok(
+    "backup",
+    last
+      ? `the log is archived, last at ${timestampDate(last).toISOString()}`
+      : "the log is archived; no file of it is full yet",
+  );
 }
 
 function databaseClock({ cluster }: Facts): Finding {

@@ -293,6 +293,21 @@ export interface ClusterRecord extends OpenRuns {
   readonly database: string;
   /** By number. */
   readonly migrations: readonly MigrationRecord[];
+  readonly durability: Durability;
+}
+
+/** Settings of the database on which it depends whether acknowledged work can be lost. */
+export interface Durability {
+  /** false: a power failure may destroy it. */
+  readonly crashSafe: boolean;
+  readonly synchronousCommit: string;
+  /** Empty: there is none. */
+  readonly synchronousStandbys: string;
+  readonly archivesLog: boolean;
+  /** null: never. */
+  readonly archivedAt: EpochMs | null;
+  /** null: the last try to archive did not fail. */
+  readonly archiveFailedAt: EpochMs | null;
 }
 
 /** What needs a person in a namespace; at most `ATTENTION_MAX` of each kind. */

@@ -7,6 +7,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { clusterPaths } from "../../dev-postgres/cluster.ts";
 import type { EmbeddedPostgres } from "../../dev-postgres/postgres.ts";
+import { drover } from "../support/drover-process.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
 import { type FullPostgres, findFullPostgres } from "../support/full-postgres.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
@@ -95,6 +96,10 @@ async function query(url: string, text: string): Promise<unknown> {
   }
 }
 
+async function doctor({ address }: ServerProcess): Promise<string> {
+  return (await drover(["doctor"], { env: { DROVER_ADDRESS: address } })).stdout;
+}
+
 let folder: string;
 let postgres: EmbeddedPostgres | null = null;
 const servers: ServerProcess[] = [];
@@ -147,6 +152,7 @@ async function loseTail(full: FullPostgres, archive: string) {
   const late = await two.take(server, "charge");
   charges.push(late.key);
   const lost = await schedule(server, "lost");
+  expect(await doctor(server)).toMatch(/^ok +backup +the log is archived/m);
   const segment = await query(admin, "select pg_walfile_name(pg_switch_wal()) as value");
   await until("the log is archived", async () => {
     const archived = "select last_archived_wal as value from pg_stat_archiver";
@@ -185,6 +191,7 @@ describe("a database is restored", () => {
     const { runs, held, shipping, late, charges, one, two, old } = before;
     const server = await serve(before.url);
 
+    expect(await doctor(server)).toMatch(/^ok +crash .*\nok +commits .*\nok +failover .*/m);
     // What was acknowledged by the time is there, under its keys, and nothing else.
     expect(await stateOf(server, runs.ended)).toBe("RUN_STATE_COMPLETED");
     expect(await schedule(server, "ended")).toBe(runs.ended);

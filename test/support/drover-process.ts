@@ -13,6 +13,8 @@ export interface DroverOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly cwd?: string;
+  /** Another version of the command; left out: this one. */
+  readonly program?: string;
   /** For Node itself, before the program. */
   readonly nodeOptions?: readonly string[];
 }
@@ -31,8 +33,8 @@ export function drover(args: readonly string[], options: DroverOptions = {}): Pr
 }
 
 export function startDrover(args: readonly string[], options: DroverOptions = {}): DroverProcess {
-  const { env = {}, stdin = "", cwd, nodeOptions = [] } = options;
-  const child = spawn(process.execPath, [...nodeOptions, binary, ...args], { env, cwd });
+  const { env = {}, stdin = "", cwd, nodeOptions = [], program = binary } = options;
+  const child = spawn(process.execPath, [...nodeOptions, program, ...args], { env, cwd });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -33,18 +33,18 @@ test("a walk that is too long for one round continues in the next, and then begi
     ...store.namespaces,
     async forgetRuns(of: OldRuns) {
       asked.push(of);
-      return { after: `run ${asked.length}`, more: asked.length < 250 };
+      return { after: `run ${asked.length}`, more: asked.length < 1_250 };
     },
   };
   const loop = createHousekeeping({ ...store, namespaces }, clock, log, retention);
   await loop.runOnce();
-  expect(asked).toHaveLength(200);
+  expect(asked).toHaveLength(1_000);
   expect(asked[0]).toEqual({ namespaceId: 1, keptMs: 3_600_000, after: null, limit: 100 });
   await loop.runOnce();
-  expect(asked).toHaveLength(250);
-  expect(asked[200]).toMatchObject({ after: "run 200" });
+  expect(asked).toHaveLength(1_250);
+  expect(asked[1_000]).toMatchObject({ after: "run 1000" });
   await loop.runOnce();
-  expect(asked[250]).toMatchObject({ after: null });
+  expect(asked[1_250]).toMatchObject({ after: null });
 });
 
 test("definitions are checked in pages, and the next round continues behind the last", async () => {

@@ -1161,7 +1161,10 @@ type GetClusterInfoResponse struct {
 	// Open runs of all namespaces by state; states without runs are left out.
 	OpenRuns []*OpenRuns `protobuf:"bytes,5,rep,name=open_runs,json=openRuns,proto3" json:"open_runs,omitempty"`
 	// There are more open runs than were counted: about 100,000.
-	MoreOpenRuns  bool `protobuf:"varint,6,opt,name=more_open_runs,json=moreOpenRuns,proto3" json:"more_open_runs,omitempty"`
+	MoreOpenRuns bool `protobuf:"varint,6,opt,name=more_open_runs,json=moreOpenRuns,proto3" json:"more_open_runs,omitempty"`
+	// What the database would keep after a crash, a failover or a restore, as far as the server's
+	// role can see it.
+	Durability    *DatabaseDurability `protobuf:"bytes,7,opt,name=durability,proto3" json:"durability,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1238,6 +1241,106 @@ func (x *GetClusterInfoResponse) GetMoreOpenRuns() bool {
 	return false
 }
 
+func (x *GetClusterInfoResponse) GetDurability() *DatabaseDurability {
+	if x != nil {
+		return x.Durability
+	}
+	return nil
+}
+
+// Settings of PostgreSQL on which it depends whether acknowledged work can be lost.
+type DatabaseDurability struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The settings fsync and full_page_writes. False: a power failure may destroy the database.
+	CrashSafe bool `protobuf:"varint,1,opt,name=crash_safe,json=crashSafe,proto3" json:"crash_safe,omitempty"`
+	// The setting synchronous_commit of the server's sessions, such as on. Off: a crash may lose
+	// what was acknowledged in the last moments.
+	SynchronousCommit string `protobuf:"bytes,2,opt,name=synchronous_commit,json=synchronousCommit,proto3" json:"synchronous_commit,omitempty"`
+	// The setting synchronous_standby_names. Empty: a failover may lose what was acknowledged.
+	SynchronousStandbyNames string `protobuf:"bytes,3,opt,name=synchronous_standby_names,json=synchronousStandbyNames,proto3" json:"synchronous_standby_names,omitempty"`
+	// The write-ahead log is archived by PostgreSQL itself. False: a restore to a time needs another
+	// copy of the log, which PostgreSQL does not know of.
+	ArchivesLog bool `protobuf:"varint,4,opt,name=archives_log,json=archivesLog,proto3" json:"archives_log,omitempty"`
+	// When the last file of the log was archived. Absent: none was.
+	LastArchivedTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_archived_time,json=lastArchivedTime,proto3" json:"last_archived_time,omitempty"`
+	// When archiving last failed, if it has not succeeded since. Absent: it does not fail.
+	ArchiveFailingTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=archive_failing_time,json=archiveFailingTime,proto3" json:"archive_failing_time,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *DatabaseDurability) Reset() {
+	*x = DatabaseDurability{}
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DatabaseDurability) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DatabaseDurability) ProtoMessage() {}
+
+func (x *DatabaseDurability) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DatabaseDurability.ProtoReflect.Descriptor instead.
+func (*DatabaseDurability) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DatabaseDurability) GetCrashSafe() bool {
+	if x != nil {
+		return x.CrashSafe
+	}
+	return false
+}
+
+func (x *DatabaseDurability) GetSynchronousCommit() string {
+	if x != nil {
+		return x.SynchronousCommit
+	}
+	return ""
+}
+
+func (x *DatabaseDurability) GetSynchronousStandbyNames() string {
+	if x != nil {
+		return x.SynchronousStandbyNames
+	}
+	return ""
+}
+
+func (x *DatabaseDurability) GetArchivesLog() bool {
+	if x != nil {
+		return x.ArchivesLog
+	}
+	return false
+}
+
+func (x *DatabaseDurability) GetLastArchivedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastArchivedTime
+	}
+	return nil
+}
+
+func (x *DatabaseDurability) GetArchiveFailingTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ArchiveFailingTime
+	}
+	return nil
+}
+
 // A migration that was applied to the database schema.
 type AppliedMigration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1253,7 +1356,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1368,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[14]
+	mi := &file_drover_v1_overview_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1381,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -1315,7 +1418,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1430,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[15]
+	mi := &file_drover_v1_overview_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1443,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -1456,7 +1559,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
 	"\x05pause\x18\x02 \x01(\v2\x10.drover.v1.PauseR\x05pause\x12\x1c\n" +
 	"\tschedules\x18\x03 \x01(\x05R\tschedules\"\x17\n" +
-	"\x15GetClusterInfoRequest\"\xc5\x02\n" +
+	"\x15GetClusterInfoRequest\"\x84\x03\n" +
 	"\x16GetClusterInfoResponse\x12%\n" +
 	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12)\n" +
 	"\x10database_version\x18\x02 \x01(\tR\x0fdatabaseVersion\x12D\n" +
@@ -1465,7 +1568,18 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"migrations\x18\x04 \x03(\v2\x1b.drover.v1.AppliedMigrationR\n" +
 	"migrations\x120\n" +
 	"\topen_runs\x18\x05 \x03(\v2\x13.drover.v1.OpenRunsR\bopenRuns\x12$\n" +
-	"\x0emore_open_runs\x18\x06 \x01(\bR\fmoreOpenRuns\"}\n" +
+	"\x0emore_open_runs\x18\x06 \x01(\bR\fmoreOpenRuns\x12=\n" +
+	"\n" +
+	"durability\x18\a \x01(\v2\x1d.drover.v1.DatabaseDurabilityR\n" +
+	"durability\"\xd9\x02\n" +
+	"\x12DatabaseDurability\x12\x1d\n" +
+	"\n" +
+	"crash_safe\x18\x01 \x01(\bR\tcrashSafe\x12-\n" +
+	"\x12synchronous_commit\x18\x02 \x01(\tR\x11synchronousCommit\x12:\n" +
+	"\x19synchronous_standby_names\x18\x03 \x01(\tR\x17synchronousStandbyNames\x12!\n" +
+	"\farchives_log\x18\x04 \x01(\bR\varchivesLog\x12H\n" +
+	"\x12last_archived_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x10lastArchivedTime\x12L\n" +
+	"\x14archive_failing_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x12archiveFailingTime\"}\n" +
 	"\x10AppliedMigration\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12=\n" +
@@ -1488,7 +1602,7 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
@@ -1504,56 +1618,60 @@ var file_drover_v1_overview_proto_goTypes = []any{
 	(*NamedPause)(nil),             // 11: drover.v1.NamedPause
 	(*GetClusterInfoRequest)(nil),  // 12: drover.v1.GetClusterInfoRequest
 	(*GetClusterInfoResponse)(nil), // 13: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 14: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 15: drover.v1.OpenRuns
-	(*Partition)(nil),              // 16: drover.v1.Partition
-	(*Pause)(nil),                  // 17: drover.v1.Pause
-	(*Circuit)(nil),                // 18: drover.v1.Circuit
-	(*Cordon)(nil),                 // 19: drover.v1.Cordon
-	(*FailingAgent)(nil),           // 20: drover.v1.FailingAgent
-	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
-	(RunSubstate)(0),               // 23: drover.v1.RunSubstate
-	(RunState)(0),                  // 24: drover.v1.RunState
+	(*DatabaseDurability)(nil),     // 14: drover.v1.DatabaseDurability
+	(*AppliedMigration)(nil),       // 15: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 16: drover.v1.OpenRuns
+	(*Partition)(nil),              // 17: drover.v1.Partition
+	(*Pause)(nil),                  // 18: drover.v1.Pause
+	(*Circuit)(nil),                // 19: drover.v1.Circuit
+	(*Cordon)(nil),                 // 20: drover.v1.Cordon
+	(*FailingAgent)(nil),           // 21: drover.v1.FailingAgent
+	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
+	(RunSubstate)(0),               // 24: drover.v1.RunSubstate
+	(RunState)(0),                  // 25: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
 	10, // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	16, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	17, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	17, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	18, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
 	11, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
 	11, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	18, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	19, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	19, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	20, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
 	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
 	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
-	20, // 9: drover.v1.GetOverviewResponse.failing_agents:type_name -> drover.v1.FailingAgent
-	21, // 10: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	21, // 9: drover.v1.GetOverviewResponse.failing_agents:type_name -> drover.v1.FailingAgent
+	22, // 10: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
 	1,  // 11: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
 	5,  // 12: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
 	9,  // 13: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	15, // 14: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	21, // 15: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	21, // 16: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	16, // 14: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	22, // 15: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	22, // 16: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
 	8,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
 	7,  // 18: drover.v1.Activity.substates:type_name -> drover.v1.SubstateRuns
 	6,  // 19: drover.v1.Activity.failing_steps:type_name -> drover.v1.FailingStep
-	22, // 20: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
-	22, // 21: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
-	23, // 22: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
-	22, // 23: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	22, // 24: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	22, // 25: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	17, // 26: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	21, // 27: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	14, // 28: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	15, // 29: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	22, // 30: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	24, // 31: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	23, // 20: drover.v1.FailingStep.first_time:type_name -> google.protobuf.Timestamp
+	23, // 21: drover.v1.FailingStep.last_time:type_name -> google.protobuf.Timestamp
+	24, // 22: drover.v1.SubstateRuns.substate:type_name -> drover.v1.RunSubstate
+	23, // 23: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	23, // 24: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	23, // 25: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	18, // 26: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	22, // 27: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	15, // 28: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	16, // 29: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	14, // 30: drover.v1.GetClusterInfoResponse.durability:type_name -> drover.v1.DatabaseDurability
+	23, // 31: drover.v1.DatabaseDurability.last_archived_time:type_name -> google.protobuf.Timestamp
+	23, // 32: drover.v1.DatabaseDurability.archive_failing_time:type_name -> google.protobuf.Timestamp
+	23, // 33: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	25, // 34: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1572,7 +1690,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

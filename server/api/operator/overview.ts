@@ -5,6 +5,7 @@ import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   ActivitySchema,
+  type DatabaseDurabilitySchema,
   type GetClusterInfoResponseSchema,
   GetOverviewResponseSchema,
   type LateRegionSchema,
@@ -12,7 +13,12 @@ import {
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type { ClusterRecord, OrphanLane, PartitionRecord } from "../../store/operators.ts";
+import type {
+  ClusterRecord,
+  Durability,
+  OrphanLane,
+  PartitionRecord,
+} from "../../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
 import type { Pause } from "../../store/queues.ts";
 import type { Store } from "../../store/store.ts";
@@ -135,6 +141,19 @@ async function clusterInfo(
       .map(([state, count]) => ({ state: RUN_STATES[state], count }))
       .sort((a, b) => a.state - b.state),
     moreOpenRuns: !record.allCounted,
+    durability: durabilityOf(record.durability),
+  };
+}
+
+function durabilityOf(found: Durability): MessageInitShape<typeof DatabaseDurabilitySchema> {
+  const { archivedAt, archiveFailedAt } = found;
+  return {
+    crashSafe: found.crashSafe,
+    synchronousCommit: found.synchronousCommit,
+    synchronousStandbyNames: found.synchronousStandbys,
+    archivesLog: found.archivesLog,
+    ...(archivedAt === null ? {} : { lastArchivedTime: timestampFromMs(archivedAt) }),
+    ...(archiveFailedAt === null ? {} : { archiveFailingTime: timestampFromMs(archiveFailedAt) }),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   ATTENTION_MAX,
   type Attention,
   type ClusterRecord,
+  type Durability,
   ESCALATIONS_COUNTED_MAX,
   type Gauges,
   type HandOverPage,
@@ -297,9 +298,30 @@ async function cluster(query: Query): Promise<Omit<ClusterRecord, keyof OpenRuns
   const { version: database } = await databaseNow(query);
   return {
     database,
+    durability: await durability(query),
     migrations: migrations.map(({ number, name, applied_at: appliedAt }): MigrationRecord => {
       return { number, name, appliedAt };
     }),
+  };
+}
+
+async function durability(query: Query): Promise<Durability> {
+  const [row] = await query<{
+    crash_safe: boolean;
+    synchronous_commit: string;
+    synchronous_standbys: string;
+    archives_log: boolean;
+    archived_at: EpochMs | null;
+    archive_failed_at: EpochMs | null;
+  }>("durability", {});
+  if (!row) throw new Error("the statistics of the archiver were read without their row");
+  return {
+    crashSafe: row.crash_safe,
+    synchronousCommit: row.synchronous_commit,
+    synchronousStandbys: row.synchronous_standbys,
+    archivesLog: row.archives_log,
+    archivedAt: row.archived_at,
+    archiveFailedAt: row.archive_failed_at,
   };
 }
 

@@ -77,6 +77,11 @@ describe("doctor", () => {
     await run("queue", "circuit", "open", "travel", "book", "--by", "ada");
     const sick = await run("doctor");
     expect(sick).toMatch(/^ok +migrations +all \d+ applied/m);
+    // The database of the tests is fast and not durable.
+    expect(sick).toMatch(/^warn +crash +fsync or full_page_writes is off/m);
+    expect(sick).toMatch(/^warn +commits +synchronous_commit is off/m);
+    expect(sick).toMatch(/^ok +failover +no standby is synchronous/m);
+    expect(sick).toMatch(/^ok +backup +PostgreSQL does not archive its log/m);
     expect(sick).toMatch(
       /^warn +pauses +namespace "default" is paused .*audit +drover namespace resume/m,
     );

@@ -206,20 +206,38 @@ class GetClusterInfoRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetClusterInfoResponse(_message.Message):
-    __slots__ = ("server_version", "database_version", "clock_difference", "migrations", "open_runs", "more_open_runs")
+    __slots__ = ("server_version", "database_version", "clock_difference", "migrations", "open_runs", "more_open_runs", "durability")
     SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
     DATABASE_VERSION_FIELD_NUMBER: _ClassVar[int]
     CLOCK_DIFFERENCE_FIELD_NUMBER: _ClassVar[int]
     MIGRATIONS_FIELD_NUMBER: _ClassVar[int]
     OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
     MORE_OPEN_RUNS_FIELD_NUMBER: _ClassVar[int]
+    DURABILITY_FIELD_NUMBER: _ClassVar[int]
     server_version: str
     database_version: str
     clock_difference: _duration_pb2.Duration
     migrations: _containers.RepeatedCompositeFieldContainer[AppliedMigration]
     open_runs: _containers.RepeatedCompositeFieldContainer[OpenRuns]
     more_open_runs: bool
-    def __init__(self, server_version: _Optional[str] = ..., database_version: _Optional[str] = ..., clock_difference: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., migrations: _Optional[_Iterable[_Union[AppliedMigration, _Mapping]]] = ..., open_runs: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_open_runs: _Optional[bool] = ...) -> None: ...
+    durability: DatabaseDurability
+    def __init__(self, server_version: _Optional[str] = ..., database_version: _Optional[str] = ..., clock_difference: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., migrations: _Optional[_Iterable[_Union[AppliedMigration, _Mapping]]] = ..., open_runs: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_open_runs: _Optional[bool] = ..., durability: _Optional[_Union[DatabaseDurability, _Mapping]] = ...) -> None: ...
+
+class DatabaseDurability(_message.Message):
+    __slots__ = ("crash_safe", "synchronous_commit", "synchronous_standby_names", "archives_log", "last_archived_time", "archive_failing_time")
+    CRASH_SAFE_FIELD_NUMBER: _ClassVar[int]
+    SYNCHRONOUS_COMMIT_FIELD_NUMBER: _ClassVar[int]
+    SYNCHRONOUS_STANDBY_NAMES_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVES_LOG_FIELD_NUMBER: _ClassVar[int]
+    LAST_ARCHIVED_TIME_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVE_FAILING_TIME_FIELD_NUMBER: _ClassVar[int]
+    crash_safe: bool
+    synchronous_commit: str
+    synchronous_standby_names: str
+    archives_log: bool
+    last_archived_time: _timestamp_pb2.Timestamp
+    archive_failing_time: _timestamp_pb2.Timestamp
+    def __init__(self, crash_safe: _Optional[bool] = ..., synchronous_commit: _Optional[str] = ..., synchronous_standby_names: _Optional[str] = ..., archives_log: _Optional[bool] = ..., last_archived_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., archive_failing_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class AppliedMigration(_message.Message):
     __slots__ = ("number", "name", "applied_time")

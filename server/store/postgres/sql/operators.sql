@@ -220,6 +220,18 @@ select now() as now, current_setting('server_version') as version;
 -- Purpose: Lists the migrations that were applied, in their order.
 select m.number, m.name, m.applied_at from drover.drover_migration as m order by m.number;
 
+-- name: durability
+-- Purpose: Reads what the database would keep after a crash, a failover or a restore: settings, and the
+--   statistics of the archiver, which every role may read.
+select current_setting('fsync') = 'on' and current_setting('full_page_writes') = 'on' as crash_safe,
+  current_setting('synchronous_commit') as synchronous_commit,
+  current_setting('synchronous_standby_names') as synchronous_standbys,
+  current_setting('archive_mode') <> 'off' as archives_log,
+  a.last_archived_time as archived_at,
+  case when a.last_failed_time > coalesce(a.last_archived_time, '-infinity') then a.last_failed_time end
+    as archive_failed_at
+from pg_stat_archiver as a;
+
 -- name: count_open_escalations
 -- Purpose: Counts the open escalations of a namespace, up to :counted_max. The order clause keeps the
 --   planner on the index of open escalations.
