@@ -2,7 +2,7 @@
 // belong to the dashboard, which the server answers with index.html.
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
-import { routes } from "./src/routes.ts";
+import { routes, SIGN_IN_PATH } from "./src/routes.ts";
 
 const server = process.env.DROVER_ADDRESS ?? "127.0.0.1:7420";
 
@@ -10,7 +10,7 @@ function routeList(): Plugin {
   return {
     name: "drover-routes",
     generateBundle() {
-      const source = `${JSON.stringify(routes.map(({ path }) => path))}\n`;
+      const source = `${JSON.stringify([...routes.map(({ path }) => path), SIGN_IN_PATH])}\n`;
       this.emitFile({ type: "asset", fileName: "routes.json", source });
     },
   };

@@ -17,10 +17,7 @@ export interface TestServer {
 /** A server in this process. Without a connection string it gets a database of its own. */
 export async function startDroverServer(
   connectionString?: string,
-  more: Pick<
-    ServerOptions,
-    "circuits" | "settings" | "trace" | "traceLink" | "requireTokens" | "identities"
-  > = {},
+  more: Partial<ServerOptions> = {},
 ): Promise<TestServer> {
   const database = connectionString ? null : await createTestDatabase();
   const url = connectionString ?? database?.connectionString ?? "";

@@ -19,6 +19,7 @@ export const webLayers: readonly Layer[] = [
       "@tanstack/react-virtual",
       "@xyflow/react",
       "diff",
+      "oauth4webapi",
       "react",
       "react-dom",
       "uplot",

@@ -3,6 +3,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./shell/app.tsx";
+import { finishSignIn, renewInTime } from "./shell/sign-in.ts";
 import { showTheme } from "./shell/theme.ts";
 import "./styles/tokens.css";
 import "./styles/page.css";
@@ -13,8 +14,11 @@ import "./styles/pages.css";
 showTheme();
 const root = document.getElementById("app");
 if (!root) throw new Error("index.html has no element #app");
-createRoot(root).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
-);
+void finishSignIn().then(() => {
+  renewInTime();
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+});

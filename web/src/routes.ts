@@ -44,6 +44,9 @@ export const routes: readonly Route[] = [
   { id: "namespaces", path: "/namespaces", title: "Namespaces", letter: "n" },
 ];
 
+/** Where the identity provider leads back to. */
+export const SIGN_IN_PATH = "/sign-in";
+
 /** The address of a page: its path without the parts that are patterns. */
 export function addressOf(route: Route): string {
   return route.path.replace(/\/[:*].*$/, "") || "/";

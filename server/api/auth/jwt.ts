@@ -27,7 +27,9 @@ type VerifiedJwt =
 export type VerifyJwt = (jwt: string) => Promise<VerifiedJwt>;
 
 export function createJwtVerifier(config: OidcConfig, clock: Clock): VerifyJwt {
-  const { issuer, audience } = config;
+  const { issuer, clientId } = config;
+  // The dashboard sends the ID token, whose audience is the client.
+  const audience = [config.audience, ...(clientId === null ? [] : [clientId])];
   const keys = createProviderKeys(config, clock);
   return async (jwt) => {
     let claims: Claims;

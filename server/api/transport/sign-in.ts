@@ -1,7 +1,7 @@
 // What the dashboard needs to sign a person in at the OpenID provider, in the browser, by
 // authorization code with PKCE:
 //
-//   GET /sign-in.json → {"issuer", "clientId", "scope", "audience"}; {} if there is no sign-in
+//   GET /sign-in.json → {"issuer", "clientId", "scope", "nameClaim"}; {} if there is no sign-in
 //
 // It needs no token, since it is read before there is one, and contains no secret.
 import type { OidcConfig } from "../../identity-config.ts";
@@ -21,6 +21,6 @@ export function providerOrigins(oidc: OidcConfig | null): readonly string[] {
 
 function signInOf(oidc: OidcConfig | null) {
   if (oidc === null || oidc.clientId === null) return {};
-  const { issuer, clientId, scope, audience } = oidc;
-  return { issuer, clientId, scope, audience };
+  const { issuer, clientId, scope, nameClaim } = oidc;
+  return { issuer, clientId, scope, nameClaim: nameClaim ?? "" };
 }

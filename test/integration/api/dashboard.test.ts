@@ -183,7 +183,7 @@ describe("signing in", () => {
         issuer,
         clientId: "drover-dashboard",
         scope: "openid profile email",
-        audience: "drover",
+        nameClaim: "",
       },
       callable: "connect-src 'self' https://login.example.com",
     });

@@ -4,7 +4,7 @@ import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { person, token } from "../shell/session.ts";
+import { person, signedIn, token } from "../shell/session.ts";
 
 const authorize: Interceptor = (next) => (request) => {
   const held = token();
@@ -12,9 +12,12 @@ const authorize: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** Says who calls, for the audit. Percent-encoded: a header has no other characters. */
+/**
+ * Says who calls, for the audit, unless the token does. Percent-encoded: a header has no other
+ * characters.
+ */
 const name: Interceptor = (next) => (request) => {
-  const by = person();
+  const by = signedIn() === null ? person() : "";
   if (by !== "") request.header.set("drover-by", encodeURIComponent(by));
   return next(request);
 };

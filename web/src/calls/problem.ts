@@ -105,7 +105,7 @@ const tokenFaults: Readonly<Record<string, string>> = {
   malformed: "This is not an API token of Drover.",
   unknown: "The server does not know this API token.",
   revoked: "This API token is revoked.",
-  expired: "This API token has expired.",
+  expired: "This token has expired.",
 };
 
 /** The server's message explains how to send a token; here a dialog asks for it. */
@@ -113,7 +113,7 @@ function tokenProblem(
   answer: Omit<Problem, "kind" | "next">,
   { why = "", token = "", role = "", needs = "" }: Readonly<Record<string, string>>,
 ): Problem {
-  if (answer.reason === "NOT_ALLOWED" && needs !== "") {
+  if (answer.reason === "NOT_ALLOWED" && needs !== "" && role !== "") {
     const message = `The API token "${token}" has the role "${role}", and this action needs ${needs}.`;
     const next = "Get a token that allows this, and open a new tab to enter it.";
     return { ...answer, kind: "token", message, next };

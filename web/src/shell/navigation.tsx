@@ -1,5 +1,5 @@
 // Links to every page, the namespace, and the theme.
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { pages } from "../pages.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -7,6 +7,7 @@ import { addressOf, routes } from "../routes.ts";
 import { askForHelp, COMMAND } from "./keys.ts";
 import { NamespaceChoice } from "./namespace.tsx";
 import { openPalette } from "./palette.tsx";
+import { onToken, signedIn, signOut } from "./session.ts";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
 export function Navigation() {
@@ -60,12 +61,27 @@ export function Navigation() {
         </ul>
       </nav>
       <div className="navigation-foot">
+        <SignedIn />
         <ThemeChoice />
         <button type="button" className="quiet" onClick={askForHelp}>
           Shortcuts <kbd>?</kbd>
         </button>
       </div>
     </header>
+  );
+}
+
+function SignedIn() {
+  const [held, setHeld] = useState(signedIn);
+  useEffect(() => onToken(() => setHeld(signedIn())), []);
+  if (held === null) return null;
+  return (
+    <div className="signed-in">
+      <span title={held.name}>{held.name}</span>
+      <button type="button" className="quiet" onClick={signOut}>
+        Sign out
+      </button>
+    </div>
   );
 }
 

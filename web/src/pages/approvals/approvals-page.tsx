@@ -13,9 +13,9 @@ import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
+import { person as nameOfCaller } from "../../shell/session.ts";
 import { approvedWords, approverWords, expiryWords, rolesOf } from "../../words/approval-words.ts";
 import { DecisionFields, decide } from "../run/decide-fields.tsx";
-import { statedName } from "../run/run-ref.ts";
 import { ApprovalSubject } from "./approval-subject.tsx";
 
 const PAGE = 200;
@@ -183,7 +183,11 @@ function DecideDialog(props: {
         rejection fails it. Approvers: {approverWords(approval)}.
       </p>
       <ApprovalSubject of={approval} />
-      <DecisionFields approval={approval} name={person.name || statedName()} roles={person.roles} />
+      <DecisionFields
+        approval={approval}
+        name={person.name || nameOfCaller()}
+        roles={person.roles}
+      />
     </ConfirmDialog>
   );
 }

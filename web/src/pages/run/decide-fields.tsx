@@ -7,9 +7,11 @@ import { useState } from "react";
 import { operator, scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Field, FieldProblem } from "../../parts/field.tsx";
+import { PersonField, personOf } from "../../parts/person-fields.tsx";
 import { SchemaFields, schemaJson } from "../../parts/schema-fields.tsx";
+import { person, signedIn } from "../../shell/session.ts";
 import { rolesOf } from "../../words/approval-words.ts";
-import { keepStatedName, refOf, statedName } from "./run-ref.ts";
+import { refOf } from "./run-ref.ts";
 
 /** For the steps of a run, of which the person chooses one. */
 export function DecideFields({
@@ -37,7 +39,7 @@ export function DecideFields({
           ))}
         </select>
       </Field>
-      <DecisionFields key={step} approval={approval} roles="" name={statedName()} />
+      <DecisionFields key={step} approval={approval} roles="" name={person()} />
     </>
   );
 }
@@ -65,13 +67,13 @@ export function DecisionFields({
       {approves && schema !== null ? (
         <SchemaFields schema={schema} path="form" whole="The form of this step, as JSON" />
       ) : null}
-      <Field name="Your name" help="Stored with the decision; the server does not verify it.">
-        <input name="by" required maxLength={256} defaultValue={name} />
-      </Field>
+      <PersonField name={name} />
       <FieldProblem of="approver" />
-      <Field name="Your roles" help="Separated by commas; needed where a role may decide.">
-        <input name="roles" maxLength={1_024} defaultValue={roles} />
-      </Field>
+      {signedIn() === null ? (
+        <Field name="Your roles" help="Separated by commas; needed where a role may decide.">
+          <input name="roles" maxLength={1_024} defaultValue={roles} />
+        </Field>
+      ) : null}
       <Field name="Comment">
         <input name="comment" maxLength={1_024} />
       </Field>
@@ -86,13 +88,11 @@ export async function decide(
   step = String(form.get("step") ?? ""),
 ): Promise<void> {
   const text = (name: string) => String(form.get(name) ?? "").trim();
-  const approver = text("by");
-  keepStatedName(approver);
   const json = schemaJson(form);
   await scheduler.decide({
     ...refOf(run),
     stepId: step,
-    approver,
+    approver: personOf(form).by,
     roles: rolesOf(text("roles")),
     comment: text("comment"),
     decision: form.get("decision") === "reject" ? DecisionKind.REJECT : DecisionKind.APPROVE,
