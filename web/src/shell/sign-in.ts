@@ -116,8 +116,12 @@ function takeBegun(): Begun | null {
   sessionStorage.removeItem(BEGUN);
   if (kept === null) return null;
   const found: unknown = JSON.parse(kept);
-  const [verifier, state] = [textAt(found, "verifier"), textAt(found, "state")];
-  return { verifier, state, nonce: textAt(found, "nonce"), returnTo: textAt(found, "returnTo") };
+  return {
+    verifier: textAt(found, "verifier"),
+    state: textAt(found, "state"),
+    nonce: textAt(found, "nonce"),
+    returnTo: textAt(found, "returnTo"),
+  };
 }
 
 async function redeem(provider: Provider, begun: Begun, answer: URL): Promise<void> {
