@@ -1,6 +1,6 @@
 // The processes under test: each is started again whenever it ends, as a process manager would. An
 // end that nobody asked for is remembered: no fault of the database or the network may end a
-// process.
+// process that has once served.
 //
 //   stopped --start--> running --freeze--> frozen --resume--> running --kill, drain--> stopped
 import { type ChildProcess, spawn } from "node:child_process";
@@ -87,7 +87,9 @@ export function manage(
       if (child !== started || !wanted) return;
       child = null;
       record("crash");
-      if (code === null || !spec.expectedCodes.includes(code))
+      // One that cannot start, as the database is down, says so and is started again.
+      const hadServed = spec.ready === null || spec.ready.test(output);
+      if (hadServed && (code === null || !spec.expectedCodes.includes(code)))
         onUnexpectedEnd(`${name} ended by itself with ${signal ?? code}: ${output.slice(-400)}`);
       setTimeout(() => {
         if (wanted && child === null) void start().catch(() => undefined);
