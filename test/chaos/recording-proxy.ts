@@ -55,6 +55,7 @@ export interface RecordingProxy {
   stop(): Promise<void>;
 }
 
+let replays = 0;
 const REPLAY_MS_MAX = 3_000;
 /** A server that does not answer a ping for so long is left, as the SDKs leave one. */
 const PING_EVERY_MS = 4_000;
@@ -288,14 +289,19 @@ function passStream(
   });
 }
 
-/** As from a client that sends everything twice: a call of its own in the history. */
+/**
+ * As from a client that sends everything twice. In the history it is a call of a process of its
+ * own: the caller knows more by then than its answer has, such as the version of a run.
+ */
 async function replayLater(
   path: string,
   message: Uint8Array | null,
   headers: IncomingHttpHeaders,
   options: RecordingProxyOptions,
 ): Promise<void> {
-  const { recorder, caller, chance, upstreams } = options;
+  const { recorder, chance, upstreams } = options;
+  replays += 1;
+  const caller = `${options.caller}-again-${replays}`;
   const recorded = message ? recordedMethod(path)?.read(message) : null;
   if (!message || !recorded) return;
   await new Promise((resolve) => setTimeout(resolve, chance.between(0, REPLAY_MS_MAX)));
@@ -311,7 +317,8 @@ async function replayLater(
   const answer = await answerOf(request);
   clearTimeout(overdue);
   client.destroy();
-  noteAnswer(recorded, call, options)(answer ? { kind: "answer", ...answer } : { kind: "lost" });
+  const note = noteAnswer(recorded, call, { ...options, caller });
+  note(answer ? { kind: "answer", ...answer } : { kind: "lost" });
 }
 
 /** Of a message of gRPC: whether it is compressed, and its length. */
