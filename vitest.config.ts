@@ -15,9 +15,9 @@ const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
  * of simulated seconds. `npm run test:all` runs it too, and so does CI.
  */
 const LONG = [
-  "test/{spec,conformance,browser}/**/*.test.ts",
+  "test/{spec,conformance,browser,chaos}/**/*.test.ts",
   "test/simulation/{simulation,exit-codes}.test.ts",
-  "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,chaos,holiday-demo}.test.ts",
+  "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,holiday-demo}.test.ts",
   "test/e2e/{go-stub,unreachable-server,restore,rolling-upgrade}.test.ts",
   "test/e2e/{tutorial,incidents-cli,cause-by-command,traces}.test.ts",
   "test/integration/take-over/{blackhole,take-over,schedules}.test.ts",

@@ -88,7 +88,8 @@ export async function bringUp(
   let portsTried = 0;
   while (clock.monotonicMs() < giveUpAtMs) {
     const seen = findPostmaster(cluster.data);
-    if (seen.kind === "live" && seen.status === "ready") {
+    // A standby is ready when it answers reads.
+    if (seen.kind === "live" && (seen.status === "ready" || seen.status === "standby")) {
       writeFileSync(cluster.portFile, String(seen.port));
       return { live: seen, started: seen.pid === attempt?.child.pid };
     }

@@ -65,6 +65,13 @@ describe("migrations", () => {
     expect(await pendingMigrations(client, { folder })).toEqual([]);
   });
 
+  test("a connection that breaks meanwhile fails the call, and ends no process", async () => {
+    write({ "0001_herd.sql": "select pg_terminate_backend(pg_backend_pid());" });
+    const broken = migrate(database.connectionString, { folder });
+    await expect(broken).rejects.toThrow("terminating connection");
+    expect(await tables()).toEqual([]);
+  });
+
   test("an empty folder is a schema without tables", async () => {
     expect(await migrate(database.connectionString, { folder })).toEqual({ applied: [] });
   });

@@ -17,7 +17,7 @@ import { countWaits, NO_WAITS, waitOf } from "../../server/core/model/waits.ts";
 import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";
-import type { RunRef } from "../../server/store/store.ts";
+import type { RunRef, Store } from "../../server/store/store.ts";
 import { everyRow } from "../support/rows-to-load.ts";
 import { type EndTrigger, type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
@@ -132,8 +132,7 @@ export async function finalRows(
     const plan = planOf(definition);
     const steps = new Map([...detail.steps, ...(await itemsOf(store, run.runId, plan))]);
     runs.push(finalRun({ ...detail, steps }, { namespace: namespace.name, partition, wakeAt }));
-    const view = await load(store, { runId: run.runId, partition }, plan);
-    for (const problem of brokenInvariants(plan, view)) broken.push(`run ${run.runId}: ${problem}`);
+    broken.push(...(await brokenOf(store, { runId: run.runId, partition }, plan)));
     if (!(await isStored(store, run.definitionId)))
       broken.push(`run ${run.runId} is of definition ${run.definitionId}, which is not stored`);
   }
@@ -168,8 +167,19 @@ export async function finalRows(
   return { rows, broken };
 }
 
-async function itemsOf(
-  store: MemoryStore,
+/** Invariants of the core that the rows of a run break. */
+export async function brokenOf(
+  store: Pick<Store, "transact">,
+  ref: RunRef,
+  plan: Plan,
+): Promise<readonly string[]> {
+  const view = await load(store, ref, plan);
+  return brokenInvariants(plan, view).map((problem) => `run ${ref.runId}: ${problem}`);
+}
+
+/** The rows of the items of its maps, by their step keys. */
+export async function itemsOf(
+  store: Pick<Store, "reads">,
   runId: string,
   { steps }: Plan,
 ): Promise<Map<number, Step>> {
@@ -267,7 +277,7 @@ function isStored(store: MemoryStore, definitionId: number): Promise<boolean> {
   );
 }
 
-function load(store: MemoryStore, ref: RunRef, plan: Plan): Promise<View> {
+function load(store: Pick<Store, "transact">, ref: RunRef, plan: Plan): Promise<View> {
   return store.transact({ name: "final" }, async (tx) => {
     const [open] = await tx.lockRuns([ref], true);
     const [ended] = open ? [] : await tx.endedRuns([ref]);

@@ -29,6 +29,8 @@ export interface HistoryMeta {
   readonly seed: number | null;
   /** A text for each namespace that was put into all of its inputs, outputs, keys and labels. */
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
+  /** How many processes wanted a processor at most, for each that the machine has; left out: 1. */
+  readonly load?: number;
   /** Left out: every server watches all regions. */
   readonly watchers?: readonly Watcher[];
 }

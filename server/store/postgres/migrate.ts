@@ -152,6 +152,8 @@ async function withClient<T>(
 ): Promise<T> {
   if (typeof target !== "string") return work(target);
   const client = new Client({ connectionString: target, application_name: "drover migrate" });
+  // The statement under way fails; an error event without a listener would end the process.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     return await work(client);
