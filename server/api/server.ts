@@ -7,7 +7,7 @@
 // call is in flight, or the grace period is over, clients are asked to disconnect and remaining
 // connections are cut. `stop` cuts them at once. Both may be called twice, and stop may be called
 // during a drain.
-import { createServer, type Server, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -20,6 +20,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher, LogAppends } from "../dispatch/dispatcher.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
+import { createLoop, type Loop } from "../loop.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { EngineStore } from "../store/store.ts";
@@ -38,10 +39,17 @@ import { createRequestCheck } from "./calls/request-check.ts";
 import { droverMethods } from "./drover-methods.ts";
 import { createRunLookup } from "./run/run-lookup.ts";
 import { type ConnectTransport, createConnectTransport } from "./transport/connect.ts";
+import {
+  type ConnectionGuard,
+  createConnectionGuard,
+  type Refusal,
+} from "./transport/connection-guard.ts";
 import { createDashboard } from "./transport/dashboard.ts";
 import { createGrpcTransport, type GrpcTransport } from "./transport/grpc.ts";
 import { createHealth, type Health } from "./transport/health.ts";
 import { hostRefusal } from "./transport/host-check.ts";
+import { createHttp1, type Http1 } from "./transport/http1.ts";
+import { TRANSPORT_LIMITS, type TransportLimits } from "./transport/limits.ts";
 import {
   guarded,
   type Health as HealthReported,
@@ -96,6 +104,10 @@ export interface RpcServerDeps {
   readonly health?: () => HealthReported;
   /** Other pages by path, such as /metrics; where tokens are required, only for viewers. */
   readonly pages?: Pages;
+  /** Counts what the transport refuses. */
+  readonly onRefused?: (reason: Refusal) => void;
+  /** Left out: the usual ones. */
+  readonly transportLimits?: Partial<TransportLimits>;
   /** The folder of the built dashboard, which may be missing. Left out: no dashboard is served. */
   readonly dashboard?: string;
 }
@@ -107,8 +119,6 @@ export interface RpcServer {
 }
 
 const SERVICES = [SchedulerService, OperatorService, AgentService];
-/** Long enough for a connection to stay open between two calls of a person. */
-const HTTP1_IDLE_MS = 75_000;
 /** Time for answers to leave the machine after the last call. */
 const LAST_BYTES_MS = 1_000;
 
@@ -129,23 +139,42 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
     ...mount.service(HealthService, health.handlers, { always: true }),
     ...reflectionMethods(mount),
   ];
-  const grpc = createGrpcTransport(methods, config, { clock, log });
+  const guard = createConnectionGuard({
+    ...config,
+    clock,
+    log,
+    limits: { ...TRANSPORT_LIMITS, ...deps.transportLimits },
+    onRefused: deps.onRefused,
+  });
+  const grpc = createGrpcTransport(methods, config, { clock, random: deps.random, guard });
   const connect = createConnectTransport(methods, config, mount, log);
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
   const hooks = createTriggerRoute({ ...common, actions });
-  const http = createHttp(deps, drain, connect, hooks, guarded(deps.pages ?? {}, identity));
+  const pages = guarded(deps.pages ?? {}, identity);
+  const http = createHttp(deps, { guard, drain, connect, hooks, guardedPages: pages });
   const port = createPort(config, {
     onHttp2: grpc.accept,
-    onHttp1: (socket) => void http.emit("connection", socket),
+    onHttp1: (socket) => void http.server.emit("connection", socket),
+    guard,
     clock,
     log,
   });
-  const closing = createClosing({ config, clock, log, drain, health, grpc, http, port });
+  const checks = createLoop({
+    clock,
+    everyMs: guard.limits.checkEveryMs,
+    runOnce: async () => {
+      grpc.check();
+      http.check(clock.monotonicMs());
+    },
+    onError: (error) => log.error({ err: error }, "the check of open calls met a defect"),
+  });
+  const closing = createClosing({ config, clock, log, drain, health, grpc, http, port, checks });
 
   return Object.freeze({
     async start() {
       const address = await port.start();
+      checks.start();
       health.setServing(true);
       log.info(address, "serving");
       return address;
@@ -154,13 +183,16 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   });
 }
 
-function createHttp(
-  deps: RpcServerDeps,
-  drain: Drain,
-  connect: ConnectTransport,
-  hooks: TriggerRoute,
-  guardedPages: Pages,
-): Server {
+interface HttpParts {
+  readonly guard: ConnectionGuard;
+  readonly drain: Drain;
+  readonly connect: ConnectTransport;
+  readonly hooks: TriggerRoute;
+  readonly guardedPages: Pages;
+}
+
+function createHttp(deps: RpcServerDeps, parts: HttpParts): Http1 {
+  const { guard, drain, connect, hooks, guardedPages } = parts;
   const status = statusPages(
     () => deps.store.ready(),
     () => drain.isDraining,
@@ -168,7 +200,7 @@ function createHttp(
   );
   const pages = { ...status, ...guardedPages };
   const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
-  const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
+  const http = createHttp1(guard, (request, response) => {
     if (drain.isDraining) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
     const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
@@ -178,7 +210,7 @@ function createHttp(
   });
   // The HTTP server never listens by itself, and starts its checks for slow senders only on this
   // event.
-  http.emit("listening");
+  http.server.emit("listening");
   return http;
 }
 
@@ -196,12 +228,14 @@ interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
   readonly drain: Drain;
   readonly health: Health;
   readonly grpc: GrpcTransport;
-  readonly http: Server;
+  readonly http: Http1;
   readonly port: Port;
+  readonly checks: Loop;
 }
 
 function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
-  const { config, clock, log, drain, health, grpc, http, port } = deps;
+  const { config, clock, log, drain, health, grpc, port, checks } = deps;
+  const http = deps.http.server;
   let draining: Promise<void> | null = null;
   let stopping: Promise<void> | null = null;
 
@@ -237,7 +271,7 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
     http.closeAllConnections();
     http.close();
     port.destroy();
-    await closed;
+    await Promise.all([closed, checks.stop()]);
   }
 
   function stop(): Promise<void> {

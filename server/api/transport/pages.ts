@@ -2,17 +2,15 @@
 // its health; /readyz says whether it may be sent work. Other pages (metrics) are given as `pages`.
 
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
+import { createLoop } from "../../loop.ts";
 import type { TlsConfig } from "../../tls-config.ts";
 import type { Identity } from "../auth/authenticate.ts";
 import type { Log } from "../calls/mount.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
+import { createHttp1 } from "./http1.ts";
 import { createTlsListener } from "./tls.ts";
 
 export interface Page {
@@ -136,9 +134,11 @@ interface PagesPort {
 export function createPagesPort(
   pages: Pages,
   at: { readonly host: string; readonly port: number; readonly tls: TlsConfig | null },
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly guard: ConnectionGuard; readonly clock: Clock; readonly log: Log },
 ): PagesPort {
-  const http = createServer((request, response) => servePage(pages, request, response));
+  const { guard, clock, log } = deps;
+  const http1 = createHttp1(guard, (request, response) => servePage(pages, request, response));
+  const http = http1.server;
   const secure =
     at.tls &&
     createTlsListener(at.tls, {
@@ -146,6 +146,13 @@ export function createPagesPort(
       ...deps,
     });
   const server = secure?.server ?? http;
+  server.on("connection", (socket) => void guard.admit(socket));
+  const checks = createLoop({
+    clock,
+    everyMs: guard.limits.checkEveryMs,
+    runOnce: async () => http1.check(clock.monotonicMs()),
+    onError: (error) => log.error({ err: error }, "the check of connections met a defect"),
+  });
   return Object.freeze({
     async start() {
       server.listen(at.port, at.host);
@@ -153,13 +160,14 @@ export function createPagesPort(
       // The HTTP server checks for slow senders only after this event.
       if (secure) http.emit("listening");
       secure?.reload.start();
+      checks.start();
       const bound = server.address();
       if (bound === null || typeof bound === "string") throw new Error("the port has no address");
       return { host: at.host, port: bound.port };
     },
     async stop() {
       if (!server.listening) return;
-      await secure?.reload.stop();
+      await Promise.all([secure?.reload.stop(), checks.stop()]);
       server.close();
       http.closeAllConnections();
       await once(server, "close");
