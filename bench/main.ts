@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { runAll, summaryOf } from "./all.ts";
 import { machineFacts } from "./machine.ts";
 import type { Measured, Profile } from "./profile.ts";
+import { attacks } from "./profiles/attacks.ts";
 import { chain } from "./profiles/chain.ts";
 import { dashboard } from "./profiles/dashboard.ts";
 import { fair } from "./profiles/fair.ts";
@@ -26,6 +27,7 @@ import { stagesOf } from "./stages.ts";
 import { profileServers } from "./world.ts";
 
 const PROFILES: Readonly<Record<string, Profile>> = {
+  attacks,
   chain,
   dashboard,
   fair,

@@ -41,6 +41,8 @@ export interface RpcConfig {
   /** Of these, for one namespace. */
   readonly waitingCallsPerNamespaceMax: number;
   readonly connectionsMax: number;
+  /** Of these, from one address. A tenth as many may be opened each second. */
+  readonly connectionsPerPeerMax: number;
   /** Calls in flight on one HTTP/2 connection. */
   readonly streamsPerConnectionMax: number;
   /** How long it serves on after it has reported that it is not ready, before the drain. */
@@ -66,6 +68,7 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   waitingCallsPerPeerMax: 15_000,
   waitingCallsPerNamespaceMax: 15_000,
   connectionsMax: 10_000,
+  connectionsPerPeerMax: 2_000,
   streamsPerConnectionMax: 1_000,
   lameDuckMs: 0,
   drainMs: 10_000,
@@ -425,37 +428,37 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
   return config;
 }
 
+const COUNT = { unit: "count", least: 10, most: 1_000_000 } as const;
+
 /** How many calls may be in progress. Those that wait are counted apart from those that work. */
 export const API_LIMIT_SETTINGS = Object.freeze({
   connectionsMax: {
     flag: "connections",
-    unit: "count",
-    least: 10,
-    most: 1_000_000,
+    ...COUNT,
     byDefault: RPC_DEFAULTS.connectionsMax,
     why: "open connections: an agent has one. The process needs as many file descriptors (ulimit -n), and some 30 kB for each",
   },
+  connectionsPerPeerMax: {
+    flag: "connections-per-address",
+    ...COUNT,
+    byDefault: RPC_DEFAULTS.connectionsPerPeerMax,
+    why: "open connections of one address, and ten times as many as it may open each second: fewer than all, so that one peer leaves room for others. A proxy, NAT or load balancer has all connections of what is behind it",
+  },
   waitingCallsMax: {
     flag: "waiting-calls",
-    unit: "count",
-    least: 10,
-    most: 1_000_000,
+    ...COUNT,
     byDefault: RPC_DEFAULTS.waitingCallsMax,
     why: "open polls, waits and watches, about 20 kB each: one for each agent, and one for each client that waits. Half as many polls beyond that are held back and get an empty answer",
   },
   waitingCallsPerPeerMax: {
     flag: "waiting-calls-per-address",
-    unit: "count",
-    least: 10,
-    most: 1_000_000,
+    ...COUNT,
     byDefault: RPC_DEFAULTS.waitingCallsPerPeerMax,
     why: "open polls, waits and watches of one address: fewer than all, so that one peer leaves room for others. Behind a proxy or NAT many agents share an address",
   },
   waitingCallsPerNamespaceMax: {
     flag: "waiting-calls-per-namespace",
-    unit: "count",
-    least: 10,
-    most: 1_000_000,
+    ...COUNT,
     byDefault: RPC_DEFAULTS.waitingCallsPerNamespaceMax,
     why: "open polls, waits and watches of one namespace: as many as all where there is only one namespace",
   },
@@ -464,7 +467,7 @@ export const API_LIMIT_SETTINGS = Object.freeze({
 type ApiLimitSetting = keyof typeof API_LIMIT_SETTINGS;
 export type ApiLimitConfig = Pick<RpcConfig, ApiLimitSetting>;
 export const API_LIMIT_SETTING_NAMES: readonly ApiLimitSetting[] = Object.freeze([
-  ...(["connectionsMax", "waitingCallsMax"] as const),
+  ...(["connectionsMax", "connectionsPerPeerMax", "waitingCallsMax"] as const),
   ...(["waitingCallsPerPeerMax", "waitingCallsPerNamespaceMax"] as const),
 ]);
 

@@ -8,6 +8,12 @@
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { createRpcServer } from "./api/server.ts";
+import {
+  createConnectionGuard,
+  REFUSAL_REASONS,
+  type Refusal,
+} from "./api/transport/connection-guard.ts";
+import { TRANSPORT_LIMITS } from "./api/transport/limits.ts";
 import { createPagesPort, type Pages, statusPages } from "./api/transport/pages.ts";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
@@ -163,6 +169,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log,
       health: supervisorHealth.health,
       pages: metricsPage(metrics),
+      onRefused: countRefusals(metrics),
       dashboard: DASHBOARD,
       traced: sink ? createTracedCalls(sink, systemClock, systemRandom) : undefined,
     });
@@ -185,7 +192,17 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Runni
     const port = createPagesPort(
       supervisorPages(plane, store, { metrics, supervisorHealth }),
       { ...parseAddress(listen), tls: options.tls ?? null },
-      { clock: systemClock, log },
+      {
+        guard: createConnectionGuard({
+          ...RPC_DEFAULTS,
+          clock: systemClock,
+          log,
+          limits: TRANSPORT_LIMITS,
+          onRefused: countRefusals(metrics),
+        }),
+        clock: systemClock,
+        log,
+      },
     );
     const address = listeningAt(await port.start());
     closers.push(() => port.stop());
@@ -323,6 +340,14 @@ async function spansOf(
   const { createSpanSink } = await import("./telemetry/span-exporter.ts");
   const onLost = (count: number) => metrics.count("drover_spans_lost_total", count, {});
   return { sink: createSpanSink(trace, log, onLost), ratio: trace.ratio };
+}
+
+/** The counters begin at 0, so that a rate includes the first refusal. */
+function countRefusals(metrics: Metrics): (reason: Refusal) => void {
+  const count = (reason: Refusal, by = 1) =>
+    metrics.count("drover_transport_refusals_total", by, { reason });
+  for (const reason of REFUSAL_REASONS) count(reason, 0);
+  return count;
 }
 
 function metricsPage(metrics: Metrics): Pages {

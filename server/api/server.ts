@@ -11,7 +11,6 @@
 //
 // When no call is in flight, or the grace period is over, remaining connections are cut. `stop`
 // cuts them at once. Both may be called twice, and stop may be called during a drain.
-import { createServer, type Server } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -25,6 +24,7 @@ import type { RpcConfig } from "../config.ts";
 import type { Dispatcher, LogAppends } from "../dispatch/dispatcher.ts";
 import type { DroverError } from "../errors.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
+import { createLoop, type Loop } from "../loop.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { EngineStore } from "../store/store.ts";
@@ -43,10 +43,17 @@ import { createRequestCheck } from "./calls/request-check.ts";
 import { droverMethods } from "./drover-methods.ts";
 import { createRunLookup } from "./run/run-lookup.ts";
 import { type ConnectTransport, createConnectTransport } from "./transport/connect.ts";
+import {
+  type ConnectionGuard,
+  createConnectionGuard,
+  type Refusal,
+} from "./transport/connection-guard.ts";
 import { createDashboard } from "./transport/dashboard.ts";
 import { createGrpcTransport, type GrpcTransport } from "./transport/grpc.ts";
 import { createHealth, type Health } from "./transport/health.ts";
 import { guardAnswer, hostRefusal, originRefusal, refuseHost } from "./transport/host-check.ts";
+import { createHttp1, type Http1 } from "./transport/http1.ts";
+import { TRANSPORT_LIMITS, type TransportLimits } from "./transport/limits.ts";
 import {
   guarded,
   type Health as HealthReported,
@@ -106,6 +113,10 @@ export interface RpcServerDeps {
   readonly health?: () => HealthReported;
   /** Other pages by path, such as /metrics; where tokens are required, only for viewers. */
   readonly pages?: Pages;
+  /** Counts what the transport refuses. */
+  readonly onRefused?: (reason: Refusal) => void;
+  /** Left out: the usual ones. */
+  readonly transportLimits?: Partial<TransportLimits>;
   /** The folder of the built dashboard, which may be missing. Left out: no dashboard is served. */
   readonly dashboard?: string;
 }
@@ -117,8 +128,6 @@ export interface RpcServer {
 }
 
 const SERVICES = [SchedulerService, OperatorService, AgentService];
-/** Long enough for a connection to stay open between two calls of a person. */
-const HTTP1_IDLE_MS = 75_000;
 /** Time for answers to leave the machine after the last call. */
 const LAST_BYTES_MS = 1_000;
 
@@ -143,24 +152,44 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
     ...mount.service(HealthService, health.handlers, { always: true }),
     ...reflectionMethods(mount),
   ];
-  const grpc = createGrpcTransport(methods, config, { clock, log });
+  const guard = createConnectionGuard({
+    ...config,
+    clock,
+    log,
+    limits: { ...TRANSPORT_LIMITS, ...deps.transportLimits },
+    onRefused: deps.onRefused,
+  });
+  const grpc = createGrpcTransport(methods, config, { clock, random: deps.random, guard });
   const connect = createConnectTransport(methods, config, mount, log);
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
   const hooks = createTriggerRoute({ ...common, actions });
   const leaving = { begun: false };
-  const http = createHttp(deps, leaving, connect, hooks, guarded(deps.pages ?? {}, identity));
+  const pages = guarded(deps.pages ?? {}, identity);
+  const http = createHttp(deps, { guard, leaving, connect, hooks, guardedPages: pages });
   const port = createPort(config, {
     onHttp2: grpc.accept,
-    onHttp1: (socket) => void http.emit("connection", socket),
+    onHttp1: (socket) => void http.server.emit("connection", socket),
+    guard,
     clock,
     log,
   });
-  const closing = createClosing({ config, clock, log, leaving, drain, health, grpc, http, port });
+  const checks = createLoop({
+    clock,
+    everyMs: guard.limits.checkEveryMs,
+    runOnce: async () => {
+      grpc.check();
+      http.check(clock.monotonicMs());
+    },
+    onError: (error) => log.error({ err: error }, "the check of open calls met a defect"),
+  });
+  const closes = { config, clock, log, leaving, drain, health, grpc };
+  const closing = createClosing({ ...closes, http, port, checks });
 
   return Object.freeze({
     async start() {
       const address = await port.start();
+      checks.start();
       health.setServing(true);
       log.info(address, "serving");
       return address;
@@ -174,13 +203,16 @@ interface Leaving {
   begun: boolean;
 }
 
-function createHttp(
-  deps: RpcServerDeps,
-  leaving: Readonly<Leaving>,
-  connect: ConnectTransport,
-  hooks: TriggerRoute,
-  guardedPages: Pages,
-): Server {
+interface HttpParts {
+  readonly guard: ConnectionGuard;
+  readonly leaving: Readonly<Leaving>;
+  readonly connect: ConnectTransport;
+  readonly hooks: TriggerRoute;
+  readonly guardedPages: Pages;
+}
+
+function createHttp(deps: RpcServerDeps, parts: HttpParts): Http1 {
+  const { guard, leaving, connect, hooks, guardedPages } = parts;
   const status = statusPages(
     () => deps.store.ready(),
     () => leaving.begun,
@@ -190,7 +222,7 @@ function createHttp(
   const pages = { ...status, ...signInPages(oidc), ...guardedPages };
   const dashboard =
     deps.dashboard === undefined ? null : createDashboard(deps.dashboard, providerOrigins(oidc));
-  const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
+  const http = createHttp1(guard, (request, response) => {
     if (leaving.begun) response.setHeader("connection", "close");
     guardAnswer(response);
     // A trigger may be called under any name, and has a secret of its own.
@@ -203,7 +235,7 @@ function createHttp(
   });
   // The HTTP server never listens by itself, and starts its checks for slow senders only on this
   // event.
-  http.emit("listening");
+  http.server.emit("listening");
   return http;
 }
 
@@ -212,12 +244,14 @@ interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
   readonly drain: Drain;
   readonly health: Health;
   readonly grpc: GrpcTransport;
-  readonly http: Server;
+  readonly http: Http1;
   readonly port: Port;
+  readonly checks: Loop;
 }
 
 function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
-  const { config, clock, log, leaving, drain, health, grpc, http, port } = deps;
+  const { config, clock, log, leaving, drain, health, grpc, port, checks } = deps;
+  const http = deps.http.server;
   /** Ends the time in which it serves on. */
   const cut = new AbortController();
   let draining: Promise<void> | null = null;
@@ -265,7 +299,7 @@ function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
     http.closeAllConnections();
     http.close();
     port.destroy();
-    await closed;
+    await Promise.all([closed, checks.stop()]);
   }
 
   function stop(): Promise<void> {

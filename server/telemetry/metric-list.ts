@@ -175,6 +175,13 @@ export const CATALOGUE = Object.freeze({
     labels: [],
     help: "Polls of agents that wait at this server.",
   },
+  drover_transport_refusals_total: {
+    type: "counter",
+    unit: "refusals",
+    labels: ["reason"],
+    help: "Connections and calls that this server has refused or cut to protect itself from a peer, by reason (docs/SECURITY.md).",
+    wrong: "rising",
+  },
   drover_spans_lost_total: {
     type: "counter",
     unit: "spans",

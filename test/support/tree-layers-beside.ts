@@ -93,6 +93,7 @@ export const besideLayers: readonly Layer[] = [
       "dev-postgres/postgres.ts",
       "server/store/postgres/migrate.ts",
       "test/support/blackhole-proxy.ts",
+      "test/support/http2-bytes.ts",
     ],
     node: true,
     instead: "a benchmark starts a server as a process, and asks it as an agent or a client would",

@@ -10,7 +10,7 @@ const UNIT_MS: Readonly<Record<string, number>> = Object.freeze({
   n: 0.000001,
 });
 
-/** `grpc-timeout`; null: there is none, or one that the transport itself refuses. */
+/** `grpc-timeout`; null: there is none, or it is malformed. */
 export function grpcTimeoutMs(header: unknown): number | null {
   const found = typeof header === "string" ? /^(\d{1,8})([HMSmun])$/.exec(header) : null;
   const unitMs = UNIT_MS[found?.[2] ?? ""];

@@ -1,14 +1,16 @@
 // Native gRPC on grpc-js, for agents. `port.ts` hands over connections through a connection
 // injector.
 //
-// Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls
-// that are still in flight. So only the server's drain sends GOAWAY. A peer that stops responding
-// holds a call for no longer than the wait of a poll.
+// Keepalive and connection age of grpc-js stay off: after a GOAWAY its keepalive (1.14) drops calls
+// that are still in flight. So only the drain of the server sends GOAWAY to open calls, and
+// session-guard.ts closes old connections when they have no calls. A peer
+// that stops responding holds a call for no longer than the wait of a poll.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { EventEmitter } from "node:events";
+import type { Http2Server } from "node:http2";
 import type { Socket } from "node:net";
 import { type Message, toBinary } from "@bufbuild/protobuf";
 import {
-  Metadata,
   type MethodDefinition,
   Server,
   ServerCredentials,
@@ -18,17 +20,21 @@ import {
   type sendUnaryData,
   type UntypedHandleCall,
 } from "@grpc/grpc-js";
-import type { Clock } from "../../clock.ts";
+import type { Clock, Random } from "../../clock.ts";
 import type { DroverError } from "../../errors.ts";
-import { answerOf, type StandardError, statusBytes } from "../calls/errors.ts";
-import type { Call, Log, Mounted } from "../calls/mount.ts";
+import type { StandardError } from "../calls/errors.ts";
+import type { Call, Mounted } from "../calls/mount.ts";
 import { certificateFrom } from "./client-certificate.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
 import { grpcTimeoutMs } from "./deadline.ts";
 import { type Decoded, decodeBinary } from "./decode.ts";
-import { type ConnectionEnds, createResetGuard, type GuardedStream } from "./reset-guard.ts";
+import { grpcError, ownAnswers } from "./grpc-answers.ts";
+import { createSessionGuard, type GuardedStream, type SessionGuard } from "./session-guard.ts";
 
 export interface GrpcTransport {
   accept(socket: Socket): void;
+  /** Cuts calls and connections that have passed a limit of time. */
+  check(): void;
   /**
    * Sends GOAWAY to the connections that are open now: calls in flight end, and new ones are
    * refused as not processed. Cuts what remains of them after the grace period. May be repeated.
@@ -40,6 +46,18 @@ export interface GrpcTransport {
 interface GrpcLimits {
   readonly messageBytesMax: number;
   readonly streamsPerConnectionMax: number;
+}
+
+interface GrpcDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly guard: ConnectionGuard;
+}
+
+/** What the calls of all methods use. */
+interface Serving {
+  readonly now: () => number;
+  readonly sessions: Pick<SessionGuard, "answered">;
 }
 
 type AnyCall = Pick<
@@ -55,32 +73,38 @@ const STREAM_CREATED = "http2.server.stream.created";
 export function createGrpcTransport(
   methods: readonly Mounted[],
   limits: GrpcLimits,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, random, guard }: GrpcDeps,
 ): GrpcTransport {
   const now = clock.wallMs;
-  const guard = createResetGuard(clock, log);
+  const { messageBytesMax, streamsPerConnectionMax } = limits;
+  const sessions = createSessionGuard({ clock, random, guard, messageBytesMax });
   const server = new Server({
     // channelz counts every connection and call, and nothing reads its counts.
     "grpc.enable_channelz": 0,
-    "grpc.max_receive_message_length": limits.messageBytesMax,
+    "grpc.max_receive_message_length": messageBytesMax,
     "grpc.max_send_message_length": -1,
-    "grpc.max_concurrent_streams": limits.streamsPerConnectionMax,
+    interceptors: [ownAnswers(messageBytesMax)],
   });
-  for (const mounted of methods) addMethod(server, mounted, now);
+  for (const mounted of methods) addMethod(server, mounted, { now, sessions });
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const connections = createConnections();
+  const http2 = http2ServerOf(server);
+  http2.updateSettings({
+    maxConcurrentStreams: streamsPerConnectionMax,
+    maxHeaderListSize: guard.limits.headerBytesMax,
+  });
+  http2.on("session", sessions.begin);
+  refuseDeadStreams(http2, sessions);
+  const openEnded = new Set(methods.flatMap((one) => (one.kind === "bidi" ? [pathOf(one)] : [])));
   const onStream = (event: unknown): void => {
-    if (!isStreamEvent(event) || !connections.include(event.stream.session?.socket)) return;
+    if (!isStreamEvent(event) || !sessions.watches(event.stream.session)) return;
     keepTrueTimeout(event.headers);
-    guard.opened(event.stream);
+    sessions.opened(event.stream, openEnded.has(String(event.headers[":path"])));
   };
   subscribe(STREAM_CREATED, onStream);
   let stopped = false;
   return Object.freeze({
-    accept(socket: Socket) {
-      connections.add(socket);
-      guard.accept(socket, () => injector.injectConnection(socket));
-    },
+    accept: (socket: Socket) => guard.accept(socket, () => injector.injectConnection(socket)),
+    check: sessions.check,
     drain: (graceMs: number) => injector.drain(graceMs),
     stop() {
       if (stopped) return;
@@ -92,23 +116,35 @@ export function createGrpcTransport(
 }
 
 /**
- * The open connections of this server. Node publishes the streams of all servers in the process
- * with a proxy of their socket, so a connection is identified by the addresses of its two ends.
+ * grpc-js has no options for the settings of HTTP/2 and shows no connections, so the server of Node
+ * that it uses is taken from its field. Throws if another version of it has none.
  */
-function createConnections() {
-  const open = new Map<string, Socket>();
-  const nameOf = (ends: ConnectionEnds) =>
-    `${ends.remoteAddress} ${ends.remotePort} ${ends.localAddress} ${ends.localPort}`;
-  return {
-    add(socket: Socket): void {
-      const name = nameOf(socket);
-      open.set(name, socket);
-      socket.once("close", () => {
-        if (open.get(name) === socket) open.delete(name);
-      });
-    },
-    include: (ends: ConnectionEnds | undefined) => ends !== undefined && open.has(nameOf(ends)),
-  };
+function http2ServerOf(server: Server): Http2Server {
+  const servers: unknown = Reflect.get(server, "http2Servers");
+  const [found]: unknown[] = servers instanceof Map ? [...servers.keys()] : [];
+  if (!isHttp2Server(found)) throw new Error("this version of grpc-js hides its HTTP/2 server");
+  return found;
+}
+
+/**
+ * grpc-js answers a call of an unknown method or content type without a look at its stream. If its
+ * caller has cancelled it by then, that throws, outside of any call, and ends the process.
+ */
+function refuseDeadStreams(http2: Http2Server, sessions: SessionGuard): void {
+  const handlers = http2.listeners("stream");
+  http2.removeAllListeners("stream");
+  http2.on("stream", (stream, headers, flags, raw) => {
+    if (sessions.mayBegin(stream, raw) && !stream.closed && !stream.destroyed)
+      for (const handle of handlers) handle.call(http2, stream, headers, flags);
+    else stream.on("error", ignore);
+  });
+}
+
+/** The end of a stream has an event of its own. */
+const ignore = () => undefined;
+
+function isHttp2Server(value: unknown): value is Http2Server {
+  return value instanceof EventEmitter && "updateSettings" in value;
 }
 
 /**
@@ -118,8 +154,15 @@ function createConnections() {
  */
 function keepTrueTimeout(headers: Record<string, unknown>): void {
   delete headers[TRUE_TIMEOUT];
-  const timeoutMs = grpcTimeoutMs(headers["grpc-timeout"]);
-  if (timeoutMs === null || timeoutMs <= TIMEOUT_MS_MAX) return;
+  const given = headers["grpc-timeout"];
+  if (given === undefined) return;
+  const timeoutMs = grpcTimeoutMs(given);
+  if (timeoutMs !== null && timeoutMs <= TIMEOUT_MS_MAX) return;
+  if (timeoutMs === null) {
+    // grpc-js finds a timeout in the midst of other text; of this it finds none, and refuses it.
+    headers["grpc-timeout"] = `?${String(given).replace(/\d/g, "")}`;
+    return;
+  }
   delete headers["grpc-timeout"];
   headers[TRUE_TIMEOUT] = String(timeoutMs);
 }
@@ -137,11 +180,14 @@ function isStreamEvent(event: unknown): event is StreamEvent {
   return headers !== null && stream !== null && "rstCode" in stream;
 }
 
-function addMethod(server: Server, mounted: Mounted, now: () => number): void {
+function pathOf({ method }: Mounted): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}
+
+function addMethod(server: Server, mounted: Mounted, serving: Serving): void {
   const { method } = mounted;
-  const path = `/${method.parent.typeName}/${method.name}`;
   const definition: MethodDefinition<Decoded, Message> = {
-    path,
+    path: pathOf(mounted),
     requestStream: mounted.kind === "bidi",
     responseStream: mounted.kind !== "unary",
     requestSerialize: () => Buffer.alloc(0),
@@ -157,23 +203,23 @@ function addMethod(server: Server, mounted: Mounted, now: () => number): void {
   };
   server.addService(
     { [method.localName]: definition },
-    { [method.localName]: serve(mounted, now) },
+    { [method.localName]: serve(mounted, serving) },
   );
 }
 
-function serve(mounted: Mounted, now: () => number): UntypedHandleCall {
+function serve(mounted: Mounted, serving: Serving): UntypedHandleCall {
   switch (mounted.kind) {
     case "unary":
       return (call: ServerUnaryCall<Decoded, Message>, answer: sendUnaryData<Message>) => {
-        serveUnary(mounted, call, answer, now);
+        serveUnary(mounted, call, answer, serving);
       };
     case "stream":
       return (call: ServerWritableStream<Decoded, Message>) => {
-        void serveStream(mounted, call, now);
+        void serveStream(mounted, call, serving);
       };
     case "bidi":
       return (call: ServerDuplexStream<Decoded, Message>) => {
-        void serveBidi(mounted, call);
+        void serveBidi(mounted, call, serving);
       };
   }
 }
@@ -182,7 +228,7 @@ function serveUnary(
   mounted: Extract<Mounted, { kind: "unary" }>,
   call: ServerUnaryCall<Decoded, Message>,
   answer: sendUnaryData<Message>,
-  now: () => number,
+  { now }: Serving,
 ): void {
   const decoded = call.request;
   if (decoded.kind === "malformed") {
@@ -205,7 +251,7 @@ function serveUnary(
 async function serveStream(
   mounted: Extract<Mounted, { kind: "stream" }>,
   call: ServerWritableStream<Decoded, Message>,
-  now: () => number,
+  { now, sessions }: Serving,
 ): Promise<void> {
   const decoded = call.request;
   if (decoded.kind === "malformed") {
@@ -213,13 +259,14 @@ async function serveStream(
     return;
   }
   const caller = callerOf(call, now);
-  await writeAll(mounted.run(decoded.message, caller.call), call);
+  await writeAll(mounted.run(decoded.message, caller.call), call, sessions);
   caller.settle();
 }
 
 async function serveBidi(
   mounted: Extract<Mounted, { kind: "bidi" }>,
   call: ServerDuplexStream<Decoded, Message>,
+  { sessions }: Serving,
 ): Promise<void> {
   async function* requests(): AsyncGenerator<Message> {
     for await (const decoded of call as AsyncIterable<Decoded>) {
@@ -227,17 +274,20 @@ async function serveBidi(
       yield decoded.message;
     }
   }
-  await writeAll(mounted.run(requests()), call);
+  await writeAll(mounted.run(requests()), call, sessions);
 }
 
 /** Writes answers as fast as the peer accepts them, and stops when it has disconnected. */
 async function writeAll(
   answers: AsyncIterable<Message>,
   call: ServerWritableStream<Decoded, Message> | ServerDuplexStream<Decoded, Message>,
+  sessions: Serving["sessions"],
 ): Promise<void> {
+  const peer = call.getPeer();
   try {
     for await (const message of answers) {
       if (call.cancelled) return;
+      sessions.answered(peer);
       if (!call.write(message)) await drained(call);
     }
     call.end();
@@ -300,11 +350,4 @@ function deadlineOf(call: AnyCall, now: () => number): number | null {
   const deadline = call.getDeadline();
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
   return Number.isFinite(at) ? at - now() : null;
-}
-
-function grpcError(error: DroverError | StandardError) {
-  const { code, message } = answerOf(error);
-  const metadata = new Metadata();
-  metadata.set("grpc-status-details-bin", Buffer.from(statusBytes(error)));
-  return { code, details: message, metadata, name: "Error", message };
 }

@@ -2,14 +2,17 @@
 // its health; /readyz says whether it may be sent work. Other pages (metrics) are given as `pages`.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
+import { createLoop } from "../../loop.ts";
 import type { TlsConfig } from "../../tls-config.ts";
 import type { Identity } from "../auth/authenticate.ts";
 import type { Log } from "../calls/mount.ts";
 import { certificateOfSocket } from "./client-certificate.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
 import { guardAnswer, hostRefusal, refuseHost } from "./host-check.ts";
+import { createHttp1 } from "./http1.ts";
 import { createTlsListener } from "./tls.ts";
 
 export interface Page {
@@ -137,15 +140,17 @@ interface PagesPort {
 export function createPagesPort(
   pages: Pages,
   at: { readonly host: string; readonly port: number; readonly tls: TlsConfig | null },
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly guard: ConnectionGuard; readonly clock: Clock; readonly log: Log },
 ): PagesPort {
+  const { guard, clock, log } = deps;
   const config = { host: at.host, hostNames: [], requireTokens: false };
-  const http = createServer((request, response) => {
+  const http1 = createHttp1(guard, (request, response) => {
     guardAnswer(response);
     const refusal = hostRefusal(config, request.headers);
     if (refusal !== null) refuseHost(response, refusal);
     else servePage(pages, request, response);
   });
+  const http = http1.server;
   const secure =
     at.tls &&
     createTlsListener(at.tls, {
@@ -153,6 +158,13 @@ export function createPagesPort(
       ...deps,
     });
   const server = secure?.server ?? http;
+  server.on("connection", (socket) => void guard.admit(socket));
+  const checks = createLoop({
+    clock,
+    everyMs: guard.limits.checkEveryMs,
+    runOnce: async () => http1.check(clock.monotonicMs()),
+    onError: (error) => log.error({ err: error }, "the check of connections met a defect"),
+  });
   return Object.freeze({
     async start() {
       server.listen(at.port, at.host);
@@ -160,13 +172,14 @@ export function createPagesPort(
       // The HTTP server checks for slow senders only after this event.
       if (secure) http.emit("listening");
       secure?.reload.start();
+      checks.start();
       const bound = server.address();
       if (bound === null || typeof bound === "string") throw new Error("the port has no address");
       return { host: at.host, port: bound.port };
     },
     async stop() {
       if (!server.listening) return;
-      await secure?.reload.stop();
+      await Promise.all([secure?.reload.stop(), checks.stop()]);
       server.close();
       http.closeAllConnections();
       await once(server, "close");

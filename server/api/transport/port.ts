@@ -3,11 +3,12 @@
 //
 // Without tokens the port listens on loopback only; with tokens it listens elsewhere only with TLS
 // or behind it, so that no token travels in plain text. A connection that sends too few bytes to be
-// recognized is closed after FIRST_BYTES_MS_MAX.
+// recognized is closed after some seconds; what else a peer may not do is in connection-guard.ts.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import type { RpcConfig } from "../../config.ts";
 import type { Log } from "../calls/mount.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
 import { createTlsListener } from "./tls.ts";
 
 type PortOptions = Pick<
@@ -26,12 +27,12 @@ export interface Port {
 interface PortDeps {
   readonly onHttp1: (socket: Socket) => void;
   readonly onHttp2: (socket: Socket) => void;
+  readonly guard: ConnectionGuard;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const HTTP2 = Buffer.from("PRI");
-const FIRST_BYTES_MS_MAX = 10_000;
 /**
  * Finds peers whose machine is gone. If only the peer's process hangs, its kernel still answers.
  */
@@ -46,11 +47,13 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
   const server: Server =
     secure?.server ?? createServer({ noDelay: true, allowHalfOpen: true }, onSocket);
   server.on("connection", (socket) => {
+    if (!deps.guard.admit(socket)) return;
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
   });
   server.maxConnections = options.connectionsMax;
+  server.on("drop", (dropped) => deps.guard.refused("connections", dropped?.remoteAddress));
   let closed: Promise<void> | null = null;
 
   return Object.freeze({
@@ -120,10 +123,14 @@ export function isLoopback(host: string): boolean {
 /**
  * Waits for enough bytes to recognize the protocol, puts them back, and hands the connection on.
  */
-function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
+function dispatchConnection(socket: Socket, { onHttp1, onHttp2, guard, clock }: PortDeps): void {
   const ignore = () => {};
   const cut = () => void socket.destroy();
-  const timer = clock.after(FIRST_BYTES_MS_MAX, cut);
+  if (socket.destroyed) return;
+  const timer = clock.after(guard.limits.firstBytesMs, () => {
+    guard.refused("first-bytes", socket.remoteAddress);
+    cut();
+  });
   socket.on("error", ignore);
   socket.once("end", cut);
   socket.once("close", () => timer.cancel());

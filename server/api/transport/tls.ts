@@ -9,6 +9,7 @@ import { errorMessage } from "../../errors.ts";
 import { createLoop, type Loop } from "../../loop.ts";
 import type { TlsConfig } from "../../tls-config.ts";
 import type { Log } from "../calls/mount.ts";
+import type { ConnectionGuard } from "./connection-guard.ts";
 
 /** As in Mozilla's intermediate profile: forward secrecy, and authenticated encryption alone. */
 const MIN_VERSION = "TLSv1.2";
@@ -23,9 +24,7 @@ const CIPHERS = [
   "ECDHE-ECDSA-CHACHA20-POLY1305",
   "ECDHE-RSA-CHACHA20-POLY1305",
 ].join(":");
-const HANDSHAKE_MS_MAX = 5_000;
 const RELOAD_EVERY_MS = 10_000;
-const REFUSALS_LOGGED_EVERY_MS = 60_000;
 
 interface TlsListener {
   readonly server: Server;
@@ -35,6 +34,7 @@ interface TlsListener {
 
 interface TlsDeps {
   readonly onSocket: (socket: TLSSocket) => void;
+  readonly guard: Pick<ConnectionGuard, "limits" | "refused">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -42,10 +42,11 @@ interface TlsDeps {
 /** Throws an error with a sentence for a person if the files cannot be used. */
 export function createTlsListener(
   config: TlsConfig,
-  { onSocket, clock, log }: TlsDeps,
+  { onSocket, guard, clock, log }: TlsDeps,
 ): TlsListener {
   let files = usableFiles(config, clock.wallMs());
-  const refused = createRefusals(clock, log);
+  const refused = ({ remoteAddress }: TLSSocket, why: string) =>
+    guard.refused("handshake", remoteAddress, why);
   const server = createServer({
     ...contextOf(files),
     minVersion: MIN_VERSION,
@@ -53,14 +54,19 @@ export function createTlsListener(
     honorCipherOrder: true,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ALPNProtocols: ["h2", "http/1.1"],
-    handshakeTimeout: HANDSHAKE_MS_MAX,
+    handshakeTimeout: guard.limits.tlsHandshakeMs,
     requestCert: config.clientCaFile !== null,
     rejectUnauthorized: config.requireClientCert,
     noDelay: true,
     // As on a port without TLS: a caller that has closed its sending half still gets its answer.
     allowHalfOpen: true,
   });
-  server.on("tlsClientError", (error, socket) => refused(socket, error.message));
+  server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    // A peer that has disconnected was not refused.
+    if (error.code !== "ECONNRESET") refused(socket, error.message);
+    // After a handshake that takes too long, Node leaves the connection open.
+    socket.destroy();
+  });
   server.on("secureConnection", (socket) => {
     // A client without a certificate may send a token. One with a certificate that is not valid is
     // refused.
@@ -149,18 +155,4 @@ function validUntil({ cert }: Files): string {
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** Logs the first refused connection, and then one a minute with how many there were. */
-function createRefusals(clock: Clock, log: Log) {
-  let count = 0;
-  let loggedAtMs = Number.NEGATIVE_INFINITY;
-  return ({ remoteAddress }: TLSSocket, why: string): void => {
-    count++;
-    const now = clock.monotonicMs();
-    if (now - loggedAtMs < REFUSALS_LOGGED_EVERY_MS) return;
-    log.warn({ address: remoteAddress, count }, `a TLS connection was refused: ${why}`);
-    count = 0;
-    loggedAtMs = now;
-  };
 }

@@ -16,6 +16,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createPort } from "../../../server/api/transport/port.ts";
 import { systemClock } from "../../../server/clock.ts";
+import { guardForTest } from "../../support/connection-guard.ts";
 import { type GrpcClient, grpcClient, postJson, readConnect } from "./rpc-clients.ts";
 import { AGENT, RUN_ID, signal, startWorld, type World, type WorldOptions } from "./rpc-world.ts";
 
@@ -333,6 +334,7 @@ describe("the port", () => {
   const deps = {
     onHttp1: () => {},
     onHttp2: () => {},
+    guard: guardForTest().guard,
     clock: systemClock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
   };

@@ -115,10 +115,22 @@ function expectSame(a: unknown, b: unknown): void {
   if (a !== b) throw new Error(`the details say ${a}, the status says ${b}`);
 }
 
-export function grpcClient(port: number, host = "127.0.0.1"): GrpcClient {
-  const client = new Client(`${host}:${port}`, credentials.createInsecure(), {
+interface GrpcClientOptions {
+  /** Of a server that speaks TLS. */
+  readonly ca?: Buffer | null;
+  /** As in the SDKs, a call that the server has not begun is repeated. */
+  readonly retries?: boolean;
+}
+
+export function grpcClient(
+  port: number,
+  host = "127.0.0.1",
+  { ca = null, retries = false }: GrpcClientOptions = {},
+): GrpcClient {
+  const channel = ca === null ? credentials.createInsecure() : credentials.createSsl(ca);
+  const client = new Client(`${host}:${port}`, channel, {
     "grpc.use_local_subchannel_pool": 1,
-    "grpc.enable_retries": 0,
+    "grpc.enable_retries": retries ? 1 : 0,
     "grpc.max_receive_message_length": -1,
   });
   const write = (bytes: Uint8Array) => Buffer.from(bytes);

@@ -7,6 +7,8 @@ import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import type { Log } from "../../../server/api/calls/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/api/server.ts";
+import type { Refusal } from "../../../server/api/transport/connection-guard.ts";
+import type { TransportLimits } from "../../../server/api/transport/limits.ts";
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition/definition.ts";
@@ -49,6 +51,8 @@ export interface World {
   /** What the servers of the namespace have published of agents. */
   readonly markAgents: EngineStore["markAgents"];
   readonly logged: string[];
+  /** Why the transport has refused or cut something. */
+  readonly refused: Refusal[];
   readonly server: RpcServer;
   readonly host: string;
   readonly port: number;
@@ -59,6 +63,7 @@ export interface WorldOptions {
   readonly config?: Partial<RpcConfig>;
   readonly clock?: Clock;
   readonly overdueMs?: number;
+  readonly transportLimits?: Partial<TransportLimits>;
   /** The folder of a dashboard; left out: none is served. */
   readonly dashboard?: string;
   /** Left out: memory, and no test asks for what only a database stores. */
@@ -295,9 +300,11 @@ export async function startWorld({
   clock = systemClock,
   overdueMs = HEALTH_DEFAULTS.overdueMs,
   dashboard,
+  transportLimits,
   stored = withoutDatabase(),
 }: WorldOptions = {}) {
   const logged: string[] = [];
+  const refused: Refusal[] = [];
   const setOverride = (_fields: object, text: string) => void logged.push(text);
   const log: Log = { info: setOverride, warn: setOverride, error: setOverride };
   await register(stored);
@@ -393,11 +400,13 @@ export async function startWorld({
     log,
     config: { ...RPC_DEFAULTS, port: 0, drainMs: 5_000, ...config },
     overdueMs,
+    onRefused: (reason) => void refused.push(reason),
+    ...(transportLimits === undefined ? {} : { transportLimits }),
     ...(dashboard === undefined ? {} : { dashboard }),
   });
   const { host, port } = await server.start();
   const close = () => server.stop();
-  const seen = { scheduler, dispatcher, reads, lists, store, markAgents, logged };
+  const seen = { scheduler, dispatcher, reads, lists, store, markAgents, logged, refused };
   return { ...seen, server, host, port, close } as World;
 }
 

@@ -10,6 +10,7 @@ import { systemClock } from "../../../server/clock.ts";
 import { startServer } from "../../../server/main.ts";
 import type { TlsConfig } from "../../../server/tls-config.ts";
 import { type Authority, createCertificates } from "../../support/certificates.ts";
+import { guardForTest } from "../../support/connection-guard.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const DAY_MS = 86_400_000;
@@ -171,7 +172,12 @@ describe("the files", () => {
     const mine = await ours.issue({ name: "first" });
     const { server, reload } = createTlsListener(
       { ...mine, clientCaFile: null, requireClientCert: false },
-      { onSocket: (socket) => void socket.end(), clock: systemClock, log },
+      {
+        onSocket: (socket) => void socket.end(),
+        guard: guardForTest().guard,
+        clock: systemClock,
+        log,
+      },
     );
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     open.push(async () => void server.close());
