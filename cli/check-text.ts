@@ -5,11 +5,11 @@
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { createRequestCheck } from "@drover/server/api/calls/request-check.ts";
 import { definitionOfText, notesOnText } from "@drover/server/api/workflow/definition-source.ts";
-import { RPC_DEFAULTS } from "@drover/server/config.ts";
 import type { Definition } from "@drover/server/core/definition/definition.ts";
 import { parseWorkflowText } from "@drover/server/definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
 import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
+import { RPC_DEFAULTS } from "@drover/server/rpc-config.ts";
 
 export type Checked =
   | {

@@ -7,14 +7,13 @@
  * everything that was acknowledged is in the database.
  */
 import type {
-  ApiLimitConfig,
   CircuitConfig,
   LogConfig,
-  RpcConfig,
   SupervisorConfig,
   TraceConfig,
 } from "@drover/server/config.ts";
 import type { IdentityConfig } from "@drover/server/identity-config.ts";
+import type { ApiLimitConfig, RpcConfig } from "@drover/server/rpc-config.ts";
 import type { TlsConfig } from "@drover/server/tls-config.ts";
 import type { Context } from "./context.ts";
 import { type Database, serverDatabase } from "./database.ts";

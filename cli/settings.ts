@@ -3,10 +3,6 @@
  * bounds come from tables of the server.
  */
 import {
-  API_LIMIT_SETTING_NAMES,
-  API_LIMIT_SETTINGS,
-  type ApiLimitConfig,
-  apiLimitConfig,
   CIRCUIT_SETTING_NAMES,
   CIRCUIT_SETTINGS,
   type CircuitConfig,
@@ -18,6 +14,12 @@ import {
   supervisorConfig,
 } from "@drover/server/config.ts";
 import { errorMessage } from "@drover/server/errors.ts";
+import {
+  API_LIMIT_SETTING_NAMES,
+  API_LIMIT_SETTINGS,
+  type ApiLimitConfig,
+  apiLimitConfig,
+} from "@drover/server/rpc-config.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "./context.ts";
 import { CliFailure, exitCodes } from "./failure.ts";

@@ -23,8 +23,6 @@ import {
   type HealthConfig,
   LOG_DEFAULTS,
   type LogConfig,
-  RPC_DEFAULTS,
-  type RpcConfig,
   type SupervisorConfig,
   supervisorConfig,
   type TraceConfig,
@@ -39,6 +37,7 @@ import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
+import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate, requireMigrated } from "./store/postgres/migrate.ts";

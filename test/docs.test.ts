@@ -17,8 +17,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createRequestCheck } from "../server/api/calls/request-check.ts";
 import { triggerOfText } from "../server/api/trigger/trigger-definition.ts";
 import { definitionOfText } from "../server/api/workflow/definition-source.ts";
-import { RPC_DEFAULTS } from "../server/config.ts";
 import { compileTrigger } from "../server/expressions/trigger-mapping.ts";
+import { RPC_DEFAULTS } from "../server/rpc-config.ts";
 import { callDrover } from "./support/drover-call.ts";
 import { readTree } from "./support/tree.ts";
 

@@ -20,11 +20,11 @@ import { Health as HealthService } from "@drover/proto/grpc/health/v1/health_pb.
 import { ServerReflection } from "@drover/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Clock, Random } from "../clock.ts";
-import type { RpcConfig } from "../config.ts";
 import type { Dispatcher, LogAppends } from "../dispatch/dispatcher.ts";
 import type { DroverError } from "../errors.ts";
 import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import { createLoop, type Loop } from "../loop.ts";
+import type { RpcConfig } from "../rpc-config.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { EngineStore } from "../store/store.ts";

@@ -2,7 +2,7 @@
 
 import { createRequestCheck } from "../../server/api/calls/request-check.ts";
 import { definitionOfText } from "../../server/api/workflow/definition-source.ts";
-import { RPC_DEFAULTS } from "../../server/config.ts";
+import { RPC_DEFAULTS } from "../../server/rpc-config.ts";
 import { type Difference, differences } from "../../simulator/expectations.ts";
 import { type PlayedScenario, playScenario } from "../../simulator/play-scenario.ts";
 import type { Scenario } from "../../simulator/scenario.ts";

@@ -33,6 +33,7 @@ export const besideLayers: readonly Layer[] = [
       "server/store/memory/",
       "server/clock.ts",
       "server/config.ts",
+      "server/rpc-config.ts",
       "server/control-plane.ts",
       "server/duration-text.ts",
       "server/errors.ts",

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { createRequestCheck } from "../../server/api/calls/request-check.ts";
 import { definitionOfText } from "../../server/api/workflow/definition-source.ts";
-import { RPC_DEFAULTS } from "../../server/config.ts";
 import { DroverError } from "../../server/errors.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
+import { RPC_DEFAULTS } from "../../server/rpc-config.ts";
 
 const check = createRequestCheck(RPC_DEFAULTS);
 

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
-  apiLimitConfig,
   CIRCUIT_SETTING_NAMES,
   CIRCUIT_SETTINGS,
   circuitConfig,
@@ -12,6 +11,7 @@ import {
   type SupervisorConfig,
   supervisorConfig,
 } from "../../server/config.ts";
+import { apiLimitConfig } from "../../server/rpc-config.ts";
 
 test("what is left out has its default, and what was set cannot be changed", () => {
   const config = supervisorConfig({ slowFactor: 3 });

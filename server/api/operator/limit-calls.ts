@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Limit, LimitSchema, LimitScope } from "@drover/proto/drover/v1/namespace_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import type { RpcConfig } from "../../config.ts";
+import type { RpcConfig } from "../../rpc-config.ts";
 import { MINUTE_MS } from "../../store/activity.ts";
 import type { NamespaceRecord } from "../../store/lists.ts";
 import type { NamespaceLimits } from "../../store/namespaces.ts";

@@ -38,12 +38,12 @@ import {
   TimeoutsSchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import { API_LIMIT_SETTINGS, type ApiLimitConfig, RPC_DEFAULTS } from "../../config.ts";
 import { CHILD_DEPTH_MAX } from "../../core/child.ts";
 import { TRIGGER_DEPTH_MAX } from "../../core/definition/trigger.ts";
 import { SIGNALS_MAX } from "../../core/events/on-signal.ts";
 import { LINE_BYTES_MAX, LOG_BYTES_MAX } from "../../core/log-lines.ts";
 import { ITEMS_MAX } from "../../core/model/step-key.ts";
+import { API_LIMIT_SETTINGS, type ApiLimitConfig, RPC_DEFAULTS } from "../../rpc-config.ts";
 import { BULK_RUNS_MAX } from "../../scheduler/scheduler.ts";
 import { WEIGHT_DEFAULT } from "../../store/namespaces.ts";
 import { contractMax } from "../calls/contract-limits.ts";

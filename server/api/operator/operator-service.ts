@@ -5,8 +5,8 @@
 // subject.
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Clock, Random } from "../../clock.ts";
-import type { RpcConfig } from "../../config.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
+import type { RpcConfig } from "../../rpc-config.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { EngineStore } from "../../store/store.ts";

@@ -4,7 +4,7 @@
 // included.
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import type { RpcConfig } from "../../config.ts";
+import type { RpcConfig } from "../../rpc-config.ts";
 import { isLoopback } from "./port.ts";
 
 type HostConfig = Pick<RpcConfig, "host" | "hostNames" | "requireTokens">;

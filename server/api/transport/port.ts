@@ -6,7 +6,7 @@
 // recognized is closed after some seconds; what else a peer may not do is in connection-guard.ts.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
-import type { RpcConfig } from "../../config.ts";
+import type { RpcConfig } from "../../rpc-config.ts";
 import type { Log } from "../calls/mount.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import { createTlsListener } from "./tls.ts";

@@ -182,7 +182,10 @@ describe("a client certificate", () => {
     const headers = { origin: "https://evil.example" };
     expect(await json(ada, "SchedulerService/ListRuns", {}, headers)).toMatchObject({
       status: 403,
-      body: { message: "A page of https://evil.example may not call this server. If a proxy shows this server under that name, start it with --host-name." },
+      body: {
+        message:
+          "A page of https://evil.example may not call this server. If a proxy shows this server under that name, start it with --host-name.",
+      },
     });
     const own = { origin: server.url };
     expect(await json(ada, "SchedulerService/ListRuns", {}, own)).toMatchObject({ status: 200 });

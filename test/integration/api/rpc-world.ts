@@ -10,7 +10,7 @@ import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../se
 import type { Refusal } from "../../../server/api/transport/connection-guard.ts";
 import type { TransportLimits } from "../../../server/api/transport/limits.ts";
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
-import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
+import { HEALTH_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { RunState } from "../../../server/core/model/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
@@ -22,6 +22,7 @@ import {
 } from "../../../server/dispatch/token.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 import { createMappings } from "../../../server/integrations/triggers/mappings.ts";
+import { RPC_DEFAULTS, type RpcConfig } from "../../../server/rpc-config.ts";
 import {
   createScheduleControl,
   type ScheduleControl,

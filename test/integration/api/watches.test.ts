@@ -19,7 +19,7 @@ import { createMount, type Handlers } from "../../../server/api/calls/mount.ts";
 import { createRequestCheck } from "../../../server/api/calls/request-check.ts";
 import { activityOf } from "../../../server/api/operator/activity.ts";
 import { systemClock } from "../../../server/clock.ts";
-import { RPC_DEFAULTS } from "../../../server/config.ts";
+import { RPC_DEFAULTS } from "../../../server/rpc-config.ts";
 import { minuteOf, type RunCount } from "../../../server/store/activity.ts";
 import type { InterventionPage } from "../../../server/store/operators.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";

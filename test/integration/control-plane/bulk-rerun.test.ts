@@ -2,9 +2,9 @@
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, RerunVersion } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import { DroverError } from "../../../server/errors.ts";
+import { RPC_DEFAULTS } from "../../../server/rpc-config.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { ANY_RUN } from "../../../server/store/lists.ts";
 import { NO_LIMITS } from "../../../server/store/namespaces.ts";

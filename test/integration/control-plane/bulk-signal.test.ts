@@ -2,9 +2,9 @@
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { RPC_DEFAULTS } from "../../../server/config.ts";
 import { SIGNALS_MAX } from "../../../server/core/events/on-signal.ts";
 import { DroverError } from "../../../server/errors.ts";
+import { RPC_DEFAULTS } from "../../../server/rpc-config.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { type BulkWorld, by, openBulkWorld, reasonsOf } from "./bulk-world.ts";

@@ -9,8 +9,9 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { createRpcServer } from "../../../server/api/server.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
-import { HEALTH_DEFAULTS, RPC_DEFAULTS } from "../../../server/config.ts";
+import { HEALTH_DEFAULTS } from "../../../server/config.ts";
 import type { Reported } from "../../../server/core/model/event.ts";
+import { RPC_DEFAULTS } from "../../../server/rpc-config.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createRequestCheck } from "../../../server/api/calls/request-check.ts";
 import { definitionOfText } from "../../../server/api/workflow/definition-source.ts";
-import { RPC_DEFAULTS } from "../../../server/config.ts";
+import { RPC_DEFAULTS } from "../../../server/rpc-config.ts";
 import { readScenarios } from "../../../simulator/scenario-file.ts";
 import { unknownNames } from "../../../simulator/scenario-names.ts";
 import { namesIn } from "../../../simulator/workflow-names.ts";
