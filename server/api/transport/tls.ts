@@ -53,7 +53,8 @@ export function createTlsListener(
     ciphers: CIPHERS,
     honorCipherOrder: true,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    ALPNProtocols: ["h2", "http/1.1"],
+    // In this order: a browser offers both, and only native gRPC is spoken over HTTP/2.
+    ALPNProtocols: ["http/1.1", "h2"],
     handshakeTimeout: guard.limits.tlsHandshakeMs,
     requestCert: config.clientCaFile !== null,
     rejectUnauthorized: config.requireClientCert,
