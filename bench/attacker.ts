@@ -62,10 +62,10 @@ function bombs(): void {
 
 function nested(): void {
   const headers = { "content-type": "application/json", "content-length": deepJson.length };
-  const call = request({ host, port, path: PATH, method: "POST", headers }, (answer) => {
-    answer.resume().once("close", nested);
-  });
-  call.on("error", () => setTimeout(nested, AGAIN_MS));
+  const options = { host, port, path: PATH, method: "POST", headers };
+  const call = request(options, (answer) => void answer.resume());
+  call.on("error", () => undefined);
+  call.once("close", () => setImmediate(nested));
   call.end(deepJson);
 }
 
