@@ -65,23 +65,6 @@ const formats: Readonly<Record<string, RegExp>> = {
 /** The meter of the current check. A check is one synchronous call. */
 let meter: Meter = createMeter(0);
 
-const ajv = new Ajv2020({
-  strictTypes: false,
-  strictTuples: false,
-  strictRequired: false,
-  // A check ends at the first problem: a list of all problems could be larger than the value.
-  allErrors: false,
-  ownProperties: true,
-  // Decimal digits: 0.07 is a multiple of 0.01, although their doubles are not.
-  multipleOfPrecision: 9,
-  // Inlining would copy a large subschema once for each reference to it.
-  inlineRefs: false,
-  logger: false,
-  formats: { ...formats },
-  // The optimizer would take four times as long as everything else.
-  code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
-});
-
 function pattern(source: string) {
   compilePattern(source);
   // ajv treats two patterns as one if their texts are equal.
@@ -95,7 +78,6 @@ const price: FuncKeywordDefinition = {
     return true;
   },
 };
-ajv.addKeyword(price);
 
 /** ajv compares every pair of objects; this compares the texts of all items at once. */
 const uniqueItems: FuncKeywordDefinition = {
@@ -112,8 +94,44 @@ const uniqueItems: FuncKeywordDefinition = {
     return new Set(texts).size === items.length;
   },
 };
-ajv.removeKeyword("uniqueItems");
-ajv.addKeyword(uniqueItems);
+
+/**
+ * An instance of ajv retains every schema that it has compiled, and so does each of its checks: an
+ * instance compiles a few, and then another one takes its place. To make one takes as long as
+ * compiling ten small schemas.
+ */
+const SCHEMAS_OF_INSTANCE_MAX = 50;
+
+let ajv = createAjv();
+let compiledCount = 0;
+
+function nextAjv(): Ajv2020 {
+  if (compiledCount++ % SCHEMAS_OF_INSTANCE_MAX === 0) ajv = createAjv();
+  return ajv;
+}
+
+function createAjv(): Ajv2020 {
+  const made = new Ajv2020({
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    // A check ends at the first problem: a list of all problems could be larger than the value.
+    allErrors: false,
+    ownProperties: true,
+    // Decimal digits: 0.07 is a multiple of 0.01, although their doubles are not.
+    multipleOfPrecision: 9,
+    // Inlining would copy a large subschema once for each reference to it.
+    inlineRefs: false,
+    logger: false,
+    formats: { ...formats },
+    // The optimizer would take four times as long as everything else.
+    code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
+  });
+  made.addKeyword(price);
+  made.removeKeyword("uniqueItems");
+  made.addKeyword(uniqueItems);
+  return made;
+}
 
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
@@ -134,7 +152,7 @@ export function compileSchema(
   if (first) return { ok: false, ...first };
   if (typeof priced === "boolean") return { ok: true, check: () => (priced ? null : NEVER) };
   try {
-    const validate = ajv.compile(priced);
+    const validate = nextAjv().compile(priced);
     return { ok: true, check: (value, showsValue) => checked(validate, value, showsValue) };
   } catch (error) {
     return { ok: false, ...compileProblem(error) };
