@@ -5,6 +5,7 @@
 
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { ValueScope } from "ajv/dist/compile/codegen/index.js";
 import { nearestWord } from "../core/definition/nearest-word.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
@@ -95,18 +96,15 @@ const uniqueItems: FuncKeywordDefinition = {
   },
 };
 
+const ajv = createAjv();
+
 /**
- * An instance of ajv retains every schema that it has compiled, and so does each of its checks: an
- * instance compiles a few, and then another one takes its place. To make one takes as long as
- * compiling ten small schemas.
+ * ajv retains the values and parts of every schema that it has compiled in its scope, and each
+ * check refers to its instance of ajv. So each schema is compiled in a scope of its own. A new
+ * instance for each would take as long as compiling ten small schemas.
  */
-const SCHEMAS_OF_INSTANCE_MAX = 50;
-
-let ajv = createAjv();
-let compiledCount = 0;
-
-function nextAjv(): Ajv2020 {
-  if (compiledCount++ % SCHEMAS_OF_INSTANCE_MAX === 0) ajv = createAjv();
+function inNewScope(): Ajv2020 {
+  Reflect.set(ajv, "scope", new ValueScope({ scope: {} }));
   return ajv;
 }
 
@@ -152,7 +150,7 @@ export function compileSchema(
   if (first) return { ok: false, ...first };
   if (typeof priced === "boolean") return { ok: true, check: () => (priced ? null : NEVER) };
   try {
-    const validate = nextAjv().compile(priced);
+    const validate = inNewScope().compile(priced);
     return { ok: true, check: (value, showsValue) => checked(validate, value, showsValue) };
   } catch (error) {
     return { ok: false, ...compileProblem(error) };
