@@ -12,10 +12,10 @@ const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
 
 /**
  * What takes minutes: other languages, a real Jaeger, the model checker, a real browser, thousands
- * of simulated seconds. `npm run test:all` runs it too, and so does CI.
+ * of simulated seconds, the fuzzer. `npm run test:all` runs it too, and so does CI.
  */
 const LONG = [
-  "test/{spec,conformance,browser,chaos}/**/*.test.ts",
+  "test/{spec,conformance,browser,chaos,fuzz}/**/*.test.ts",
   "test/simulation/{simulation,exit-codes}.test.ts",
   "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,holiday-demo}.test.ts",
   "test/e2e/{go-stub,unreachable-server,restore,rolling-upgrade}.test.ts",

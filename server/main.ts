@@ -6,6 +6,7 @@
 //   supervisor   takes no calls and watches: all partitions, a region, or (standby) what no other
 //                process watches
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import type { Logger } from "pino";
 import { createRpcServer } from "./api/server.ts";
 import {
@@ -52,6 +53,10 @@ import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/m
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracedCalls } from "./telemetry/traces/call-spans.ts";
 import type { TlsConfig } from "./tls-config.ts";
+
+// The check of a JSON Schema is a function that ajv makes of a text. V8 of Node 24 retains each
+// such text for ever, for the case that the same one comes again. A process compiles each once.
+setFlagsFromString("--no-compilation-cache");
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /**

@@ -5,6 +5,7 @@
 
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { ValueScope } from "ajv/dist/compile/codegen/index.js";
 import { nearestWord } from "../core/definition/nearest-word.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
@@ -65,23 +66,6 @@ const formats: Readonly<Record<string, RegExp>> = {
 /** The meter of the current check. A check is one synchronous call. */
 let meter: Meter = createMeter(0);
 
-const ajv = new Ajv2020({
-  strictTypes: false,
-  strictTuples: false,
-  strictRequired: false,
-  // A check ends at the first problem: a list of all problems could be larger than the value.
-  allErrors: false,
-  ownProperties: true,
-  // Decimal digits: 0.07 is a multiple of 0.01, although their doubles are not.
-  multipleOfPrecision: 9,
-  // Inlining would copy a large subschema once for each reference to it.
-  inlineRefs: false,
-  logger: false,
-  formats: { ...formats },
-  // The optimizer would take four times as long as everything else.
-  code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
-});
-
 function pattern(source: string) {
   compilePattern(source);
   // ajv treats two patterns as one if their texts are equal.
@@ -95,7 +79,6 @@ const price: FuncKeywordDefinition = {
     return true;
   },
 };
-ajv.addKeyword(price);
 
 /** ajv compares every pair of objects; this compares the texts of all items at once. */
 const uniqueItems: FuncKeywordDefinition = {
@@ -112,8 +95,41 @@ const uniqueItems: FuncKeywordDefinition = {
     return new Set(texts).size === items.length;
   },
 };
-ajv.removeKeyword("uniqueItems");
-ajv.addKeyword(uniqueItems);
+
+const ajv = createAjv();
+
+/**
+ * ajv retains the values and parts of every schema that it has compiled in its scope, and each
+ * check refers to its instance of ajv. So each schema is compiled in a scope of its own. A new
+ * instance for each would take as long as compiling ten small schemas.
+ */
+function inNewScope(): Ajv2020 {
+  Reflect.set(ajv, "scope", new ValueScope({ scope: {} }));
+  return ajv;
+}
+
+function createAjv(): Ajv2020 {
+  const made = new Ajv2020({
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    // A check ends at the first problem: a list of all problems could be larger than the value.
+    allErrors: false,
+    ownProperties: true,
+    // Decimal digits: 0.07 is a multiple of 0.01, although their doubles are not.
+    multipleOfPrecision: 9,
+    // Inlining would copy a large subschema once for each reference to it.
+    inlineRefs: false,
+    logger: false,
+    formats: { ...formats },
+    // The optimizer would take four times as long as everything else.
+    code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
+  });
+  made.addKeyword(price);
+  made.removeKeyword("uniqueItems");
+  made.addKeyword(uniqueItems);
+  return made;
+}
 
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
@@ -134,7 +150,7 @@ export function compileSchema(
   if (first) return { ok: false, ...first };
   if (typeof priced === "boolean") return { ok: true, check: () => (priced ? null : NEVER) };
   try {
-    const validate = ajv.compile(priced);
+    const validate = inNewScope().compile(priced);
     return { ok: true, check: (value, showsValue) => checked(validate, value, showsValue) };
   } catch (error) {
     return { ok: false, ...compileProblem(error) };

@@ -106,6 +106,12 @@ export const besideLayers: readonly Layer[] = [
     instead: "a model is beside the code that it mirrors, and needs Spin alone",
   },
   {
+    of: ["deploy/sbom/"],
+    may: [],
+    node: true,
+    instead: "the bill of materials is made from the lock file alone",
+  },
+  {
     of: ["deploy/"],
     may: [],
     node: false,

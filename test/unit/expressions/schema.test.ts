@@ -1,4 +1,7 @@
 // JSON Schema for inputs and outputs: what a check reports, what is refused, and that it ends.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../server/expressions/json.ts";
 import { compileSchema } from "../../../server/expressions/schema.ts";
@@ -144,5 +147,38 @@ describe("a check ends", () => {
   test("where items are many and all of them objects", () => {
     const items = Array.from({ length: 10_000 }, (_, no) => ({ no }));
     expect(check({ uniqueItems: true }, items)).toBeNull();
+  });
+});
+
+describe("memory", () => {
+  const SERVER = fileURLToPath(new URL("../../../server/", import.meta.url));
+  const PROGRAM = `
+    import ${JSON.stringify(`${SERVER}main.ts`)};
+    import { compileSchema } from ${JSON.stringify(`${SERVER}expressions/schema.ts`)};
+    const kept = [];
+    const compile = (from) => {
+      for (let no = from; no < from + 200; no++) {
+        const parts = Array.from({ length: 20 }, (_, part) => ["k" + no + part, { maxLength: no }]);
+        const list = { enum: Array.from({ length: 2_000 }, () => no) };
+        const compiled = compileSchema({ properties: { ...Object.fromEntries(parts), list } });
+        // Some are used on, and keep no other one.
+        if (no % 40 === 0) kept.push(compiled);
+      }
+    };
+    const heap = () => {
+      for (let times = 0; times < 5; times++) gc();
+      return process.memoryUsage().heapUsed;
+    };
+    compile(0);
+    const before = heap();
+    compile(200);
+    console.log(heap() - before);
+  `;
+
+  test("a schema that is used no more leaves nothing behind, in ajv or in V8", async () => {
+    const args = ["--expose-gc", "--input-type=module", "--eval", PROGRAM];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    // Retained, 200 of these schemas are some 10 MB: half of it values, half of it code.
+    expect(Number(stdout)).toBeLessThan(1_500_000);
   });
 });
