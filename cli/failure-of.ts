@@ -38,6 +38,12 @@ function ofDatabase(error: unknown): CliFailure | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const code = String(error.code);
   const why = systemErrors[code];
+  // 57P03: it is starting, recovering or stopping. 53300: it has no connection left.
+  if (code === "57P03" || code === "53300")
+    return new CliFailure(`the database takes no connection now: ${clean(error.message)}`, {
+      code: exitCodes.unreachable,
+      next: "try again in some seconds; a running server waits for its database by itself",
+    });
   // 28: wrong role or password; 3D: no such database.
   if (why === undefined && !/^(28|3D)/.test(code)) return null;
   return new CliFailure(`cannot use the database: ${why ?? clean(error.message)}`, {

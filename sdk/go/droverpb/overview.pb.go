@@ -82,7 +82,8 @@ type GetOverviewResponse struct {
 	// polled in the last minute; ordered by queue and task.
 	UnservedTasks []*UnservedTask `protobuf:"bytes,2,rep,name=unserved_tasks,json=unservedTasks,proto3" json:"unserved_tasks,omitempty"`
 	// Partitions that are late: no supervisor watches them although their region is in use, or their
-	// work is overdue. The first 1,000; `late_regions` counts all. They do not belong to a namespace.
+	// work is overdue. The first 1,000; `late_regions` counts all. A caller
+	// of certain namespaces sees those of the region of this namespace alone.
 	LatePartitions []*Partition `protobuf:"bytes,3,rep,name=late_partitions,json=latePartitions,proto3" json:"late_partitions,omitempty"`
 	// The pause of the namespace. Absent: it is not paused.
 	NamespacePause *Pause `protobuf:"bytes,4,opt,name=namespace_pause,json=namespacePause,proto3" json:"namespace_pause,omitempty"`

@@ -8,6 +8,7 @@
 //
 // Paused polls take at most half as much room as there is for polls, and nothing of dispatch.
 import { DroverError } from "../../errors.ts";
+import { networkOf } from "./peer-network.ts";
 
 export interface WaitingLimits {
   readonly waitingCallsMax: number;
@@ -106,11 +107,11 @@ function add(counts: Map<string, number>, key: string, change: number): void {
   else counts.set(key, count);
 }
 
-/** Without the port: a peer may open as many connections as it likes. */
+/** Without the port. */
 function addressOf(peer: string): string {
-  return peer
+  const address = peer
     .replace(/^ipv[46]:/, "")
     .replace(/:\d+$/, "")
-    .replace(/^\[(.*)\]$/, "$1")
-    .replace(/^::ffff:/, "");
+    .replace(/^\[(.*)\]$/, "$1");
+  return networkOf(address);
 }

@@ -9,9 +9,10 @@
 //
 // Every refusal of the transport is reported here: counted by its reason, and logged once a minute
 // for each address.
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../calls/mount.ts";
+import { networkOf } from "../calls/peer-network.ts";
 import { type Allowance, type TransportLimits, take } from "./limits.ts";
 
 /** Why a connection or a call was refused or cut, as the label of a metric, and in words. */
@@ -84,7 +85,7 @@ export function createConnectionGuard(deps: GuardDeps): ConnectionGuard {
     accept: (socket, begin) => accept(state, socket, begin),
     refused: (reason, address, detail) => report(state, reason, address, detail),
     isDistrusted: (address) =>
-      (state.peers.get(nameOf(address))?.distrustedUntilMs ?? 0) > deps.clock.monotonicMs(),
+      (state.peers.get(networkOf(address))?.distrustedUntilMs ?? 0) > deps.clock.monotonicMs(),
     distrust(address) {
       const until = deps.clock.monotonicMs() + deps.limits.distrustedMs;
       peerOf(state, address).distrustedUntilMs = until;
@@ -115,7 +116,7 @@ function refuse(state: State, reason: Refusal, socket: Socket): false {
 
 function accept(state: State, socket: Socket, begin: () => void): void {
   const { clock, limits, peers } = state;
-  const until = peers.get(nameOf(socket.remoteAddress))?.distrustedUntilMs ?? 0;
+  const until = peers.get(networkOf(socket.remoteAddress))?.distrustedUntilMs ?? 0;
   if (until <= clock.monotonicMs()) {
     begin();
     return;
@@ -151,7 +152,7 @@ function report(
 
 function peerOf(state: State, address: string | undefined): Peer {
   const { peers, clock, connectionsPerPeerMax } = state;
-  const name = nameOf(address);
+  const name = networkOf(address);
   const known = peers.get(name);
   if (known) return known;
   const made: Peer = {
@@ -171,17 +172,4 @@ function dropOldest(peers: Map<string, Peer>): void {
     peers.delete(name);
     return;
   }
-}
-
-const MAPPED = "::ffff:";
-
-/** Of an IPv6 address its network of 64 bits, since one machine has all addresses of it. */
-function nameOf(address = ""): string {
-  if (!isIPv6(address)) return address;
-  if (address.startsWith(MAPPED)) return address.slice(MAPPED.length);
-  const [head = "", tail] = address.split("::");
-  const groups = head.split(":");
-  const rest = tail === undefined || tail === "" ? 0 : tail.split(":").length;
-  const filled = [...groups, ...Array.from({ length: 8 - groups.length - rest }, () => "0")];
-  return [...filled, ...(tail ?? "").split(":")].slice(0, 4).join(":");
 }

@@ -618,7 +618,7 @@ export type ListNamespacesResponse = Message<"drover.v1.ListNamespacesResponse">
   nextPageToken: string;
 
   /**
-   * All regions, on every page.
+   * All regions, on every page; for a caller of certain namespaces, those of its namespaces.
    *
    * @generated from field: repeated drover.v1.Region regions = 3;
    */

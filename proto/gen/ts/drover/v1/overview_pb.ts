@@ -72,7 +72,8 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
 
   /**
    * Partitions that are late: no supervisor watches them although their region is in use, or their
-   * work is overdue. The first 1,000; `late_regions` counts all. They do not belong to a namespace.
+   * work is overdue. The first 1,000; `late_regions` counts all. A caller
+   * of certain namespaces sees those of the region of this namespace alone.
    *
    * @generated from field: repeated drover.v1.Partition late_partitions = 3;
    */
