@@ -501,7 +501,7 @@ describe("the reasons of the contract", () => {
     const answer = readStatus(toStatus(new DroverError(reason as Reason, "It is so.")));
     expect(answer).toMatchObject({ reason, code: Code[code as keyof typeof Code] });
     expect(answer.retryMs !== null).toBe(
-      ["OVERLOADED", "STORE_UNAVAILABLE", "DRAINING"].includes(reason),
+      ["OVERLOADED", "STORE_UNAVAILABLE", "DRAINING", "KEYS_UNAVAILABLE"].includes(reason),
     );
   });
 });

@@ -407,6 +407,7 @@ describe("an answer", () => {
       n,
       answer: "fail",
       by: "ada",
+      verified: false,
       why: "no seats",
     });
     expect(world.effects).toContainEqual(
