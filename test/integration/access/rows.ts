@@ -302,6 +302,7 @@ const get = (path: string, cells: Cells): Route => ({
 export const ROUTES: readonly Route[] = [
   get("/healthz", PUBLIC),
   get("/readyz", PUBLIC),
+  get("/sign-in.json", PUBLIC),
   get("/metrics", WATCH_ALL),
   get("/index.html", PUBLIC),
   get("/assets/", PUBLIC),
