@@ -317,6 +317,19 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         queries: [{ expr: "time() - drover_process_start_time_seconds", legend: BY_SERVER }],
       },
       {
+        title: "Refused peers",
+        about:
+          "Connections and calls per second that a server has refused or cut to protect itself. If it rises, the log names the addresses (peer.refused).",
+        unit: "ops",
+        stacked: true,
+        queries: [
+          {
+            expr: `sum by (reason) (${rate("drover_transport_refusals_total")})`,
+            legend: "{{reason}}",
+          },
+        ],
+      },
+      {
         title: "Lost spans",
         about: "Spans per second that were not delivered to the receiver of traces. Good: none.",
         unit: "ops",

@@ -154,7 +154,7 @@ describe("every verb named list", () => {
     const lines = async (noun: string) => (await linesOnTerminal(noun, "list")).join("\n");
     expect(await lines("agent")).toMatch(/^a1 +\d+d +0 +silent +\d+d$/m);
     expect(await lines("approval")).toMatch(/^r1 +pay .* \d+d /m);
-    expect(await lines("audit")).toMatch(/^\d+d +queue\.pause .* ada$/m);
+    expect(await lines("audit")).toMatch(/^\d+d +queue\.pause .* ada \(not verified\)$/m);
   });
 });
 
