@@ -70,6 +70,7 @@ describe("a deadline", () => {
       n: 1,
       answer: "skip",
       by: "deadline",
+      verified: false,
       why: "no person answered within 30 min",
     });
   });
