@@ -16,9 +16,12 @@ import {
   served,
   session,
   start,
+  useHostileWorld,
   world,
 } from "./hostile-world.ts";
 import { RUN_ID } from "./rpc-world.ts";
+
+useHostileWorld();
 
 const EXHAUSTED = 8;
 const UNIMPLEMENTED = 12;

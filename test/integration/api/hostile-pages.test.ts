@@ -7,7 +7,9 @@ import type { TlsConfig } from "../../../server/tls-config.ts";
 import { guardForTest } from "../../support/connection-guard.ts";
 import { until } from "../../support/until.ts";
 
-import { answerOn, closed, ELSEWHERE, secure, sockets } from "./hostile-world.ts";
+import { answerOn, closed, ELSEWHERE, secure, sockets, useHostileWorld } from "./hostile-world.ts";
+
+useHostileWorld();
 
 describe("the pages of a supervisor", () => {
   const ok = { status: 200, contentType: "text/plain", body: "fine" };

@@ -23,10 +23,13 @@ import {
   served,
   session,
   start,
+  useHostileWorld,
   world,
 } from "./hostile-world.ts";
 import { grpcClient } from "./rpc-clients.ts";
 import { runRecord } from "./rpc-world.ts";
+
+useHostileWorld();
 
 /** Small messages, so that bytes of no call are soon too many. */
 const SMALL = {
@@ -44,10 +47,11 @@ describe.each(["plain text", "TLS"])("over %s, a flood", (transport) => {
     ["CONTINUATION", "frames"],
     ["DATA of padding", "frames"],
     ["empty HEADERS", "frames"],
-    ["PRIORITY", "frames"],
+    // Node may count it before the check of all sessions does, or after it.
+    ["PRIORITY", "frames", "surplus-bytes"],
     ["WINDOW_UPDATE", "surplus-bytes"],
     ["unknown frames", "frames"],
-  ] as const)("of %s closes its connection", async (name, reason) => {
+  ] as const)("of %s closes its connection", async (name, ...reasons) => {
     await started();
     const flood = FLOODS[name](PATH);
     const socket = open().resume();
@@ -59,8 +63,9 @@ describe.each(["plain text", "TLS"])("over %s, a flood", (transport) => {
     socket.on("drain", send);
     send();
     await beside(closed(socket));
-    expect(world.refused).toContain(reason);
-    expect(new Set(world.refused).size).toBe(1);
+    const [why, ...others] = new Set(world.refused);
+    expect(reasons).toContain(why);
+    expect(others).toEqual([]);
   });
 
   test.each([PATH, "/nothing"])(

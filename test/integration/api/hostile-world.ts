@@ -96,12 +96,6 @@ export async function beside(attack: Promise<unknown>): Promise<void> {
   expect(ended).toBeNull();
 }
 
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  for (const session of sessions.splice(0)) session.destroy();
-  await stop();
-});
-
 /** A connection, encrypted where the server speaks TLS. */
 export function open(from = ELSEWHERE): Socket {
   const to = { port: world.port, host: "127.0.0.1", localAddress: from };
@@ -183,17 +177,26 @@ export async function refused(reason: Refusal): Promise<void> {
   await until(`refused for ${reason}`, () => (world.refused.includes(reason) ? reason : null));
 }
 
-const certificates = createCertificates();
 export let secure: Secure;
-beforeAll(async () => {
-  const authority = await certificates.authority("ours");
-  const issued = await authority.issue({ name: "server" });
-  secure = {
-    tls: { ...issued, clientCaFile: null, requireClientCert: false },
-    ca: readFileSync(authority.certFile),
-  };
-});
-afterAll(() => certificates.remove());
+
+/** For the top of a file of tests. Files share this module, so each registers its own hooks. */
+export function useHostileWorld(): void {
+  const certificates = createCertificates();
+  beforeAll(async () => {
+    const authority = await certificates.authority("ours");
+    const issued = await authority.issue({ name: "server" });
+    secure = {
+      tls: { ...issued, clientCaFile: null, requireClientCert: false },
+      ca: readFileSync(authority.certFile),
+    };
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    for (const session of sessions.splice(0)) session.destroy();
+    await stop();
+  });
+  afterAll(() => certificates.remove());
+}
 
 /** An empty message in its frame. */
 export const EMPTY = Buffer.alloc(5);
