@@ -131,8 +131,8 @@ const ROWS = [
   `insert into drover.signal (run_id, seq, id, name, at)
    select run_id, seq, seq::text, 'go', now()
    from made cross join generate_series(1, 2) as seq where n % 10 = 0`,
-  `insert into drover.decision (run_id, step_no, approver, approved, comment, at)
-   select run_id, 0, 'zoe', true, '', now() from made where n % 10 = 0`,
+  `insert into drover.decision (run_id, step_no, approver, verified, approved, comment, at)
+   select run_id, 0, 'zoe', false, true, '', now() from made where n % 10 = 0`,
   `insert into drover.step_override (run_id, step_no, strategy)
    select run_id, 0, 1 from made where n % 10 = 0`,
   `insert into drover.step_reused (run_id, step_no, of_run)
