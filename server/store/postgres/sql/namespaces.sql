@@ -268,7 +268,8 @@ reused as (
   returning t.run_id
 )
 select greatest(
-  (select count(*) from payloads), (select count(*) from logged), (select count(*) from pages),
+  (select count(*) from payloads), (select count(*) from logged), (select count(*) from lines),
+  (select count(*) from pages),
   (select count(*) from interventions), (select count(*) from escalations),
   (select count(*) from signals), (select count(*) from decisions),
   (select count(*) from overrides), (select count(*) from reused)
