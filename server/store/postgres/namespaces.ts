@@ -260,6 +260,8 @@ async function eraseRun(
 ): Promise<Erased | { readonly kind: "more" }> {
   const { namespaceId, runId, audit } = of;
   const about = { namespace_id: namespaceId, run_id: runId };
+  // Lines that an agent sends now are stored before it, or find no run.
+  await query("lock_handler_logs", { run_ids: [runId] });
   const [run] = await query<ErasedRow>("lock_run_to_erase", about);
   if (!run) return { kind: "unknown" };
   const open = openOf(runId, run);
