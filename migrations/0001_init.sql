@@ -284,7 +284,7 @@ comment on table drover.run_mark is 'Search keys, by which lists with a filter f
 comment on column drover.run_mark.mark is 'NAME=VALUE of a label; step STEP, error CODE, or step STEP error CODE of a failure; the code of the state in which the run ended, or that code and a WORKFLOW.';
 
 -- The idempotency key of a run, so that the same key starts one run only. Deleted after it has expired and
--- the run has ended.
+-- the run has ended, or when the run is erased.
 create table drover.idempotency (
   namespace_id integer not null,
   key text not null,

@@ -1,8 +1,7 @@
 /**
- * `drover run bulk cancel|pause|resume|retry|signal|rerun`: one action on all runs that match a
- * filter. It counts the runs first and asks; the server then refuses if it finds another number.
+ * `drover run bulk cancel|pause|resume|retry|signal|rerun|erase`: one action on all runs that match
+ * a filter. It counts the runs first and asks; the server then refuses if it finds another number.
  */
-import { createInterface } from "node:readline/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type BulkActionRequestSchema,
@@ -14,6 +13,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Argument, type Command, Option } from "commander";
 import { addChangeOptions, type ReasonOptions } from "../change-options.ts";
+import { confirm } from "../confirm.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
@@ -40,6 +40,7 @@ const kinds = {
   retry: BulkKind.RETRY,
   signal: BulkKind.SIGNAL,
   rerun: BulkKind.RERUN,
+  erase: BulkKind.ERASE,
 };
 type Action = keyof typeof kinds;
 type Given = readonly [options: BulkOptions, command: Command];
@@ -51,7 +52,7 @@ const callMsMax = 60_000;
 export function addRunBulk(run: Command, ended: Ended): void {
   addChangeOptions(addRunFilter(run.command("bulk")), { reason: "optional" })
     .description(
-      "cancel, pause, resume, retry, signal or rerun all runs that match a filter; asks first",
+      "cancel, pause, resume, retry, signal, rerun or erase all runs that match a filter; asks first",
     )
     .addArgument(new Argument("<action>", "what to do").choices(Object.keys(kinds)))
     .argument("[filter...]", QUERY_WORDS)
@@ -105,6 +106,8 @@ function askedBy(
 ): MessageInitShape<typeof BulkActionRequestSchema> {
   // The dry run does not check the name, so it is checked before the user is asked to confirm.
   if (action === "signal" && name === "") throw usageFailure("a signal has a name", "--name NAME");
+  if (action === "erase" && reason === "" && !options.dryRun)
+    throw usageFailure("the audit keeps why runs were erased", "--reason TEXT");
   const { payload: carried, input: changed, ...filter } = options;
   const payload = readPayload(carried, "--payload");
   const input = readPayload(changed, "--input");
@@ -119,17 +122,6 @@ function askedBy(
     ...(payload && { payload }),
     ...(input && { input }),
   };
-}
-
-async function confirm(question: string, { yes }: BulkOptions): Promise<void> {
-  if (yes) return;
-  if (!process.stdin.isTTY)
-    throw usageFailure(`${question} Standard input is not a terminal`, "--yes");
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await lines.question(`${question} [y/N] `);
-  lines.close();
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw usageFailure("no run was changed", "answer y, or --yes");
 }
 
 function printResult(

@@ -6,6 +6,7 @@ import { addRunBulk } from "./run-bulk.ts";
 import { addRunCancel } from "./run-cancel.ts";
 import { addRunComplete } from "./run-complete.ts";
 import { addDecide } from "./run-decide.ts";
+import { addRunErase } from "./run-erase.ts";
 import { addRunInput } from "./run-input.ts";
 import { addRunItems } from "./run-items.ts";
 import { addRunList } from "./run-list.ts";
@@ -36,5 +37,6 @@ export function addRunVerbs(run: Command, ended: Ended): void {
   addRunPause(run, ended);
   addRunCancel(run, ended);
   addRunRetry(run, ended);
+  addRunErase(run, ended);
   addRunBulk(run, ended);
 }

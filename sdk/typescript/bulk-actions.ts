@@ -14,7 +14,8 @@ import { type Codec, encoded } from "./codec.ts";
 import { versions } from "./reruns.ts";
 import { type RunFilterSpec, toFilter } from "./run-filter.ts";
 
-export type BulkAction = "cancel" | "pause" | "resume" | "retry" | "signal" | "rerun";
+/** `erase` deletes runs that have ended, with all that is stored of them; for admins only. */
+export type BulkAction = "cancel" | "pause" | "resume" | "retry" | "signal" | "rerun" | "erase";
 
 export interface BulkSpec extends CallControl {
   /** Default: every run to which the action applies. */
@@ -33,6 +34,7 @@ export interface BulkSpec extends CallControl {
    * For a re-run: the input of all new runs: JSON, or a Payload. Default: each has that of its run.
    */
   readonly input?: unknown;
+  /** Required for an erasure. */
   readonly reason?: string;
   /** The result of `countForBulk`: if the number of runs differs now, nothing is done. */
   readonly expectedCount?: number;
@@ -63,6 +65,7 @@ const bulkKinds = {
   retry: BulkKind.RETRY,
   signal: BulkKind.SIGNAL,
   rerun: BulkKind.RERUN,
+  erase: BulkKind.ERASE,
 };
 export const undos = { compensate: Undo.COMPENSATE, leave: Undo.LEAVE };
 

@@ -48,6 +48,7 @@ export const AUDIT_ACTIONS = Object.freeze([
   "run.cancel",
   "run.complete",
   "run.decide",
+  "run.erase",
   "run.pause",
   "run.rerun",
   "run.resume",

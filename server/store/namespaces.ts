@@ -6,6 +6,7 @@
 // removal locks its runs and skips those that are locked, so of two removals at once each only
 // finds less to do.
 import type { Rate } from "../core/model/limits.ts";
+import type { RunState } from "../core/model/model.ts";
 import { type DroverError, failedOver } from "../errors.ts";
 import type { Audit } from "./audit.ts";
 import type { RunId } from "./run-head.ts";
@@ -73,6 +74,17 @@ export interface ForgottenPage {
   readonly more: boolean;
 }
 
+/** `relative` open: the run itself, its parent, or a child of it, with its state. */
+export type Erased =
+  | { readonly kind: "erased"; readonly workflow: string }
+  | { readonly kind: "unknown" }
+  | {
+      readonly kind: "open";
+      readonly relative: "run" | "parent" | "child";
+      readonly runId: RunId;
+      readonly state: RunState["kind"];
+    };
+
 /** A page of definitions of all namespaces, by their ids. */
 export interface UnusedDefinitions {
   /** The last definition of the page before; 0: none. */
@@ -107,6 +119,13 @@ export interface Namespaces {
    * webhook that has not been handled yet.
    */
   forgetRuns(of: OldRuns): Promise<ForgottenPage>;
+  /**
+   * Removes a run that has ended, with all that is stored of it, its key too. Of the audit, reasons
+   * and details of entries about it are removed; the entry of the erasure names its workflow. A
+   * large run takes several transactions: a call that failed may have removed a part, and is
+   * repeated.
+   */
+  eraseRun(namespaceId: number, runId: RunId, audit: Audit): Promise<Erased>;
   /**
    * Removes the definitions of a page that no version of a workflow and no run has used for so
    * long. `internDefinition` never returns a definition that is about to be removed. Returns where

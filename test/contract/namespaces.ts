@@ -195,6 +195,56 @@ export function describeNamespaces(opened: Opened): void {
     expect(await left(namespaceId)).toEqual([asked.ref.runId]);
   });
 
+  test("an erased run goes with its key, and the run next to it stays", async () => {
+    const namespaceId = await newNamespace(store());
+    const beside = await finished(namespaceId);
+    const key = `k-${newUuid()}`;
+    const run = await make(workflow({ a: {} }), { namespaceId, key });
+    const { runId } = run.ref;
+    const reserved = { namespaceId, key, digest: "ab".repeat(32), keepMs: 60_000 };
+    const reserve = (of: RunId) =>
+      store().transact({ name: "key" }, (tx) => tx.reserveKeys([{ ...reserved, runId: of }]));
+    await reserve(runId);
+    const erase = () => store().namespaces.eraseRun(namespaceId, runId, null);
+    expect(await erase()).toEqual({ kind: "open", relative: "run", runId, state: "RUNNING" });
+    await pass(store(), run, report(await claimOne(store(), run), permanent));
+    const elsewhere = await newNamespace(store());
+    const unknown = { kind: "unknown" };
+    expect(await store().namespaces.eraseRun(elsewhere, runId, null)).toEqual(unknown);
+    expect(await erase()).toMatchObject({ kind: "erased" });
+    expect(await left(namespaceId)).toEqual([beside.ref.runId]);
+    const all = { attempts: true, interventions: true, escalations: true };
+    expect(await store().reads.runDetail(runId, all)).toBeNull();
+    const other = newUuid();
+    expect(await reserve(other)).toMatchObject([{ runId: other, mine: true }]);
+    expect(await erase()).toEqual(unknown);
+  });
+
+  test("a run is erased after its parent and its children have ended", async () => {
+    const namespaceId = await newNamespace(store());
+    const partition = ownPartition();
+    const begin = (more = {}) => noted(beginAs(store(), [], { namespaceId, partition, ...more }));
+    const end = (run: Scheduled) => passAs(store(), run, { run: ENDED });
+    const erase = ({ ref }: Scheduled) => store().namespaces.eraseRun(namespaceId, ref.runId, null);
+    const open = (relative: string, { ref: { runId } }: Scheduled) => ({
+      kind: "open",
+      relative,
+      runId,
+      state: "RUNNING",
+    });
+    const parent = await begin();
+    const child = await begin({ parent: { runId: parent.ref.runId, stepId: "a" } });
+    const other = await begin({ parent: { runId: parent.ref.runId, stepId: "b" } });
+    await end(child);
+    expect(await erase(child)).toEqual(open("parent", parent));
+    await end(parent);
+    expect(await erase(parent)).toEqual(open("child", other));
+    await end(other);
+    for (const run of [child, parent, other])
+      expect(await erase(run)).toMatchObject({ kind: "erased" });
+    expect(await left(namespaceId)).toEqual([]);
+  });
+
   test("runs go page by page, and pages that are in the way are passed by", async () => {
     const namespaceId = await newNamespace(store());
     const open = await make(workflow({ b: {} }), { namespaceId });

@@ -48,6 +48,7 @@ test("an agent does its work, and nothing else", () => {
 test("tokens and namespaces are an admin's", () => {
   const above = callsOf("admin").filter((name) => !callsOf("operator").includes(name));
   expect(above.map((name) => name.split("/")[1])).toEqual([
+    "EraseRun",
     "CreateNamespace",
     "SetNamespaceRetention",
     "SetNamespaceLimits",

@@ -356,6 +356,125 @@ func (x *CompleteStepResponse) GetRepeated() bool {
 	return false
 }
 
+// Asks to erase a run.
+type EraseRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Namespace of the run. Empty: "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The run. Required.
+	Run *RunRef `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Why, for the audit, which keeps it: name no person. Required, at most 1,024 characters, no NUL.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseRunRequest) Reset() {
+	*x = EraseRunRequest{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseRunRequest) ProtoMessage() {}
+
+func (x *EraseRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseRunRequest.ProtoReflect.Descriptor instead.
+func (*EraseRunRequest) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EraseRunRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *EraseRunRequest) GetRun() *RunRef {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *EraseRunRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// The run is erased.
+type EraseRunResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the run.
+	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Name of its workflow.
+	Workflow      string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseRunResponse) Reset() {
+	*x = EraseRunResponse{}
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseRunResponse) ProtoMessage() {}
+
+func (x *EraseRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseRunResponse.ProtoReflect.Descriptor instead.
+func (*EraseRunResponse) Descriptor() ([]byte, []int) {
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *EraseRunResponse) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *EraseRunResponse) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
 // Asks for open approvals.
 type ListApprovalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -384,7 +503,7 @@ type ListApprovalsRequest struct {
 
 func (x *ListApprovalsRequest) Reset() {
 	*x = ListApprovalsRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +515,7 @@ func (x *ListApprovalsRequest) String() string {
 func (*ListApprovalsRequest) ProtoMessage() {}
 
 func (x *ListApprovalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[4]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +528,7 @@ func (x *ListApprovalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApprovalsRequest.ProtoReflect.Descriptor instead.
 func (*ListApprovalsRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListApprovalsRequest) GetNamespace() string {
@@ -467,7 +586,7 @@ type ListApprovalsResponse struct {
 
 func (x *ListApprovalsResponse) Reset() {
 	*x = ListApprovalsResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +598,7 @@ func (x *ListApprovalsResponse) String() string {
 func (*ListApprovalsResponse) ProtoMessage() {}
 
 func (x *ListApprovalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[5]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +611,7 @@ func (x *ListApprovalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApprovalsResponse.ProtoReflect.Descriptor instead.
 func (*ListApprovalsResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListApprovalsResponse) GetApprovals() []*Approval {
@@ -547,7 +666,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +678,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[6]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +691,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Approval) GetRunId() string {
@@ -688,7 +807,7 @@ type GetEscalationRequest struct {
 
 func (x *GetEscalationRequest) Reset() {
 	*x = GetEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +819,7 @@ func (x *GetEscalationRequest) String() string {
 func (*GetEscalationRequest) ProtoMessage() {}
 
 func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[7]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +832,7 @@ func (x *GetEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationRequest.ProtoReflect.Descriptor instead.
 func (*GetEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetEscalationRequest) GetNamespace() string {
@@ -759,7 +878,7 @@ type GetEscalationResponse struct {
 
 func (x *GetEscalationResponse) Reset() {
 	*x = GetEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +890,7 @@ func (x *GetEscalationResponse) String() string {
 func (*GetEscalationResponse) ProtoMessage() {}
 
 func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[8]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +903,7 @@ func (x *GetEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEscalationResponse.ProtoReflect.Descriptor instead.
 func (*GetEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetEscalationResponse) GetEscalation() *Escalation {
@@ -852,7 +971,7 @@ type ResolveEscalationRequest struct {
 
 func (x *ResolveEscalationRequest) Reset() {
 	*x = ResolveEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +983,7 @@ func (x *ResolveEscalationRequest) String() string {
 func (*ResolveEscalationRequest) ProtoMessage() {}
 
 func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[9]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +996,7 @@ func (x *ResolveEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResolveEscalationRequest) GetNamespace() string {
@@ -944,7 +1063,7 @@ type ResolveEscalationResponse struct {
 
 func (x *ResolveEscalationResponse) Reset() {
 	*x = ResolveEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1075,7 @@ func (x *ResolveEscalationResponse) String() string {
 func (*ResolveEscalationResponse) ProtoMessage() {}
 
 func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[10]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1088,7 @@ func (x *ResolveEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ResolveEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResolveEscalationResponse) GetEscalation() *Escalation {
@@ -1017,7 +1136,7 @@ type PutHookRequest struct {
 
 func (x *PutHookRequest) Reset() {
 	*x = PutHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1148,7 @@ func (x *PutHookRequest) String() string {
 func (*PutHookRequest) ProtoMessage() {}
 
 func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[11]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1161,7 @@ func (x *PutHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookRequest.ProtoReflect.Descriptor instead.
 func (*PutHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PutHookRequest) GetNamespace() string {
@@ -1091,7 +1210,7 @@ type PutHookResponse struct {
 
 func (x *PutHookResponse) Reset() {
 	*x = PutHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1222,7 @@ func (x *PutHookResponse) String() string {
 func (*PutHookResponse) ProtoMessage() {}
 
 func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[12]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1235,7 @@ func (x *PutHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutHookResponse.ProtoReflect.Descriptor instead.
 func (*PutHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PutHookResponse) GetCreated() bool {
@@ -1137,7 +1256,7 @@ type ListHooksRequest struct {
 
 func (x *ListHooksRequest) Reset() {
 	*x = ListHooksRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1268,7 @@ func (x *ListHooksRequest) String() string {
 func (*ListHooksRequest) ProtoMessage() {}
 
 func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[13]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1281,7 @@ func (x *ListHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListHooksRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListHooksRequest) GetNamespace() string {
@@ -1183,7 +1302,7 @@ type ListHooksResponse struct {
 
 func (x *ListHooksResponse) Reset() {
 	*x = ListHooksResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1314,7 @@ func (x *ListHooksResponse) String() string {
 func (*ListHooksResponse) ProtoMessage() {}
 
 func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[14]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1327,7 @@ func (x *ListHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListHooksResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{14}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListHooksResponse) GetHooks() []*Hook {
@@ -1231,7 +1350,7 @@ type DeleteHookRequest struct {
 
 func (x *DeleteHookRequest) Reset() {
 	*x = DeleteHookRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1362,7 @@ func (x *DeleteHookRequest) String() string {
 func (*DeleteHookRequest) ProtoMessage() {}
 
 func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[15]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1375,7 @@ func (x *DeleteHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHookRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{15}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteHookRequest) GetNamespace() string {
@@ -1284,7 +1403,7 @@ type DeleteHookResponse struct {
 
 func (x *DeleteHookResponse) Reset() {
 	*x = DeleteHookResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1415,7 @@ func (x *DeleteHookResponse) String() string {
 func (*DeleteHookResponse) ProtoMessage() {}
 
 func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[16]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1428,7 @@ func (x *DeleteHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHookResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{16}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteHookResponse) GetDeleted() bool {
@@ -1339,7 +1458,7 @@ type ListDeliveriesRequest struct {
 
 func (x *ListDeliveriesRequest) Reset() {
 	*x = ListDeliveriesRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1470,7 @@ func (x *ListDeliveriesRequest) String() string {
 func (*ListDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[17]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1483,7 @@ func (x *ListDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{17}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListDeliveriesRequest) GetNamespace() string {
@@ -1415,7 +1534,7 @@ type ListDeliveriesResponse struct {
 
 func (x *ListDeliveriesResponse) Reset() {
 	*x = ListDeliveriesResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1546,7 @@ func (x *ListDeliveriesResponse) String() string {
 func (*ListDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[18]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1559,7 @@ func (x *ListDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{18}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListDeliveriesResponse) GetDeliveries() []*Delivery {
@@ -1478,7 +1597,7 @@ type ClaimEscalationRequest struct {
 
 func (x *ClaimEscalationRequest) Reset() {
 	*x = ClaimEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1609,7 @@ func (x *ClaimEscalationRequest) String() string {
 func (*ClaimEscalationRequest) ProtoMessage() {}
 
 func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[19]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1622,7 @@ func (x *ClaimEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{19}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClaimEscalationRequest) GetNamespace() string {
@@ -1552,7 +1671,7 @@ type ClaimEscalationResponse struct {
 
 func (x *ClaimEscalationResponse) Reset() {
 	*x = ClaimEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1683,7 @@ func (x *ClaimEscalationResponse) String() string {
 func (*ClaimEscalationResponse) ProtoMessage() {}
 
 func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[20]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1696,7 @@ func (x *ClaimEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ClaimEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{20}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClaimEscalationResponse) GetEscalation() *Escalation {
@@ -1608,7 +1727,7 @@ type ReleaseEscalationRequest struct {
 
 func (x *ReleaseEscalationRequest) Reset() {
 	*x = ReleaseEscalationRequest{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1739,7 @@ func (x *ReleaseEscalationRequest) String() string {
 func (*ReleaseEscalationRequest) ProtoMessage() {}
 
 func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[21]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1752,7 @@ func (x *ReleaseEscalationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{21}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReleaseEscalationRequest) GetNamespace() string {
@@ -1682,7 +1801,7 @@ type ReleaseEscalationResponse struct {
 
 func (x *ReleaseEscalationResponse) Reset() {
 	*x = ReleaseEscalationResponse{}
-	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1813,7 @@ func (x *ReleaseEscalationResponse) String() string {
 func (*ReleaseEscalationResponse) ProtoMessage() {}
 
 func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_operator_service_proto_msgTypes[22]
+	mi := &file_drover_v1_operator_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1826,7 @@ func (x *ReleaseEscalationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseEscalationResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseEscalationResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{22}
+	return file_drover_v1_operator_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReleaseEscalationResponse) GetEscalation() *Escalation {
@@ -1746,7 +1865,15 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x05_item\"T\n" +
 	"\x14CompleteStepResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12\x1a\n" +
-	"\brepeated\x18\x02 \x01(\bR\brepeated\"\xc8\x02\n" +
+	"\brepeated\x18\x02 \x01(\bR\brepeated\"\xac\x01\n" +
+	"\x0fEraseRunRequest\x12<\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12.\n" +
+	"\x06reason\x18\x03 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80\b2\n" +
+	"^[^\\x00]*$R\x06reason\"E\n" +
+	"\x10EraseRunResponse\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
+	"\bworkflow\x18\x02 \x01(\tR\bworkflow\"\xc8\x02\n" +
 	"\x14ListApprovalsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12#\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefR\x03run\x12<\n" +
@@ -1859,14 +1986,15 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\x19ReleaseEscalationResponse\x125\n" +
 	"\n" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
-	"escalation2\x8e\"\n" +
+	"escalation2\xd3\"\n" +
 	"\x0fOperatorService\x12X\n" +
 	"\x0fListEscalations\x12!.drover.v1.ListEscalationsRequest\x1a\".drover.v1.ListEscalationsResponse\x12R\n" +
 	"\rGetEscalation\x12\x1f.drover.v1.GetEscalationRequest\x1a .drover.v1.GetEscalationResponse\x12^\n" +
 	"\x11ResolveEscalation\x12#.drover.v1.ResolveEscalationRequest\x1a$.drover.v1.ResolveEscalationResponse\x12X\n" +
 	"\x0fClaimEscalation\x12!.drover.v1.ClaimEscalationRequest\x1a\".drover.v1.ClaimEscalationResponse\x12^\n" +
 	"\x11ReleaseEscalation\x12#.drover.v1.ReleaseEscalationRequest\x1a$.drover.v1.ReleaseEscalationResponse\x12O\n" +
-	"\fCompleteStep\x12\x1e.drover.v1.CompleteStepRequest\x1a\x1f.drover.v1.CompleteStepResponse\x12R\n" +
+	"\fCompleteStep\x12\x1e.drover.v1.CompleteStepRequest\x1a\x1f.drover.v1.CompleteStepResponse\x12C\n" +
+	"\bEraseRun\x12\x1a.drover.v1.EraseRunRequest\x1a\x1b.drover.v1.EraseRunResponse\x12R\n" +
 	"\rListApprovals\x12\x1f.drover.v1.ListApprovalsRequest\x1a .drover.v1.ListApprovalsResponse\x12@\n" +
 	"\aPutHook\x12\x19.drover.v1.PutHookRequest\x1a\x1a.drover.v1.PutHookResponse\x12F\n" +
 	"\tListHooks\x12\x1b.drover.v1.ListHooksRequest\x1a\x1c.drover.v1.ListHooksResponse\x12I\n" +
@@ -1939,268 +2067,273 @@ func file_drover_v1_operator_service_proto_rawDescGZIP() []byte {
 	return file_drover_v1_operator_service_proto_rawDescData
 }
 
-var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_drover_v1_operator_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_drover_v1_operator_service_proto_goTypes = []any{
 	(*ListEscalationsRequest)(nil),        // 0: drover.v1.ListEscalationsRequest
 	(*ListEscalationsResponse)(nil),       // 1: drover.v1.ListEscalationsResponse
 	(*CompleteStepRequest)(nil),           // 2: drover.v1.CompleteStepRequest
 	(*CompleteStepResponse)(nil),          // 3: drover.v1.CompleteStepResponse
-	(*ListApprovalsRequest)(nil),          // 4: drover.v1.ListApprovalsRequest
-	(*ListApprovalsResponse)(nil),         // 5: drover.v1.ListApprovalsResponse
-	(*Approval)(nil),                      // 6: drover.v1.Approval
-	(*GetEscalationRequest)(nil),          // 7: drover.v1.GetEscalationRequest
-	(*GetEscalationResponse)(nil),         // 8: drover.v1.GetEscalationResponse
-	(*ResolveEscalationRequest)(nil),      // 9: drover.v1.ResolveEscalationRequest
-	(*ResolveEscalationResponse)(nil),     // 10: drover.v1.ResolveEscalationResponse
-	(*PutHookRequest)(nil),                // 11: drover.v1.PutHookRequest
-	(*PutHookResponse)(nil),               // 12: drover.v1.PutHookResponse
-	(*ListHooksRequest)(nil),              // 13: drover.v1.ListHooksRequest
-	(*ListHooksResponse)(nil),             // 14: drover.v1.ListHooksResponse
-	(*DeleteHookRequest)(nil),             // 15: drover.v1.DeleteHookRequest
-	(*DeleteHookResponse)(nil),            // 16: drover.v1.DeleteHookResponse
-	(*ListDeliveriesRequest)(nil),         // 17: drover.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil),        // 18: drover.v1.ListDeliveriesResponse
-	(*ClaimEscalationRequest)(nil),        // 19: drover.v1.ClaimEscalationRequest
-	(*ClaimEscalationResponse)(nil),       // 20: drover.v1.ClaimEscalationResponse
-	(*ReleaseEscalationRequest)(nil),      // 21: drover.v1.ReleaseEscalationRequest
-	(*ReleaseEscalationResponse)(nil),     // 22: drover.v1.ReleaseEscalationResponse
-	nil,                                   // 23: drover.v1.Approval.LabelsEntry
-	(*Escalation)(nil),                    // 24: drover.v1.Escalation
-	(*RunRef)(nil),                        // 25: drover.v1.RunRef
-	(*Outcome_Success)(nil),               // 26: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),                // 27: drover.v1.Outcome.Failed
-	(*Run)(nil),                           // 28: drover.v1.Run
-	(*Payload)(nil),                       // 29: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil),         // 30: google.protobuf.Timestamp
-	(ApprovalExpiry)(0),                   // 31: drover.v1.ApprovalExpiry
-	(*Step)(nil),                          // 32: drover.v1.Step
-	(*Attempt)(nil),                       // 33: drover.v1.Attempt
-	(*Hook)(nil),                          // 34: drover.v1.Hook
-	(*Delivery)(nil),                      // 35: drover.v1.Delivery
-	(*PutTriggerRequest)(nil),             // 36: drover.v1.PutTriggerRequest
-	(*GetTriggerRequest)(nil),             // 37: drover.v1.GetTriggerRequest
-	(*ListTriggersRequest)(nil),           // 38: drover.v1.ListTriggersRequest
-	(*DeleteTriggerRequest)(nil),          // 39: drover.v1.DeleteTriggerRequest
-	(*ListRefusalsRequest)(nil),           // 40: drover.v1.ListRefusalsRequest
-	(*TryTriggerRequest)(nil),             // 41: drover.v1.TryTriggerRequest
-	(*ListQueuesRequest)(nil),             // 42: drover.v1.ListQueuesRequest
-	(*GetQueueRequest)(nil),               // 43: drover.v1.GetQueueRequest
-	(*PauseQueueRequest)(nil),             // 44: drover.v1.PauseQueueRequest
-	(*ResumeQueueRequest)(nil),            // 45: drover.v1.ResumeQueueRequest
-	(*SetQueueLimitsRequest)(nil),         // 46: drover.v1.SetQueueLimitsRequest
-	(*PinQueueRequest)(nil),               // 47: drover.v1.PinQueueRequest
-	(*UnpinQueueRequest)(nil),             // 48: drover.v1.UnpinQueueRequest
-	(*PauseNamespaceRequest)(nil),         // 49: drover.v1.PauseNamespaceRequest
-	(*ResumeNamespaceRequest)(nil),        // 50: drover.v1.ResumeNamespaceRequest
-	(*PauseWorkflowRequest)(nil),          // 51: drover.v1.PauseWorkflowRequest
-	(*ResumeWorkflowRequest)(nil),         // 52: drover.v1.ResumeWorkflowRequest
-	(*SetCircuitRequest)(nil),             // 53: drover.v1.SetCircuitRequest
-	(*ListCircuitsRequest)(nil),           // 54: drover.v1.ListCircuitsRequest
-	(*CordonAgentRequest)(nil),            // 55: drover.v1.CordonAgentRequest
-	(*UncordonAgentRequest)(nil),          // 56: drover.v1.UncordonAgentRequest
-	(*ListCordonsRequest)(nil),            // 57: drover.v1.ListCordonsRequest
-	(*ListAgentsRequest)(nil),             // 58: drover.v1.ListAgentsRequest
-	(*GetAgentRequest)(nil),               // 59: drover.v1.GetAgentRequest
-	(*ListPartitionsRequest)(nil),         // 60: drover.v1.ListPartitionsRequest
-	(*ListHandOversRequest)(nil),          // 61: drover.v1.ListHandOversRequest
-	(*ListSupervisorsRequest)(nil),        // 62: drover.v1.ListSupervisorsRequest
-	(*ListInterventionsRequest)(nil),      // 63: drover.v1.ListInterventionsRequest
-	(*ListAuditRequest)(nil),              // 64: drover.v1.ListAuditRequest
-	(*GetOverviewRequest)(nil),            // 65: drover.v1.GetOverviewRequest
-	(*WatchOverviewRequest)(nil),          // 66: drover.v1.WatchOverviewRequest
-	(*GetClusterInfoRequest)(nil),         // 67: drover.v1.GetClusterInfoRequest
-	(*CreateNamespaceRequest)(nil),        // 68: drover.v1.CreateNamespaceRequest
-	(*GetNamespaceRequest)(nil),           // 69: drover.v1.GetNamespaceRequest
-	(*SetNamespaceRetentionRequest)(nil),  // 70: drover.v1.SetNamespaceRetentionRequest
-	(*SetNamespaceLimitsRequest)(nil),     // 71: drover.v1.SetNamespaceLimitsRequest
-	(*GetLimitsRequest)(nil),              // 72: drover.v1.GetLimitsRequest
-	(*SetNamespaceLogsRequest)(nil),       // 73: drover.v1.SetNamespaceLogsRequest
-	(*ListNamespacesRequest)(nil),         // 74: drover.v1.ListNamespacesRequest
-	(*CreateTokenRequest)(nil),            // 75: drover.v1.CreateTokenRequest
-	(*ListTokensRequest)(nil),             // 76: drover.v1.ListTokensRequest
-	(*RevokeTokenRequest)(nil),            // 77: drover.v1.RevokeTokenRequest
-	(*PutTriggerResponse)(nil),            // 78: drover.v1.PutTriggerResponse
-	(*GetTriggerResponse)(nil),            // 79: drover.v1.GetTriggerResponse
-	(*ListTriggersResponse)(nil),          // 80: drover.v1.ListTriggersResponse
-	(*DeleteTriggerResponse)(nil),         // 81: drover.v1.DeleteTriggerResponse
-	(*ListRefusalsResponse)(nil),          // 82: drover.v1.ListRefusalsResponse
-	(*TryTriggerResponse)(nil),            // 83: drover.v1.TryTriggerResponse
-	(*ListQueuesResponse)(nil),            // 84: drover.v1.ListQueuesResponse
-	(*GetQueueResponse)(nil),              // 85: drover.v1.GetQueueResponse
-	(*PauseQueueResponse)(nil),            // 86: drover.v1.PauseQueueResponse
-	(*ResumeQueueResponse)(nil),           // 87: drover.v1.ResumeQueueResponse
-	(*SetQueueLimitsResponse)(nil),        // 88: drover.v1.SetQueueLimitsResponse
-	(*PinQueueResponse)(nil),              // 89: drover.v1.PinQueueResponse
-	(*UnpinQueueResponse)(nil),            // 90: drover.v1.UnpinQueueResponse
-	(*PauseNamespaceResponse)(nil),        // 91: drover.v1.PauseNamespaceResponse
-	(*ResumeNamespaceResponse)(nil),       // 92: drover.v1.ResumeNamespaceResponse
-	(*PauseWorkflowResponse)(nil),         // 93: drover.v1.PauseWorkflowResponse
-	(*ResumeWorkflowResponse)(nil),        // 94: drover.v1.ResumeWorkflowResponse
-	(*SetCircuitResponse)(nil),            // 95: drover.v1.SetCircuitResponse
-	(*ListCircuitsResponse)(nil),          // 96: drover.v1.ListCircuitsResponse
-	(*CordonAgentResponse)(nil),           // 97: drover.v1.CordonAgentResponse
-	(*UncordonAgentResponse)(nil),         // 98: drover.v1.UncordonAgentResponse
-	(*ListCordonsResponse)(nil),           // 99: drover.v1.ListCordonsResponse
-	(*ListAgentsResponse)(nil),            // 100: drover.v1.ListAgentsResponse
-	(*GetAgentResponse)(nil),              // 101: drover.v1.GetAgentResponse
-	(*ListPartitionsResponse)(nil),        // 102: drover.v1.ListPartitionsResponse
-	(*ListHandOversResponse)(nil),         // 103: drover.v1.ListHandOversResponse
-	(*ListSupervisorsResponse)(nil),       // 104: drover.v1.ListSupervisorsResponse
-	(*ListInterventionsResponse)(nil),     // 105: drover.v1.ListInterventionsResponse
-	(*ListAuditResponse)(nil),             // 106: drover.v1.ListAuditResponse
-	(*GetOverviewResponse)(nil),           // 107: drover.v1.GetOverviewResponse
-	(*WatchOverviewResponse)(nil),         // 108: drover.v1.WatchOverviewResponse
-	(*GetClusterInfoResponse)(nil),        // 109: drover.v1.GetClusterInfoResponse
-	(*CreateNamespaceResponse)(nil),       // 110: drover.v1.CreateNamespaceResponse
-	(*GetNamespaceResponse)(nil),          // 111: drover.v1.GetNamespaceResponse
-	(*SetNamespaceRetentionResponse)(nil), // 112: drover.v1.SetNamespaceRetentionResponse
-	(*SetNamespaceLimitsResponse)(nil),    // 113: drover.v1.SetNamespaceLimitsResponse
-	(*GetLimitsResponse)(nil),             // 114: drover.v1.GetLimitsResponse
-	(*SetNamespaceLogsResponse)(nil),      // 115: drover.v1.SetNamespaceLogsResponse
-	(*ListNamespacesResponse)(nil),        // 116: drover.v1.ListNamespacesResponse
-	(*CreateTokenResponse)(nil),           // 117: drover.v1.CreateTokenResponse
-	(*ListTokensResponse)(nil),            // 118: drover.v1.ListTokensResponse
-	(*RevokeTokenResponse)(nil),           // 119: drover.v1.RevokeTokenResponse
+	(*EraseRunRequest)(nil),               // 4: drover.v1.EraseRunRequest
+	(*EraseRunResponse)(nil),              // 5: drover.v1.EraseRunResponse
+	(*ListApprovalsRequest)(nil),          // 6: drover.v1.ListApprovalsRequest
+	(*ListApprovalsResponse)(nil),         // 7: drover.v1.ListApprovalsResponse
+	(*Approval)(nil),                      // 8: drover.v1.Approval
+	(*GetEscalationRequest)(nil),          // 9: drover.v1.GetEscalationRequest
+	(*GetEscalationResponse)(nil),         // 10: drover.v1.GetEscalationResponse
+	(*ResolveEscalationRequest)(nil),      // 11: drover.v1.ResolveEscalationRequest
+	(*ResolveEscalationResponse)(nil),     // 12: drover.v1.ResolveEscalationResponse
+	(*PutHookRequest)(nil),                // 13: drover.v1.PutHookRequest
+	(*PutHookResponse)(nil),               // 14: drover.v1.PutHookResponse
+	(*ListHooksRequest)(nil),              // 15: drover.v1.ListHooksRequest
+	(*ListHooksResponse)(nil),             // 16: drover.v1.ListHooksResponse
+	(*DeleteHookRequest)(nil),             // 17: drover.v1.DeleteHookRequest
+	(*DeleteHookResponse)(nil),            // 18: drover.v1.DeleteHookResponse
+	(*ListDeliveriesRequest)(nil),         // 19: drover.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),        // 20: drover.v1.ListDeliveriesResponse
+	(*ClaimEscalationRequest)(nil),        // 21: drover.v1.ClaimEscalationRequest
+	(*ClaimEscalationResponse)(nil),       // 22: drover.v1.ClaimEscalationResponse
+	(*ReleaseEscalationRequest)(nil),      // 23: drover.v1.ReleaseEscalationRequest
+	(*ReleaseEscalationResponse)(nil),     // 24: drover.v1.ReleaseEscalationResponse
+	nil,                                   // 25: drover.v1.Approval.LabelsEntry
+	(*Escalation)(nil),                    // 26: drover.v1.Escalation
+	(*RunRef)(nil),                        // 27: drover.v1.RunRef
+	(*Outcome_Success)(nil),               // 28: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),                // 29: drover.v1.Outcome.Failed
+	(*Run)(nil),                           // 30: drover.v1.Run
+	(*Payload)(nil),                       // 31: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil),         // 32: google.protobuf.Timestamp
+	(ApprovalExpiry)(0),                   // 33: drover.v1.ApprovalExpiry
+	(*Step)(nil),                          // 34: drover.v1.Step
+	(*Attempt)(nil),                       // 35: drover.v1.Attempt
+	(*Hook)(nil),                          // 36: drover.v1.Hook
+	(*Delivery)(nil),                      // 37: drover.v1.Delivery
+	(*PutTriggerRequest)(nil),             // 38: drover.v1.PutTriggerRequest
+	(*GetTriggerRequest)(nil),             // 39: drover.v1.GetTriggerRequest
+	(*ListTriggersRequest)(nil),           // 40: drover.v1.ListTriggersRequest
+	(*DeleteTriggerRequest)(nil),          // 41: drover.v1.DeleteTriggerRequest
+	(*ListRefusalsRequest)(nil),           // 42: drover.v1.ListRefusalsRequest
+	(*TryTriggerRequest)(nil),             // 43: drover.v1.TryTriggerRequest
+	(*ListQueuesRequest)(nil),             // 44: drover.v1.ListQueuesRequest
+	(*GetQueueRequest)(nil),               // 45: drover.v1.GetQueueRequest
+	(*PauseQueueRequest)(nil),             // 46: drover.v1.PauseQueueRequest
+	(*ResumeQueueRequest)(nil),            // 47: drover.v1.ResumeQueueRequest
+	(*SetQueueLimitsRequest)(nil),         // 48: drover.v1.SetQueueLimitsRequest
+	(*PinQueueRequest)(nil),               // 49: drover.v1.PinQueueRequest
+	(*UnpinQueueRequest)(nil),             // 50: drover.v1.UnpinQueueRequest
+	(*PauseNamespaceRequest)(nil),         // 51: drover.v1.PauseNamespaceRequest
+	(*ResumeNamespaceRequest)(nil),        // 52: drover.v1.ResumeNamespaceRequest
+	(*PauseWorkflowRequest)(nil),          // 53: drover.v1.PauseWorkflowRequest
+	(*ResumeWorkflowRequest)(nil),         // 54: drover.v1.ResumeWorkflowRequest
+	(*SetCircuitRequest)(nil),             // 55: drover.v1.SetCircuitRequest
+	(*ListCircuitsRequest)(nil),           // 56: drover.v1.ListCircuitsRequest
+	(*CordonAgentRequest)(nil),            // 57: drover.v1.CordonAgentRequest
+	(*UncordonAgentRequest)(nil),          // 58: drover.v1.UncordonAgentRequest
+	(*ListCordonsRequest)(nil),            // 59: drover.v1.ListCordonsRequest
+	(*ListAgentsRequest)(nil),             // 60: drover.v1.ListAgentsRequest
+	(*GetAgentRequest)(nil),               // 61: drover.v1.GetAgentRequest
+	(*ListPartitionsRequest)(nil),         // 62: drover.v1.ListPartitionsRequest
+	(*ListHandOversRequest)(nil),          // 63: drover.v1.ListHandOversRequest
+	(*ListSupervisorsRequest)(nil),        // 64: drover.v1.ListSupervisorsRequest
+	(*ListInterventionsRequest)(nil),      // 65: drover.v1.ListInterventionsRequest
+	(*ListAuditRequest)(nil),              // 66: drover.v1.ListAuditRequest
+	(*GetOverviewRequest)(nil),            // 67: drover.v1.GetOverviewRequest
+	(*WatchOverviewRequest)(nil),          // 68: drover.v1.WatchOverviewRequest
+	(*GetClusterInfoRequest)(nil),         // 69: drover.v1.GetClusterInfoRequest
+	(*CreateNamespaceRequest)(nil),        // 70: drover.v1.CreateNamespaceRequest
+	(*GetNamespaceRequest)(nil),           // 71: drover.v1.GetNamespaceRequest
+	(*SetNamespaceRetentionRequest)(nil),  // 72: drover.v1.SetNamespaceRetentionRequest
+	(*SetNamespaceLimitsRequest)(nil),     // 73: drover.v1.SetNamespaceLimitsRequest
+	(*GetLimitsRequest)(nil),              // 74: drover.v1.GetLimitsRequest
+	(*SetNamespaceLogsRequest)(nil),       // 75: drover.v1.SetNamespaceLogsRequest
+	(*ListNamespacesRequest)(nil),         // 76: drover.v1.ListNamespacesRequest
+	(*CreateTokenRequest)(nil),            // 77: drover.v1.CreateTokenRequest
+	(*ListTokensRequest)(nil),             // 78: drover.v1.ListTokensRequest
+	(*RevokeTokenRequest)(nil),            // 79: drover.v1.RevokeTokenRequest
+	(*PutTriggerResponse)(nil),            // 80: drover.v1.PutTriggerResponse
+	(*GetTriggerResponse)(nil),            // 81: drover.v1.GetTriggerResponse
+	(*ListTriggersResponse)(nil),          // 82: drover.v1.ListTriggersResponse
+	(*DeleteTriggerResponse)(nil),         // 83: drover.v1.DeleteTriggerResponse
+	(*ListRefusalsResponse)(nil),          // 84: drover.v1.ListRefusalsResponse
+	(*TryTriggerResponse)(nil),            // 85: drover.v1.TryTriggerResponse
+	(*ListQueuesResponse)(nil),            // 86: drover.v1.ListQueuesResponse
+	(*GetQueueResponse)(nil),              // 87: drover.v1.GetQueueResponse
+	(*PauseQueueResponse)(nil),            // 88: drover.v1.PauseQueueResponse
+	(*ResumeQueueResponse)(nil),           // 89: drover.v1.ResumeQueueResponse
+	(*SetQueueLimitsResponse)(nil),        // 90: drover.v1.SetQueueLimitsResponse
+	(*PinQueueResponse)(nil),              // 91: drover.v1.PinQueueResponse
+	(*UnpinQueueResponse)(nil),            // 92: drover.v1.UnpinQueueResponse
+	(*PauseNamespaceResponse)(nil),        // 93: drover.v1.PauseNamespaceResponse
+	(*ResumeNamespaceResponse)(nil),       // 94: drover.v1.ResumeNamespaceResponse
+	(*PauseWorkflowResponse)(nil),         // 95: drover.v1.PauseWorkflowResponse
+	(*ResumeWorkflowResponse)(nil),        // 96: drover.v1.ResumeWorkflowResponse
+	(*SetCircuitResponse)(nil),            // 97: drover.v1.SetCircuitResponse
+	(*ListCircuitsResponse)(nil),          // 98: drover.v1.ListCircuitsResponse
+	(*CordonAgentResponse)(nil),           // 99: drover.v1.CordonAgentResponse
+	(*UncordonAgentResponse)(nil),         // 100: drover.v1.UncordonAgentResponse
+	(*ListCordonsResponse)(nil),           // 101: drover.v1.ListCordonsResponse
+	(*ListAgentsResponse)(nil),            // 102: drover.v1.ListAgentsResponse
+	(*GetAgentResponse)(nil),              // 103: drover.v1.GetAgentResponse
+	(*ListPartitionsResponse)(nil),        // 104: drover.v1.ListPartitionsResponse
+	(*ListHandOversResponse)(nil),         // 105: drover.v1.ListHandOversResponse
+	(*ListSupervisorsResponse)(nil),       // 106: drover.v1.ListSupervisorsResponse
+	(*ListInterventionsResponse)(nil),     // 107: drover.v1.ListInterventionsResponse
+	(*ListAuditResponse)(nil),             // 108: drover.v1.ListAuditResponse
+	(*GetOverviewResponse)(nil),           // 109: drover.v1.GetOverviewResponse
+	(*WatchOverviewResponse)(nil),         // 110: drover.v1.WatchOverviewResponse
+	(*GetClusterInfoResponse)(nil),        // 111: drover.v1.GetClusterInfoResponse
+	(*CreateNamespaceResponse)(nil),       // 112: drover.v1.CreateNamespaceResponse
+	(*GetNamespaceResponse)(nil),          // 113: drover.v1.GetNamespaceResponse
+	(*SetNamespaceRetentionResponse)(nil), // 114: drover.v1.SetNamespaceRetentionResponse
+	(*SetNamespaceLimitsResponse)(nil),    // 115: drover.v1.SetNamespaceLimitsResponse
+	(*GetLimitsResponse)(nil),             // 116: drover.v1.GetLimitsResponse
+	(*SetNamespaceLogsResponse)(nil),      // 117: drover.v1.SetNamespaceLogsResponse
+	(*ListNamespacesResponse)(nil),        // 118: drover.v1.ListNamespacesResponse
+	(*CreateTokenResponse)(nil),           // 119: drover.v1.CreateTokenResponse
+	(*ListTokensResponse)(nil),            // 120: drover.v1.ListTokensResponse
+	(*RevokeTokenResponse)(nil),           // 121: drover.v1.RevokeTokenResponse
 }
 var file_drover_v1_operator_service_proto_depIdxs = []int32{
-	24,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
-	25,  // 1: drover.v1.CompleteStepRequest.run:type_name -> drover.v1.RunRef
-	26,  // 2: drover.v1.CompleteStepRequest.success:type_name -> drover.v1.Outcome.Success
-	27,  // 3: drover.v1.CompleteStepRequest.failed:type_name -> drover.v1.Outcome.Failed
-	28,  // 4: drover.v1.CompleteStepResponse.run:type_name -> drover.v1.Run
-	25,  // 5: drover.v1.ListApprovalsRequest.run:type_name -> drover.v1.RunRef
-	6,   // 6: drover.v1.ListApprovalsResponse.approvals:type_name -> drover.v1.Approval
-	23,  // 7: drover.v1.Approval.labels:type_name -> drover.v1.Approval.LabelsEntry
-	29,  // 8: drover.v1.Approval.form:type_name -> drover.v1.Payload
-	30,  // 9: drover.v1.Approval.since_time:type_name -> google.protobuf.Timestamp
-	30,  // 10: drover.v1.Approval.deadline_time:type_name -> google.protobuf.Timestamp
-	31,  // 11: drover.v1.Approval.on_expiry:type_name -> drover.v1.ApprovalExpiry
-	25,  // 12: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
-	24,  // 13: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	28,  // 14: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
-	32,  // 15: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
-	33,  // 16: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
-	25,  // 17: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
-	29,  // 18: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
-	24,  // 19: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	28,  // 20: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
-	34,  // 21: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
-	35,  // 22: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
-	25,  // 23: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
-	24,  // 24: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	25,  // 25: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
-	24,  // 26: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
-	0,   // 27: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
-	7,   // 28: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
-	9,   // 29: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
-	19,  // 30: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
-	21,  // 31: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
-	2,   // 32: drover.v1.OperatorService.CompleteStep:input_type -> drover.v1.CompleteStepRequest
-	4,   // 33: drover.v1.OperatorService.ListApprovals:input_type -> drover.v1.ListApprovalsRequest
-	11,  // 34: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
-	13,  // 35: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
-	15,  // 36: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
-	17,  // 37: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
-	36,  // 38: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
-	37,  // 39: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
-	38,  // 40: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
-	39,  // 41: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
-	40,  // 42: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
-	41,  // 43: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
-	42,  // 44: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
-	43,  // 45: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
-	44,  // 46: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
-	45,  // 47: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
-	46,  // 48: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
-	47,  // 49: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
-	48,  // 50: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
-	49,  // 51: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
-	50,  // 52: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
-	51,  // 53: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
-	52,  // 54: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
-	53,  // 55: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
-	54,  // 56: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
-	55,  // 57: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
-	56,  // 58: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
-	57,  // 59: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
-	58,  // 60: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
-	59,  // 61: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
-	60,  // 62: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
-	61,  // 63: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
-	62,  // 64: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
-	63,  // 65: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
-	64,  // 66: drover.v1.OperatorService.ListAudit:input_type -> drover.v1.ListAuditRequest
-	65,  // 67: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
-	66,  // 68: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
-	67,  // 69: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
-	68,  // 70: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
-	69,  // 71: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
-	70,  // 72: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
-	71,  // 73: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
-	72,  // 74: drover.v1.OperatorService.GetLimits:input_type -> drover.v1.GetLimitsRequest
-	73,  // 75: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
-	74,  // 76: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
-	75,  // 77: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
-	76,  // 78: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
-	77,  // 79: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
-	1,   // 80: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
-	8,   // 81: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
-	10,  // 82: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
-	20,  // 83: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
-	22,  // 84: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
-	3,   // 85: drover.v1.OperatorService.CompleteStep:output_type -> drover.v1.CompleteStepResponse
-	5,   // 86: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
-	12,  // 87: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
-	14,  // 88: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
-	16,  // 89: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
-	18,  // 90: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
-	78,  // 91: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
-	79,  // 92: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
-	80,  // 93: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
-	81,  // 94: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
-	82,  // 95: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
-	83,  // 96: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
-	84,  // 97: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
-	85,  // 98: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
-	86,  // 99: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
-	87,  // 100: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
-	88,  // 101: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
-	89,  // 102: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
-	90,  // 103: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
-	91,  // 104: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
-	92,  // 105: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
-	93,  // 106: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
-	94,  // 107: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
-	95,  // 108: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
-	96,  // 109: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
-	97,  // 110: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
-	98,  // 111: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
-	99,  // 112: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
-	100, // 113: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
-	101, // 114: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
-	102, // 115: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
-	103, // 116: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
-	104, // 117: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
-	105, // 118: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
-	106, // 119: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
-	107, // 120: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
-	108, // 121: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
-	109, // 122: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
-	110, // 123: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
-	111, // 124: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
-	112, // 125: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
-	113, // 126: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
-	114, // 127: drover.v1.OperatorService.GetLimits:output_type -> drover.v1.GetLimitsResponse
-	115, // 128: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
-	116, // 129: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
-	117, // 130: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
-	118, // 131: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
-	119, // 132: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
-	80,  // [80:133] is the sub-list for method output_type
-	27,  // [27:80] is the sub-list for method input_type
-	27,  // [27:27] is the sub-list for extension type_name
-	27,  // [27:27] is the sub-list for extension extendee
-	0,   // [0:27] is the sub-list for field type_name
+	26,  // 0: drover.v1.ListEscalationsResponse.escalations:type_name -> drover.v1.Escalation
+	27,  // 1: drover.v1.CompleteStepRequest.run:type_name -> drover.v1.RunRef
+	28,  // 2: drover.v1.CompleteStepRequest.success:type_name -> drover.v1.Outcome.Success
+	29,  // 3: drover.v1.CompleteStepRequest.failed:type_name -> drover.v1.Outcome.Failed
+	30,  // 4: drover.v1.CompleteStepResponse.run:type_name -> drover.v1.Run
+	27,  // 5: drover.v1.EraseRunRequest.run:type_name -> drover.v1.RunRef
+	27,  // 6: drover.v1.ListApprovalsRequest.run:type_name -> drover.v1.RunRef
+	8,   // 7: drover.v1.ListApprovalsResponse.approvals:type_name -> drover.v1.Approval
+	25,  // 8: drover.v1.Approval.labels:type_name -> drover.v1.Approval.LabelsEntry
+	31,  // 9: drover.v1.Approval.form:type_name -> drover.v1.Payload
+	32,  // 10: drover.v1.Approval.since_time:type_name -> google.protobuf.Timestamp
+	32,  // 11: drover.v1.Approval.deadline_time:type_name -> google.protobuf.Timestamp
+	33,  // 12: drover.v1.Approval.on_expiry:type_name -> drover.v1.ApprovalExpiry
+	27,  // 13: drover.v1.GetEscalationRequest.run:type_name -> drover.v1.RunRef
+	26,  // 14: drover.v1.GetEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	30,  // 15: drover.v1.GetEscalationResponse.run:type_name -> drover.v1.Run
+	34,  // 16: drover.v1.GetEscalationResponse.step:type_name -> drover.v1.Step
+	35,  // 17: drover.v1.GetEscalationResponse.attempts:type_name -> drover.v1.Attempt
+	27,  // 18: drover.v1.ResolveEscalationRequest.run:type_name -> drover.v1.RunRef
+	31,  // 19: drover.v1.ResolveEscalationRequest.payload:type_name -> drover.v1.Payload
+	26,  // 20: drover.v1.ResolveEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	30,  // 21: drover.v1.ResolveEscalationResponse.run:type_name -> drover.v1.Run
+	36,  // 22: drover.v1.ListHooksResponse.hooks:type_name -> drover.v1.Hook
+	37,  // 23: drover.v1.ListDeliveriesResponse.deliveries:type_name -> drover.v1.Delivery
+	27,  // 24: drover.v1.ClaimEscalationRequest.run:type_name -> drover.v1.RunRef
+	26,  // 25: drover.v1.ClaimEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	27,  // 26: drover.v1.ReleaseEscalationRequest.run:type_name -> drover.v1.RunRef
+	26,  // 27: drover.v1.ReleaseEscalationResponse.escalation:type_name -> drover.v1.Escalation
+	0,   // 28: drover.v1.OperatorService.ListEscalations:input_type -> drover.v1.ListEscalationsRequest
+	9,   // 29: drover.v1.OperatorService.GetEscalation:input_type -> drover.v1.GetEscalationRequest
+	11,  // 30: drover.v1.OperatorService.ResolveEscalation:input_type -> drover.v1.ResolveEscalationRequest
+	21,  // 31: drover.v1.OperatorService.ClaimEscalation:input_type -> drover.v1.ClaimEscalationRequest
+	23,  // 32: drover.v1.OperatorService.ReleaseEscalation:input_type -> drover.v1.ReleaseEscalationRequest
+	2,   // 33: drover.v1.OperatorService.CompleteStep:input_type -> drover.v1.CompleteStepRequest
+	4,   // 34: drover.v1.OperatorService.EraseRun:input_type -> drover.v1.EraseRunRequest
+	6,   // 35: drover.v1.OperatorService.ListApprovals:input_type -> drover.v1.ListApprovalsRequest
+	13,  // 36: drover.v1.OperatorService.PutHook:input_type -> drover.v1.PutHookRequest
+	15,  // 37: drover.v1.OperatorService.ListHooks:input_type -> drover.v1.ListHooksRequest
+	17,  // 38: drover.v1.OperatorService.DeleteHook:input_type -> drover.v1.DeleteHookRequest
+	19,  // 39: drover.v1.OperatorService.ListDeliveries:input_type -> drover.v1.ListDeliveriesRequest
+	38,  // 40: drover.v1.OperatorService.PutTrigger:input_type -> drover.v1.PutTriggerRequest
+	39,  // 41: drover.v1.OperatorService.GetTrigger:input_type -> drover.v1.GetTriggerRequest
+	40,  // 42: drover.v1.OperatorService.ListTriggers:input_type -> drover.v1.ListTriggersRequest
+	41,  // 43: drover.v1.OperatorService.DeleteTrigger:input_type -> drover.v1.DeleteTriggerRequest
+	42,  // 44: drover.v1.OperatorService.ListRefusals:input_type -> drover.v1.ListRefusalsRequest
+	43,  // 45: drover.v1.OperatorService.TryTrigger:input_type -> drover.v1.TryTriggerRequest
+	44,  // 46: drover.v1.OperatorService.ListQueues:input_type -> drover.v1.ListQueuesRequest
+	45,  // 47: drover.v1.OperatorService.GetQueue:input_type -> drover.v1.GetQueueRequest
+	46,  // 48: drover.v1.OperatorService.PauseQueue:input_type -> drover.v1.PauseQueueRequest
+	47,  // 49: drover.v1.OperatorService.ResumeQueue:input_type -> drover.v1.ResumeQueueRequest
+	48,  // 50: drover.v1.OperatorService.SetQueueLimits:input_type -> drover.v1.SetQueueLimitsRequest
+	49,  // 51: drover.v1.OperatorService.PinQueue:input_type -> drover.v1.PinQueueRequest
+	50,  // 52: drover.v1.OperatorService.UnpinQueue:input_type -> drover.v1.UnpinQueueRequest
+	51,  // 53: drover.v1.OperatorService.PauseNamespace:input_type -> drover.v1.PauseNamespaceRequest
+	52,  // 54: drover.v1.OperatorService.ResumeNamespace:input_type -> drover.v1.ResumeNamespaceRequest
+	53,  // 55: drover.v1.OperatorService.PauseWorkflow:input_type -> drover.v1.PauseWorkflowRequest
+	54,  // 56: drover.v1.OperatorService.ResumeWorkflow:input_type -> drover.v1.ResumeWorkflowRequest
+	55,  // 57: drover.v1.OperatorService.SetCircuit:input_type -> drover.v1.SetCircuitRequest
+	56,  // 58: drover.v1.OperatorService.ListCircuits:input_type -> drover.v1.ListCircuitsRequest
+	57,  // 59: drover.v1.OperatorService.CordonAgent:input_type -> drover.v1.CordonAgentRequest
+	58,  // 60: drover.v1.OperatorService.UncordonAgent:input_type -> drover.v1.UncordonAgentRequest
+	59,  // 61: drover.v1.OperatorService.ListCordons:input_type -> drover.v1.ListCordonsRequest
+	60,  // 62: drover.v1.OperatorService.ListAgents:input_type -> drover.v1.ListAgentsRequest
+	61,  // 63: drover.v1.OperatorService.GetAgent:input_type -> drover.v1.GetAgentRequest
+	62,  // 64: drover.v1.OperatorService.ListPartitions:input_type -> drover.v1.ListPartitionsRequest
+	63,  // 65: drover.v1.OperatorService.ListHandOvers:input_type -> drover.v1.ListHandOversRequest
+	64,  // 66: drover.v1.OperatorService.ListSupervisors:input_type -> drover.v1.ListSupervisorsRequest
+	65,  // 67: drover.v1.OperatorService.ListInterventions:input_type -> drover.v1.ListInterventionsRequest
+	66,  // 68: drover.v1.OperatorService.ListAudit:input_type -> drover.v1.ListAuditRequest
+	67,  // 69: drover.v1.OperatorService.GetOverview:input_type -> drover.v1.GetOverviewRequest
+	68,  // 70: drover.v1.OperatorService.WatchOverview:input_type -> drover.v1.WatchOverviewRequest
+	69,  // 71: drover.v1.OperatorService.GetClusterInfo:input_type -> drover.v1.GetClusterInfoRequest
+	70,  // 72: drover.v1.OperatorService.CreateNamespace:input_type -> drover.v1.CreateNamespaceRequest
+	71,  // 73: drover.v1.OperatorService.GetNamespace:input_type -> drover.v1.GetNamespaceRequest
+	72,  // 74: drover.v1.OperatorService.SetNamespaceRetention:input_type -> drover.v1.SetNamespaceRetentionRequest
+	73,  // 75: drover.v1.OperatorService.SetNamespaceLimits:input_type -> drover.v1.SetNamespaceLimitsRequest
+	74,  // 76: drover.v1.OperatorService.GetLimits:input_type -> drover.v1.GetLimitsRequest
+	75,  // 77: drover.v1.OperatorService.SetNamespaceLogs:input_type -> drover.v1.SetNamespaceLogsRequest
+	76,  // 78: drover.v1.OperatorService.ListNamespaces:input_type -> drover.v1.ListNamespacesRequest
+	77,  // 79: drover.v1.OperatorService.CreateToken:input_type -> drover.v1.CreateTokenRequest
+	78,  // 80: drover.v1.OperatorService.ListTokens:input_type -> drover.v1.ListTokensRequest
+	79,  // 81: drover.v1.OperatorService.RevokeToken:input_type -> drover.v1.RevokeTokenRequest
+	1,   // 82: drover.v1.OperatorService.ListEscalations:output_type -> drover.v1.ListEscalationsResponse
+	10,  // 83: drover.v1.OperatorService.GetEscalation:output_type -> drover.v1.GetEscalationResponse
+	12,  // 84: drover.v1.OperatorService.ResolveEscalation:output_type -> drover.v1.ResolveEscalationResponse
+	22,  // 85: drover.v1.OperatorService.ClaimEscalation:output_type -> drover.v1.ClaimEscalationResponse
+	24,  // 86: drover.v1.OperatorService.ReleaseEscalation:output_type -> drover.v1.ReleaseEscalationResponse
+	3,   // 87: drover.v1.OperatorService.CompleteStep:output_type -> drover.v1.CompleteStepResponse
+	5,   // 88: drover.v1.OperatorService.EraseRun:output_type -> drover.v1.EraseRunResponse
+	7,   // 89: drover.v1.OperatorService.ListApprovals:output_type -> drover.v1.ListApprovalsResponse
+	14,  // 90: drover.v1.OperatorService.PutHook:output_type -> drover.v1.PutHookResponse
+	16,  // 91: drover.v1.OperatorService.ListHooks:output_type -> drover.v1.ListHooksResponse
+	18,  // 92: drover.v1.OperatorService.DeleteHook:output_type -> drover.v1.DeleteHookResponse
+	20,  // 93: drover.v1.OperatorService.ListDeliveries:output_type -> drover.v1.ListDeliveriesResponse
+	80,  // 94: drover.v1.OperatorService.PutTrigger:output_type -> drover.v1.PutTriggerResponse
+	81,  // 95: drover.v1.OperatorService.GetTrigger:output_type -> drover.v1.GetTriggerResponse
+	82,  // 96: drover.v1.OperatorService.ListTriggers:output_type -> drover.v1.ListTriggersResponse
+	83,  // 97: drover.v1.OperatorService.DeleteTrigger:output_type -> drover.v1.DeleteTriggerResponse
+	84,  // 98: drover.v1.OperatorService.ListRefusals:output_type -> drover.v1.ListRefusalsResponse
+	85,  // 99: drover.v1.OperatorService.TryTrigger:output_type -> drover.v1.TryTriggerResponse
+	86,  // 100: drover.v1.OperatorService.ListQueues:output_type -> drover.v1.ListQueuesResponse
+	87,  // 101: drover.v1.OperatorService.GetQueue:output_type -> drover.v1.GetQueueResponse
+	88,  // 102: drover.v1.OperatorService.PauseQueue:output_type -> drover.v1.PauseQueueResponse
+	89,  // 103: drover.v1.OperatorService.ResumeQueue:output_type -> drover.v1.ResumeQueueResponse
+	90,  // 104: drover.v1.OperatorService.SetQueueLimits:output_type -> drover.v1.SetQueueLimitsResponse
+	91,  // 105: drover.v1.OperatorService.PinQueue:output_type -> drover.v1.PinQueueResponse
+	92,  // 106: drover.v1.OperatorService.UnpinQueue:output_type -> drover.v1.UnpinQueueResponse
+	93,  // 107: drover.v1.OperatorService.PauseNamespace:output_type -> drover.v1.PauseNamespaceResponse
+	94,  // 108: drover.v1.OperatorService.ResumeNamespace:output_type -> drover.v1.ResumeNamespaceResponse
+	95,  // 109: drover.v1.OperatorService.PauseWorkflow:output_type -> drover.v1.PauseWorkflowResponse
+	96,  // 110: drover.v1.OperatorService.ResumeWorkflow:output_type -> drover.v1.ResumeWorkflowResponse
+	97,  // 111: drover.v1.OperatorService.SetCircuit:output_type -> drover.v1.SetCircuitResponse
+	98,  // 112: drover.v1.OperatorService.ListCircuits:output_type -> drover.v1.ListCircuitsResponse
+	99,  // 113: drover.v1.OperatorService.CordonAgent:output_type -> drover.v1.CordonAgentResponse
+	100, // 114: drover.v1.OperatorService.UncordonAgent:output_type -> drover.v1.UncordonAgentResponse
+	101, // 115: drover.v1.OperatorService.ListCordons:output_type -> drover.v1.ListCordonsResponse
+	102, // 116: drover.v1.OperatorService.ListAgents:output_type -> drover.v1.ListAgentsResponse
+	103, // 117: drover.v1.OperatorService.GetAgent:output_type -> drover.v1.GetAgentResponse
+	104, // 118: drover.v1.OperatorService.ListPartitions:output_type -> drover.v1.ListPartitionsResponse
+	105, // 119: drover.v1.OperatorService.ListHandOvers:output_type -> drover.v1.ListHandOversResponse
+	106, // 120: drover.v1.OperatorService.ListSupervisors:output_type -> drover.v1.ListSupervisorsResponse
+	107, // 121: drover.v1.OperatorService.ListInterventions:output_type -> drover.v1.ListInterventionsResponse
+	108, // 122: drover.v1.OperatorService.ListAudit:output_type -> drover.v1.ListAuditResponse
+	109, // 123: drover.v1.OperatorService.GetOverview:output_type -> drover.v1.GetOverviewResponse
+	110, // 124: drover.v1.OperatorService.WatchOverview:output_type -> drover.v1.WatchOverviewResponse
+	111, // 125: drover.v1.OperatorService.GetClusterInfo:output_type -> drover.v1.GetClusterInfoResponse
+	112, // 126: drover.v1.OperatorService.CreateNamespace:output_type -> drover.v1.CreateNamespaceResponse
+	113, // 127: drover.v1.OperatorService.GetNamespace:output_type -> drover.v1.GetNamespaceResponse
+	114, // 128: drover.v1.OperatorService.SetNamespaceRetention:output_type -> drover.v1.SetNamespaceRetentionResponse
+	115, // 129: drover.v1.OperatorService.SetNamespaceLimits:output_type -> drover.v1.SetNamespaceLimitsResponse
+	116, // 130: drover.v1.OperatorService.GetLimits:output_type -> drover.v1.GetLimitsResponse
+	117, // 131: drover.v1.OperatorService.SetNamespaceLogs:output_type -> drover.v1.SetNamespaceLogsResponse
+	118, // 132: drover.v1.OperatorService.ListNamespaces:output_type -> drover.v1.ListNamespacesResponse
+	119, // 133: drover.v1.OperatorService.CreateToken:output_type -> drover.v1.CreateTokenResponse
+	120, // 134: drover.v1.OperatorService.ListTokens:output_type -> drover.v1.ListTokensResponse
+	121, // 135: drover.v1.OperatorService.RevokeToken:output_type -> drover.v1.RevokeTokenResponse
+	82,  // [82:136] is the sub-list for method output_type
+	28,  // [28:82] is the sub-list for method input_type
+	28,  // [28:28] is the sub-list for extension type_name
+	28,  // [28:28] is the sub-list for extension extendee
+	0,   // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_operator_service_proto_init() }
@@ -2234,7 +2367,7 @@ func file_drover_v1_operator_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_operator_service_proto_rawDesc), len(file_drover_v1_operator_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	OperatorService_ClaimEscalation_FullMethodName       = "/drover.v1.OperatorService/ClaimEscalation"
 	OperatorService_ReleaseEscalation_FullMethodName     = "/drover.v1.OperatorService/ReleaseEscalation"
 	OperatorService_CompleteStep_FullMethodName          = "/drover.v1.OperatorService/CompleteStep"
+	OperatorService_EraseRun_FullMethodName              = "/drover.v1.OperatorService/EraseRun"
 	OperatorService_ListApprovals_FullMethodName         = "/drover.v1.OperatorService/ListApprovals"
 	OperatorService_PutHook_FullMethodName               = "/drover.v1.OperatorService/PutHook"
 	OperatorService_ListHooks_FullMethodName             = "/drover.v1.OperatorService/ListHooks"
@@ -110,6 +111,14 @@ type OperatorServiceClient interface {
 	// change until the step is handed out again. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, RUN_STATE
 	// (the step does not wait for a callback), LEASE_LOST, PAYLOAD_TOO_LARGE.
 	CompleteStep(ctx context.Context, in *CompleteStepRequest, opts ...grpc.CallOption) (*CompleteStepResponse, error)
+	// Deletes a run that has ended with all that is stored of it: inputs, outputs, errors, labels, its
+	// key, logs, signals, decisions, escalations, webhooks. Of entries of the audit about it, reasons
+	// and details are deleted, and one entry of the erasure is added. Webhooks and triggers of its end
+	// that wait are dropped. Its key is free again. It does not reach other runs: a parent, children
+	// and re-runs may contain the same data. A large run is deleted in several transactions: if the
+	// call fails, repeat it. The second of two calls finds no run. Errors: RUN_NOT_FOUND, RUN_STATE
+	// (the run, its parent or a child of it is open).
+	EraseRun(ctx context.Context, in *EraseRunRequest, opts ...grpc.CallOption) (*EraseRunResponse, error)
 	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
 	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
@@ -322,6 +331,16 @@ func (c *operatorServiceClient) CompleteStep(ctx context.Context, in *CompleteSt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CompleteStepResponse)
 	err := c.cc.Invoke(ctx, OperatorService_CompleteStep_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operatorServiceClient) EraseRun(ctx context.Context, in *EraseRunRequest, opts ...grpc.CallOption) (*EraseRunResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EraseRunResponse)
+	err := c.cc.Invoke(ctx, OperatorService_EraseRun_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -837,6 +856,14 @@ type OperatorServiceServer interface {
 	// change until the step is handed out again. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, RUN_STATE
 	// (the step does not wait for a callback), LEASE_LOST, PAYLOAD_TOO_LARGE.
 	CompleteStep(context.Context, *CompleteStepRequest) (*CompleteStepResponse, error)
+	// Deletes a run that has ended with all that is stored of it: inputs, outputs, errors, labels, its
+	// key, logs, signals, decisions, escalations, webhooks. Of entries of the audit about it, reasons
+	// and details are deleted, and one entry of the erasure is added. Webhooks and triggers of its end
+	// that wait are dropped. Its key is free again. It does not reach other runs: a parent, children
+	// and re-runs may contain the same data. A large run is deleted in several transactions: if the
+	// call fails, repeat it. The second of two calls finds no run. Errors: RUN_NOT_FOUND, RUN_STATE
+	// (the run, its parent or a child of it is open).
+	EraseRun(context.Context, *EraseRunRequest) (*EraseRunResponse, error)
 	// Lists the approvals that open runs wait for (SchedulerService.Decide), those of the oldest runs
 	// first, page by page. Errors: PAGE_TOKEN_INVALID, RUN_NOT_FOUND.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
@@ -1012,6 +1039,9 @@ func (UnimplementedOperatorServiceServer) ReleaseEscalation(context.Context, *Re
 }
 func (UnimplementedOperatorServiceServer) CompleteStep(context.Context, *CompleteStepRequest) (*CompleteStepResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CompleteStep not implemented")
+}
+func (UnimplementedOperatorServiceServer) EraseRun(context.Context, *EraseRunRequest) (*EraseRunResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EraseRun not implemented")
 }
 func (UnimplementedOperatorServiceServer) ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListApprovals not implemented")
@@ -1279,6 +1309,24 @@ func _OperatorService_CompleteStep_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperatorServiceServer).CompleteStep(ctx, req.(*CompleteStepRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperatorService_EraseRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EraseRunRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).EraseRun(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_EraseRun_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).EraseRun(ctx, req.(*EraseRunRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -2152,6 +2200,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CompleteStep",
 			Handler:    _OperatorService_CompleteStep_Handler,
+		},
+		{
+			MethodName: "EraseRun",
+			Handler:    _OperatorService_EraseRun_Handler,
 		},
 		{
 			MethodName: "ListApprovals",

@@ -217,6 +217,9 @@ const (
 	BulkKind_BULK_KIND_SIGNAL BulkKind = 5
 	// RerunFrom. A filter without states means all that have ended.
 	BulkKind_BULK_KIND_RERUN BulkKind = 6
+	// OperatorService.EraseRun, for the role admin only. A filter without states means all that have
+	// ended.
+	BulkKind_BULK_KIND_ERASE BulkKind = 7
 )
 
 // Enum value maps for BulkKind.
@@ -229,6 +232,7 @@ var (
 		4: "BULK_KIND_RETRY",
 		5: "BULK_KIND_SIGNAL",
 		6: "BULK_KIND_RERUN",
+		7: "BULK_KIND_ERASE",
 	}
 	BulkKind_value = map[string]int32{
 		"BULK_KIND_UNSPECIFIED": 0,
@@ -238,6 +242,7 @@ var (
 		"BULK_KIND_RETRY":       4,
 		"BULK_KIND_SIGNAL":      5,
 		"BULK_KIND_RERUN":       6,
+		"BULK_KIND_ERASE":       7,
 	}
 )
 
@@ -3706,7 +3711,7 @@ type BulkActionRequest struct {
 	Undo Undo `protobuf:"varint,4,opt,name=undo,proto3,enum=drover.v1.Undo" json:"undo,omitempty"`
 	// For RETRY and RERUN: version to use. Default SAME.
 	Version RerunVersion `protobuf:"varint,5,opt,name=version,proto3,enum=drover.v1.RerunVersion" json:"version,omitempty"`
-	// Why, for people. At most 1,024 characters, no NUL.
+	// Why, for people. Required for ERASE unless `dry_run`. At most 1,024 characters, no NUL.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Counts the runs, and changes nothing. Default false.
 	DryRun bool `protobuf:"varint,7,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
@@ -4838,11 +4843,11 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x05input\x18\x06 \x01(\v2\x12.drover.v1.PayloadR\x05input\"D\n" +
 	"\x11RerunFromResponse\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
-	"\acreated\x18\x02 \x01(\bR\acreated\"\xf1\x05\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\xf3\x05\n" +
 	"\x11BulkActionRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12,\n" +
-	"\x06filter\x18\x02 \x01(\v2\x14.drover.v1.RunFilterR\x06filter\x12;\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x13.drover.v1.BulkKindB\x12\xbaH\x0f\x82\x01\f\x18\x01\x18\x02\x18\x03\x18\x04\x18\x05\x18\x06R\x04kind\x12-\n" +
+	"\x06filter\x18\x02 \x01(\v2\x14.drover.v1.RunFilterR\x06filter\x12=\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x13.drover.v1.BulkKindB\x14\xbaH\x11\x82\x01\x0e\x18\x01\x18\x02\x18\x03\x18\x04\x18\x05\x18\x06\x18\aR\x04kind\x12-\n" +
 	"\x04undo\x18\x04 \x01(\x0e2\x0f.drover.v1.UndoB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04undo\x12;\n" +
 	"\aversion\x18\x05 \x01(\x0e2\x17.drover.v1.RerunVersionB\b\xbaH\x05\x82\x01\x02\x10\x01R\aversion\x12,\n" +
 	"\x06reason\x18\x06 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
@@ -4921,7 +4926,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\fRerunVersion\x12\x1d\n" +
 	"\x19RERUN_VERSION_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RERUN_VERSION_SAME\x10\x01\x12\x18\n" +
-	"\x14RERUN_VERSION_NEWEST\x10\x02*\xa6\x01\n" +
+	"\x14RERUN_VERSION_NEWEST\x10\x02*\xbb\x01\n" +
 	"\bBulkKind\x12\x19\n" +
 	"\x15BULK_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10BULK_KIND_CANCEL\x10\x01\x12\x13\n" +
@@ -4929,7 +4934,8 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x10BULK_KIND_RESUME\x10\x03\x12\x13\n" +
 	"\x0fBULK_KIND_RETRY\x10\x04\x12\x14\n" +
 	"\x10BULK_KIND_SIGNAL\x10\x05\x12\x13\n" +
-	"\x0fBULK_KIND_RERUN\x10\x06*b\n" +
+	"\x0fBULK_KIND_RERUN\x10\x06\x12\x13\n" +
+	"\x0fBULK_KIND_ERASE\x10\a*b\n" +
 	"\fDecisionKind\x12\x1d\n" +
 	"\x19DECISION_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DECISION_KIND_APPROVE\x10\x01\x12\x18\n" +

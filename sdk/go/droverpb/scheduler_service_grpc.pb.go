@@ -148,12 +148,13 @@ type SchedulerServiceClient interface {
 	// repeated only from the start. Idempotent by `request_id`. Errors: those of RetryRun,
 	// STEP_NOT_FOUND, PAYLOAD_TOO_LARGE.
 	RerunFrom(ctx context.Context, in *RerunFromRequest, opts ...grpc.CallOption) (*RerunFromResponse, error)
-	// Cancels, pauses, resumes, retries, signals or re-runs the runs that match a filter, oldest
-	// first and one page in a call: repeat the call with `next_page_token` until that is empty. Call
-	// with `dry_run` first: it counts and changes nothing. Runs that are created later are not
+	// Cancels, pauses, resumes, retries, signals, re-runs or erases the runs that match a filter,
+	// oldest first and one page in a call: repeat the call with `next_page_token` until that is empty.
+	// Call with `dry_run` first: it counts and changes nothing. Runs that are created later are not
 	// included. Any call may be repeated: the action is applied to each run once. Errors:
 	// PAGE_TOKEN_INVALID, KEY_REUSED (the `request_id` was used for something else), COUNT_MISMATCH
-	// (nothing was done), PAYLOAD_TOO_LARGE, NAMESPACE_LIMIT (of new runs; repeat the call later).
+	// (nothing was done), PAYLOAD_TOO_LARGE, NAMESPACE_LIMIT (of new runs; repeat the call later),
+	// NOT_ALLOWED (ERASE takes the role admin).
 	// For RERUN these errors come before anything is done, in a dry run too: STEP_NOT_FOUND,
 	// WORKFLOW_NOT_FOUND (no newest version), INVALID_REQUEST (the `input` breaks an `input_schema`),
 	// where one of the first 100 definitions of these runs does not fit the request; for a definition
@@ -625,12 +626,13 @@ type SchedulerServiceServer interface {
 	// repeated only from the start. Idempotent by `request_id`. Errors: those of RetryRun,
 	// STEP_NOT_FOUND, PAYLOAD_TOO_LARGE.
 	RerunFrom(context.Context, *RerunFromRequest) (*RerunFromResponse, error)
-	// Cancels, pauses, resumes, retries, signals or re-runs the runs that match a filter, oldest
-	// first and one page in a call: repeat the call with `next_page_token` until that is empty. Call
-	// with `dry_run` first: it counts and changes nothing. Runs that are created later are not
+	// Cancels, pauses, resumes, retries, signals, re-runs or erases the runs that match a filter,
+	// oldest first and one page in a call: repeat the call with `next_page_token` until that is empty.
+	// Call with `dry_run` first: it counts and changes nothing. Runs that are created later are not
 	// included. Any call may be repeated: the action is applied to each run once. Errors:
 	// PAGE_TOKEN_INVALID, KEY_REUSED (the `request_id` was used for something else), COUNT_MISMATCH
-	// (nothing was done), PAYLOAD_TOO_LARGE, NAMESPACE_LIMIT (of new runs; repeat the call later).
+	// (nothing was done), PAYLOAD_TOO_LARGE, NAMESPACE_LIMIT (of new runs; repeat the call later),
+	// NOT_ALLOWED (ERASE takes the role admin).
 	// For RERUN these errors come before anything is done, in a dry run too: STEP_NOT_FOUND,
 	// WORKFLOW_NOT_FOUND (no newest version), INVALID_REQUEST (the `input` breaks an `input_schema`),
 	// where one of the first 100 definitions of these runs does not fit the request; for a definition

@@ -26,7 +26,7 @@ from drover.writing import number_of
 
 Undo = Literal["compensate", "leave"]
 Version = Literal["same", "newest"]
-BulkAction = Literal["cancel", "pause", "resume", "retry", "signal", "rerun"]
+BulkAction = Literal["cancel", "pause", "resume", "retry", "signal", "rerun", "erase"]
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,11 @@ COMPLETE_STEP = Method(
     operators.CompleteStepRequest,
     operators.CompleteStepResponse,
 )
+ERASE_RUN = Method(
+    "/drover.v1.OperatorService/EraseRun",
+    operators.EraseRunRequest,
+    operators.EraseRunResponse,
+)
 LIST_APPROVALS = Method(
     "/drover.v1.OperatorService/ListApprovals",
     operators.ListApprovalsRequest,

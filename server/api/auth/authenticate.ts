@@ -156,6 +156,13 @@ function namespaceOf(request: Message): string {
   return "namespace" in request ? String(request.namespace) : "";
 }
 
+/** Throws NOT_ALLOWED for a caller who may not make this call, which another call includes. */
+export function mayCall(caller: Caller | null, method: DescMethod): void {
+  const permission = PERMISSIONS.get(fullNameOf(method));
+  if (caller !== null && permission?.roles.includes(caller.role) === false)
+    throw wrongRole(caller, method.name, permission);
+}
+
 /** Throws NOT_ALLOWED for a caller of certain namespaces. */
 export function everyNamespace(caller: Caller): void {
   if (caller.namespaces === null) return;

@@ -73,6 +73,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Permission>
   claimEscalation: operators,
   releaseEscalation: operators,
   completeStep: operators,
+  eraseRun: admins,
   listApprovals: viewers,
   putHook: operators,
   listHooks: viewers,

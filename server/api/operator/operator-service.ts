@@ -15,6 +15,7 @@ import type { Drain } from "../calls/drain.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import type { RequestCheck } from "../calls/request-check.ts";
+import { createEraseCalls } from "../run/erase-calls.ts";
 import { createRunLookup } from "../run/run-lookup.ts";
 import { createTriggerCalls } from "../trigger/trigger-calls.ts";
 import { createAgentCalls } from "./agent-list.ts";
@@ -63,6 +64,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
     ...createAnswerCalls(deps),
     listEscalations: (request) => listEscalations(deps, request),
     completeStep: (request, who) => completeStep(deps, runs, request, who),
+    ...createEraseCalls(deps, runs),
     listApprovals: (request) => listApprovals(deps, runs, request),
 
     ...createHookCalls(deps),

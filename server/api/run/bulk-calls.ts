@@ -2,6 +2,7 @@
 // the time limit of the action (only runs created before it) and the last run of the previous page.
 import { createHash } from "node:crypto";
 import { create, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   type BulkActionRequest,
   BulkActionRequestSchema,
@@ -26,21 +27,23 @@ import type { AuditEntry } from "../../store/audit.ts";
 import type { RunFilter } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { partitionOf } from "../../store/partition.ts";
-import type { Namespace, RunId } from "../../store/store.ts";
+import type { EngineStore, Namespace, RunId } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
+import { mayCall } from "../auth/authenticate.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal, toStatus } from "../calls/errors.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
 import { payloadFrom } from "../calls/payload.ts";
 import { OPEN_STATES } from "./convert-run.ts";
+import { eraseRun } from "./erase-calls.ts";
 import { rerunEntry } from "./rerun-calls.ts";
 import { accepted, commandEntry } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
 interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
-  readonly store: Pick<OperatorStore, "lists">;
+  readonly store: Pick<OperatorStore, "lists"> & Pick<EngineStore, "namespaces">;
   readonly namespaces: Namespaces;
   readonly clock: Pick<Clock, "wallMs">;
 }
@@ -50,13 +53,20 @@ const PAGE_MAX = 100;
  * At most this many definitions are checked before the action begins; others when their runs come.
  */
 const DEFINITIONS_MAX = 100;
+const ENDED_STATES: readonly RunState["kind"][] = [
+  "COMPLETED",
+  "FAILED",
+  "COMPENSATED",
+  "CANCELLED",
+];
 const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
   [BulkKind.CANCEL]: OPEN_STATES,
   [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
   [BulkKind.RESUME]: ["PAUSED"],
   [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
   [BulkKind.SIGNAL]: OPEN_STATES,
-  [BulkKind.RERUN]: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
+  [BulkKind.RERUN]: ENDED_STATES,
+  [BulkKind.ERASE]: ENDED_STATES,
 });
 
 const WORDS: Readonly<Record<number, string>> = Object.freeze({
@@ -66,6 +76,7 @@ const WORDS: Readonly<Record<number, string>> = Object.freeze({
   [BulkKind.RETRY]: "retry",
   [BulkKind.SIGNAL]: "signal",
   [BulkKind.RERUN]: "rerun",
+  [BulkKind.ERASE]: "erase",
 });
 
 type BulkEvent = Extract<RunCommand, { kind: "cancel" | "pause" | "resume" | "signal" }>;
@@ -85,6 +96,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
   const { store, namespaces } = deps;
   return Object.freeze({
     async bulkAction(request: BulkActionRequest, who: Who): Promise<Answer> {
+      if (request.kind === BulkKind.ERASE) mayCall(who.caller, OperatorService.method.eraseRun);
       const namespace = await namespaces.find(request.namespace);
       refuseUnfit(request);
       const bulk = { namespace, request, digest: digestOf(request), who };
@@ -103,7 +115,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
         after: at?.after ?? null,
       });
       const ids = runs.map(({ runId }) => runId);
-      const results = await Promise.all(ids.map((id) => one(deps, bulk, until, id)));
+      const results = await all(deps, bulk, until, ids);
       const last = ids.length === PAGE_MAX ? ids.at(-1) : undefined;
       return {
         count: started?.count ?? 0,
@@ -155,17 +167,26 @@ async function definitionRefusal(
   return await scheduler.rerunRefusal({ namespace, ...againOf(request) }, definitions);
 }
 
+async function all(
+  deps: BulkCallDeps,
+  bulk: Bulk,
+  until: number,
+  ids: readonly RunId[],
+): Promise<Result[]> {
+  if (bulk.request.kind !== BulkKind.ERASE)
+    return Promise.all(ids.map((id) => one(deps, bulk, until, id)));
+  // Each is a transaction of its own: together they would take all connections.
+  const results: Result[] = [];
+  for (const id of ids) results.push(await one(deps, bulk, until, id));
+  return results;
+}
+
 /**
  * A refusal becomes the answer for that run. Any other error fails the call, which may be repeated.
  */
-async function one(
-  { scheduler }: BulkCallDeps,
-  bulk: Bulk,
-  until: number,
-  runId: RunId,
-): Promise<Result> {
+async function one(deps: BulkCallDeps, bulk: Bulk, until: number, runId: RunId): Promise<Result> {
   try {
-    const newRunId = await act(scheduler, bulk, until, runId);
+    const newRunId = await act(deps, bulk, until, runId);
     return { runId, status: create(StatusSchema), newRunId };
   } catch (error) {
     if (!(error instanceof DroverError) || !OF_ONE.includes(error.reason)) throw error;
@@ -185,7 +206,7 @@ const OF_ONE: readonly DroverError["reason"][] = [
 ];
 
 async function act(
-  scheduler: BulkCallDeps["scheduler"],
+  { scheduler, store }: BulkCallDeps,
   { namespace, request, digest, who }: Bulk,
   until: number,
   runId: RunId,
@@ -199,6 +220,10 @@ async function act(
     const audit = rerunEntry(who, { namespace, ref }, again, { ...more, reason });
     const asked = { namespace, runId, ...again, requestId, digest, audit };
     return (await scheduler.rerun(asked)).runId;
+  }
+  if (request.kind === BulkKind.ERASE) {
+    await eraseRun(store, { namespace, ref }, who, { reason: request.reason, details: more });
+    return "";
   }
   const event = eventOf(request, until);
   const audit = event.kind === "signal" ? null : commandEntry(who, { namespace, ref }, event, more);
@@ -237,7 +262,10 @@ function eventOf(request: BulkActionRequest, until: number): BulkEvent {
   }
 }
 
-/** The action as a whole; each run that it changes has an entry of its own. */
+/**
+ * The action as a whole; each run that it changes has an entry of its own. A filter that finds the
+ * runs of a person names the person, so that of an erasure is left out.
+ */
 function bulkEntry({ namespace, request, who }: Bulk, count: number): AuditEntry {
   const { kind, filter, reason, signalName: signal } = request;
   return auditEntry(who, {
@@ -248,7 +276,9 @@ function bulkEntry({ namespace, request, who }: Bulk, count: number): AuditEntry
     details: {
       kind: WORDS[kind] ?? "",
       runs: count,
-      filter: filter ? toJsonString(RunFilterSchema, filter) : "",
+      ...(kind === BulkKind.ERASE
+        ? {}
+        : { filter: filter ? toJsonString(RunFilterSchema, filter) : "" }),
       ...(signal === "" ? {} : { signal }),
     },
   });
@@ -265,13 +295,15 @@ function bulkFilter({ filter, kind }: BulkActionRequest, now: number): RunFilter
 
 /** Refuses a request that lacks a field, or has a field that the action would ignore. */
 function refuseUnfit(request: BulkActionRequest): void {
-  const { kind, dryRun, requestId, signalName, payload, stepId, input } = request;
+  const { kind, dryRun, requestId, signalName, payload, stepId, input, reason } = request;
   const problems: FieldProblem[] = [];
   const need = (path: string, why: string) =>
     problems.push({ path, message: `is missing: ${why}` });
   if (!dryRun && requestId === "") need("request_id", "it makes the action safe to repeat");
   if (!dryRun && kind === BulkKind.SIGNAL && signalName === "")
     need("signal_name", "steps wait for a signal by its name");
+  if (!dryRun && kind === BulkKind.ERASE && reason === "")
+    need("reason", "the audit keeps why runs were erased");
   const given = [
     { path: "signal_name", of: "SIGNAL", is: signalName !== "" },
     { path: "payload", of: "SIGNAL", is: payload !== undefined },

@@ -65,7 +65,9 @@ interface RunServiceDeps {
 }
 
 interface SchedulerServiceDeps extends RunServiceDeps {
-  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists" | "operators" | "logs">;
+  readonly store: RunServiceDeps["store"] &
+    Pick<EngineStore, "namespaces"> &
+    Pick<OperatorStore, "lists" | "operators" | "logs">;
 }
 
 type ListCalls =

@@ -3,6 +3,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { payloadBytes } from "../../core/model/payload.ts";
 import {
+  type Erased,
   type ForgottenPage,
   type NamespaceSettings,
   type Namespaces,
@@ -10,8 +11,9 @@ import {
   type OldRuns,
   type UnusedDefinitions,
 } from "../namespaces.ts";
+import type { RunId } from "../store.ts";
 import type { NamespaceRow } from "./catalogue-tables.ts";
-import { isOpen, type RunRow, runStateOf, type Tables } from "./tables.ts";
+import { concurrencyKeyText, isOpen, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export const NOTHING_SET: NamespaceSettings = Object.freeze({
@@ -58,6 +60,7 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
         retentionMs === null ? [] : [{ namespaceId, retentionMs }],
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
+    eraseRun: (namespaceId, runId) => run(() => eraseRun(tables, namespaceId, runId)),
     forgetDefinitions: (of) =>
       run(() => {
         const used = new Set(tables.run.all().map(({ definitionId }) => definitionId));
@@ -90,6 +93,49 @@ function forgetRuns(
   for (const run of page)
     if (endedBefore(tables, run, now - keptMs) && !isAskedFor(tables, run)) forgetRun(tables, run);
   return { after: page.at(-1)?.runId ?? after, more: page.length === limit };
+}
+
+function eraseRun(tables: Tables, namespaceId: number, runId: RunId): Erased {
+  const run = tables.run.get(runId);
+  if (run?.namespaceId !== namespaceId) return { kind: "unknown" };
+  const open = openRelative(tables, run);
+  if (open) return open;
+  const key =
+    run.key === null
+      ? undefined
+      : tables.idempotency.get(concurrencyKeyText({ namespaceId, key: run.key }));
+  if (key?.runId === runId) tables.idempotency.removeRow(key);
+  for (const row of tables.message.where("run", runId)) tables.message.removeRow(row);
+  const { partition } = run;
+  const isOf = (row: { readonly runId: RunId }) => row.runId === runId;
+  for (const row of tables.triggerEnd.where("partition", partition).filter(isOf))
+    tables.triggerEnd.removeRow(row);
+  for (const row of tables.outbox.where("partition", partition).filter(isOf))
+    tables.outbox.removeRow(row);
+  for (const row of tables.delivery.where("partition", partition).filter(isOf))
+    tables.delivery.removeRow(row);
+  for (const row of tables.refusal.where("namespace", namespaceId))
+    if (row.runId === runId) tables.refusal.removeRow(row);
+  forgetRun(tables, run);
+  return { kind: "erased", workflow: run.workflow };
+}
+
+/** The run itself, its parent, or a child of it, if it is open; null: none of them is. */
+function openRelative(
+  tables: Tables,
+  { runId, namespaceId, parent }: RunRow,
+): Extract<Erased, { kind: "open" }> | null {
+  const children = tables.run
+    .where("namespace", namespaceId)
+    .filter((run) => run.parent?.runId === runId);
+  const relatives = [
+    { relative: "run", runId } as const,
+    ...(parent === null ? [] : [{ relative: "parent", runId: parent.runId } as const]),
+    ...children.map((child) => ({ relative: "child", runId: child.runId }) as const),
+  ];
+  const open = relatives.find((one) => isOpen(tables, one.runId));
+  if (!open) return null;
+  return { kind: "open", ...open, state: runStateOf(tables, open.runId).run.state.kind };
 }
 
 function endedBefore(tables: Tables, { runId }: RunRow, at: EpochMs): boolean {

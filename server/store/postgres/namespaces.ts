@@ -1,8 +1,10 @@
 // Namespaces on PostgreSQL: their regions, their limits, and the removal of their old runs.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Rate } from "../../core/model/limits.ts";
+import { type Audit, withDetails } from "../audit.ts";
 import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
+  type Erased,
   type ForgottenPage,
   type NamespaceLimits,
   type Namespaces,
@@ -11,8 +13,9 @@ import {
   ROWS_FORGOTTEN_MAX,
 } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
-import type { Namespace, Store } from "../store.ts";
-import type { Audited } from "./audit.ts";
+import type { Namespace, RunId, Store } from "../store.ts";
+import { type Audited, recordAudit } from "./audit.ts";
+import { runStates } from "./codes.ts";
 import { INSERTS_MAX } from "./drawn-ids.ts";
 import type { Query, Transact } from "./transaction.ts";
 
@@ -175,6 +178,14 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       });
     },
     forgetRuns: (of) => transact({}, (transaction) => forgetRuns(transaction.query, of)),
+    async eraseRun(namespaceId, runId, audit) {
+      for (;;) {
+        const erased = await transact({}, ({ query: within }) =>
+          eraseRun(within, { namespaceId, runId, audit }),
+        );
+        if (erased.kind !== "more") return erased;
+      }
+    },
     async forgetDefinitions({ after, limit, keptMs }) {
       const asked = { after, limit, retention: keptMs };
       const [page] = await query<{ last: number; rows_read: number }>("forget_definitions", asked);
@@ -230,4 +241,49 @@ async function forgetRuns(
   if (rows?.more) return { after, more: true };
   await query("forget_runs", { run_ids: ids });
   return end;
+}
+
+interface ErasedRow {
+  workflow: string;
+  run_state: number;
+  ended: boolean;
+  parent_id: RunId | null;
+  parent_state: number | null;
+  child_id: RunId | null;
+  child_state: number | null;
+}
+
+/** One transaction of it. `more`: rows of the run are left, and the run itself. */
+async function eraseRun(
+  query: Query,
+  of: { readonly namespaceId: number; readonly runId: RunId; readonly audit: Audit },
+): Promise<Erased | { readonly kind: "more" }> {
+  const { namespaceId, runId, audit } = of;
+  const about = { namespace_id: namespaceId, run_id: runId };
+  // Lines that an agent sends now are stored before it, or find no run.
+  await query("lock_handler_logs", { run_ids: [runId] });
+  const [run] = await query<ErasedRow>("lock_run_to_erase", about);
+  if (!run) return { kind: "unknown" };
+  const open = openOf(runId, run);
+  if (open) return open;
+  const ids = { run_ids: [runId] };
+  const rows_max = ROWS_FORGOTTEN_MAX;
+  const [rows] = await query<{ more: boolean }>("forget_run_rows", { ...ids, rows_max });
+  if (rows?.more) return { kind: "more" };
+  await query("forget_failure_marks", about);
+  await query("erase_traces", about);
+  await query("forget_runs", ids);
+  const { workflow } = run;
+  await recordAudit(query, audit && withDetails(audit, { workflow }));
+  return { kind: "erased", workflow };
+}
+
+/** What keeps the run from being erased; null: nothing. */
+function openOf(runId: RunId, row: ErasedRow): Extract<Erased, { kind: "open" }> | null {
+  const open = (relative: "run" | "parent" | "child", id: RunId, state: number | null) =>
+    ({ kind: "open", relative, runId: id, state: runStates.name(state ?? 0) }) as const;
+  if (!row.ended) return open("run", runId, row.run_state);
+  if (row.parent_id !== null) return open("parent", row.parent_id, row.parent_state);
+  if (row.child_id !== null) return open("child", row.child_id, row.child_state);
+  return null;
 }

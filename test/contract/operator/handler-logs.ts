@@ -61,6 +61,16 @@ export function describeHandlerLogs(opened: Opened<Store>): void {
     expect(await linesOf(other)).toEqual(["of another run"]);
   });
 
+  test("lines that arrive after their run was erased are not stored", async () => {
+    const { store } = opened();
+    const run = await begin();
+    await append(run, "one");
+    await pass(store, run, report(await claimOne(store, run), success));
+    await store.namespaces.eraseRun(run.namespaceId, run.ref.runId, null);
+    await append(run, "late");
+    expect(await linesOf(run)).toEqual([]);
+  });
+
   test("lines are deleted by their age, whatever their run does, some at a time", async () => {
     const { store } = opened();
     const run = await begin();

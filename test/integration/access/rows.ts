@@ -154,6 +154,7 @@ const OPERATOR: Readonly<Record<keyof typeof OperatorService.method, Row>> = {
     by: "ada",
     reason: "seen",
   })),
+  eraseRun: row(GOVERN, ({ run }) => ({ run, reason: "because" })),
   listApprovals: row(VIEW, ({ approval: run }) => ({ run })),
   putHook: row(OPERATE, ({ hook: name }) => ({
     name,

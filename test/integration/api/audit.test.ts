@@ -251,6 +251,14 @@ const CHANGES: Readonly<Record<string, Change>> = {
     reason: "because",
     details: { step: "work", outcome: "success" },
   },
+  EraseRun: {
+    before: async () => runOf(await failedRun()),
+    request: (run) => ({ ...run, ...why }),
+    action: "run.erase",
+    subject: UUID,
+    reason: "because",
+    details: { workflow: "audited" },
+  },
   CreateSchedule: {
     request: fixed({ name: "nightly", spec }),
     action: "schedule.create",

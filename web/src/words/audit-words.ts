@@ -26,6 +26,7 @@ export const auditActions: Readonly<Record<string, string>> = {
   "run.cancel": "cancelled run",
   "run.complete": "completed a deferred step of run",
   "run.decide": "decided an approval of run",
+  "run.erase": "erased run",
   "run.pause": "paused run",
   "run.rerun": "re-ran run",
   "run.resume": "resumed run",

@@ -73,6 +73,24 @@ class CompleteStepResponse(_message.Message):
     repeated: bool
     def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., repeated: _Optional[bool] = ...) -> None: ...
 
+class EraseRunRequest(_message.Message):
+    __slots__ = ("namespace", "run", "reason")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    run: _scheduler_service_pb2.RunRef
+    reason: str
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[_scheduler_service_pb2.RunRef, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class EraseRunResponse(_message.Message):
+    __slots__ = ("run_id", "workflow")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    workflow: str
+    def __init__(self, run_id: _Optional[str] = ..., workflow: _Optional[str] = ...) -> None: ...
+
 class ListApprovalsRequest(_message.Message):
     __slots__ = ("namespace", "run", "approver", "roles", "page_size", "page_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]

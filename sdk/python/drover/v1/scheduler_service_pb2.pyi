@@ -46,6 +46,7 @@ class BulkKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BULK_KIND_RETRY: _ClassVar[BulkKind]
     BULK_KIND_SIGNAL: _ClassVar[BulkKind]
     BULK_KIND_RERUN: _ClassVar[BulkKind]
+    BULK_KIND_ERASE: _ClassVar[BulkKind]
 
 class DecisionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -68,6 +69,7 @@ BULK_KIND_RESUME: BulkKind
 BULK_KIND_RETRY: BulkKind
 BULK_KIND_SIGNAL: BulkKind
 BULK_KIND_RERUN: BulkKind
+BULK_KIND_ERASE: BulkKind
 DECISION_KIND_UNSPECIFIED: DecisionKind
 DECISION_KIND_APPROVE: DecisionKind
 DECISION_KIND_REJECT: DecisionKind

@@ -46,10 +46,12 @@ cross join lateral (
 ) as e;
 
 -- name: insert_handler_logs
--- Purpose: Stores lines, in their order. Their runs are locked (lock_handler_logs).
+-- Purpose: Stores lines, in their order. Their runs are locked (lock_handler_logs). Lines of a run that was
+--   deleted meanwhile are dropped.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :fence integer[], :kind text[],
 --   :n integer[], :line integer[], :attempt integer[], :stored_bytes integer[], :at bigint[] (ms), :level
 --   text[], :message text[], :fields text[] (JSON; null: none).
+-- Plan: run_page by key.
 insert into drover.handler_log (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level,
   message, fields)
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.line, u.attempt, u.stored_bytes,
@@ -59,6 +61,9 @@ from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text
   :message::text[], :fields::text[])
   with ordinality as u (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level, message,
     fields, place)
+cross join lateral (
+  select x.run_id from drover.run_page as x where x.run_id = u.run_id and x.no = 0 limit 1
+) as h
 order by u.place;
 
 -- name: run_log

@@ -268,7 +268,8 @@ reused as (
   returning t.run_id
 )
 select greatest(
-  (select count(*) from payloads), (select count(*) from logged), (select count(*) from pages),
+  (select count(*) from payloads), (select count(*) from logged), (select count(*) from lines),
+  (select count(*) from pages),
   (select count(*) from interventions), (select count(*) from escalations),
   (select count(*) from signals), (select count(*) from decisions),
   (select count(*) from overrides), (select count(*) from reused)
@@ -304,3 +305,136 @@ pages as (
   delete from drover.run_page as p where p.run_id = any (:run_ids::uuid[]) and p.no = 0
 )
 delete from drover.run as r where r.id = any (:run_ids::uuid[]);
+
+-- name: lock_run_to_erase
+-- Purpose: Locks a run, and reads what may keep it from being erased.
+-- Params: :namespace_id integer, :run_id uuid.
+-- Locks: The first page of the run; waits for a transaction that changes the run.
+-- Plan: run_page by key; run_by_parent.
+-- Note: With `=` the planner may read another index of child runs while there are none.
+-- Result: One row; no row: the namespace has no such run. run_state, parent_state: codes. ended: the run has
+--   ended. parent_id: its parent, if that is open. child_id: a child that is open.
+select r.workflow, s.run_state, s.ended_at is not null as ended, p.parent_id, p.parent_state, c.child_id,
+  c.child_state
+from drover.run as r
+join drover.run_page as s on s.run_id = r.id and s.no = 0
+left join lateral (
+  select o.run_id as parent_id, o.run_state as parent_state
+  from drover.run_page as o
+  where o.run_id = r.parent_id and o.no = 0 and o.ended_at is null
+  limit 1
+) as p on true
+left join lateral (
+  select o.run_id as child_id, o.run_state as child_state
+  from drover.run as k
+  cross join lateral (
+    select x.run_id, x.run_state
+    from drover.run_page as x
+    where x.run_id = k.id and x.no = 0 and x.ended_at is null
+    limit 1
+  ) as o
+  where k.parent_id between r.id and r.id
+  order by k.parent_id, k.id
+  limit 1
+) as c on true
+where r.id = :run_id::uuid and r.namespace_id = :namespace_id::integer
+for update of s;
+
+-- name: erase_traces
+-- Purpose: Deletes what the retention of runs leaves of a run, or waits for: its key, messages to it, rows of
+--   the inbox with its key, refusals of triggers, webhooks and triggers of its end that wait, webhooks that
+--   were sent, counts of failures with its messages, and of the audit the reasons and details of entries about
+--   it. The run is locked and is still there.
+-- Params: :namespace_id integer, :run_id uuid.
+-- Plan: run, idempotency, message by the run's key; trigger_end_due, outbox_partition,
+--   delivery_by_namespace, audit_entry_by_subject, failure_count_workflow.
+-- Note: With `=` the planner may read the audit by time while it is empty. A webhook about a run is created
+--   after the run. Few rows are in inbox, failure_delta and
+--   trigger_refusal.
+with erased as materialized (
+  select r.id, r.namespace_id, r.partition, r.workflow, r.key, r.created_at, n.name as namespace
+  from drover.run as r
+  join drover.namespace as n on n.id = r.namespace_id
+  where r.id = :run_id::uuid
+),
+keys as (
+  delete from drover.idempotency as i
+  using erased as r
+  where i.namespace_id = r.namespace_id and i.key = r.key and i.run_id = r.id
+),
+messages as (
+  delete from drover.message as m where m.run_id = :run_id::uuid
+),
+waiting as (
+  delete from drover.trigger_end as t
+  using erased as r
+  where t.partition = r.partition and t.run_id = r.id
+),
+events as (
+  delete from drover.outbox as o
+  using erased as r
+  where o.partition = r.partition and o.run_id = r.id
+),
+webhooks as (
+  delete from drover.delivery as d
+  using erased as r
+  where d.namespace_id = r.namespace_id and d.created_at >= r.created_at and d.run_id = r.id
+),
+refused as (
+  delete from drover.trigger_refusal as t
+  using erased as r
+  where t.namespace_id = r.namespace_id and t.run_id = r.id
+),
+asked as (
+  delete from drover.inbox as i
+  using erased as r
+  where i.namespace = r.namespace and i.key = r.key
+),
+fresh_failures as (
+  delete from drover.failure_delta as f where f.run_id = :run_id::uuid
+),
+failures as (
+  delete from drover.failure_count as f
+  using erased as r
+  where f.namespace_id = r.namespace_id and f.workflow = r.workflow and f.run_id = r.id
+)
+update drover.audit_entry as a
+set reason = '', details = '{}'
+where a.id = any (array(
+  select e.id
+  from drover.audit_entry as e
+  where e.namespace_id = :namespace_id::integer and e.subject_kind = 'run'
+    and e.subject between (:run_id::uuid)::text and (:run_id::uuid)::text
+  order by e.namespace_id, e.subject_kind, e.subject
+));
+
+-- name: forget_failure_marks
+-- Purpose: Deletes the search keys of what failed in a run. They cannot be told from what is stored of the
+--   run, so it looks for the run under each such key of the namespace: there are as many as steps have
+--   error codes.
+-- Params: :namespace_id integer, :run_id uuid.
+-- Plan: run_mark by key.
+with recursive failure (mark, below) as (
+  select m.mark, b.below
+  from (values ('error '::text collate "C", 'error!'::text collate "C"), ('step ', 'step!')) as b (above, below)
+  cross join lateral (
+    select x.mark
+    from drover.run_mark as x
+    where x.namespace_id = :namespace_id::integer and x.mark >= b.above and x.mark < b.below
+    order by x.namespace_id, x.mark
+    limit 1
+  ) as m
+  union all
+  select m.mark, f.below
+  from failure as f
+  cross join lateral (
+    select x.mark
+    from drover.run_mark as x
+    where x.namespace_id = :namespace_id::integer and x.mark > f.mark and x.mark < f.below
+    order by x.namespace_id, x.mark
+    limit 1
+  ) as m
+)
+delete from drover.run_mark as m
+using failure as f
+where m.namespace_id = :namespace_id::integer and m.mark = f.mark and m.run_id = :run_id::uuid;
