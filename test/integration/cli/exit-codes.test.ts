@@ -94,6 +94,7 @@ const options: Readonly<Record<string, readonly string[]>> = {
   "run start-many": ["--key", "import"],
   "escalation claim": ["--by", "ada"],
   "escalation release": ["--by", "ada"],
+  "run erase": ["--reason", "the customer asked", "--yes"],
   "escalation resolve": ["--answer", "retry", "--by", "ada", "--reason", "it is back"],
   "namespace limit": ["--open-runs", "5"],
   "queue limit": ["--leased", "5"],
