@@ -16,6 +16,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     find: "readIn === now && plans.isCurrent(laned)",
     replace: "readIn <= now && plans.isCurrent(laned)",
     why: "a server has read the end of a run, and a fail-over loses it before what follows begins",
+    test: "test/unit/schedule.test.ts",
   },
   {
     name: "results taken one by one",

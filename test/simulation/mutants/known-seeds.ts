@@ -51,7 +51,6 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "next strategy started beside the undo": 3,
   "strategy undone before its attempt has settled": 31,
   "caches retained over a change of incarnation": 75,
-  "run started after an end that was lost": 9601723,
   "failure recorded by a former owner": 33,
   "a bad event takes its batch with it": 7,
   "a failed row is tried at once": 9,
