@@ -16,7 +16,6 @@ const ALGORITHMS = [
 ];
 /** The clocks of server and provider may differ. */
 const LEEWAY_SECONDS = 30;
-const RETRY_AFTER_MS = 1_000;
 
 /** `refused`: why, in one word, and as the beginning of a sentence. */
 type VerifiedJwt =
@@ -89,6 +88,6 @@ function keysUnavailable(cause: KeysUnavailable): DroverError {
   return new DroverError(
     "KEYS_UNAVAILABLE",
     "The keys of the identity provider cannot be read, so the JWT of the call cannot be verified: repeat the call later, or use an API token.",
-    { retryAfterMs: RETRY_AFTER_MS, cause },
+    { cause },
   );
 }

@@ -19,7 +19,7 @@ export function token(): string | null {
   return sessionStorage.getItem(KEPT_AS);
 }
 
-/** An API token, which belongs to nobody whom the server could verify. */
+/** An API token: it does not prove who holds it. */
 export function keepToken(value: string): void {
   sessionStorage.removeItem(SIGN_IN);
   keep(value);
@@ -41,7 +41,7 @@ export function signOut(): void {
   for (const listener of listeners) listener();
 }
 
-/** null: nobody has signed in; the tab may have an API token. */
+/** null: no person has signed in; the tab may have an API token. */
 export function signedIn(): SignIn | null {
   const kept = sessionStorage.getItem(SIGN_IN);
   if (kept === null) return null;

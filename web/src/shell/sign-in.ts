@@ -15,7 +15,7 @@ interface Provider {
 }
 
 /** Kept while the person is at the provider. */
-interface Begun {
+interface PendingSignIn {
   readonly verifier: string;
   readonly state: string;
   readonly nonce: string;
@@ -23,7 +23,7 @@ interface Begun {
   readonly returnTo: string;
 }
 
-const BEGUN = "drover.sign-in-begun";
+const PENDING = "drover.sign-in-pending";
 /** A token is replaced this long before its end. */
 const AHEAD_MS = 60_000;
 
@@ -72,7 +72,7 @@ export async function beginSignIn(provider: Provider): Promise<void> {
   const server = await discover(provider);
   if (server.authorization_endpoint === undefined)
     throw new Error(`${provider.issuer.host} names no page to sign in at.`);
-  const begun: Begun = {
+  const pending: PendingSignIn = {
     verifier: oauth.generateRandomCodeVerifier(),
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
@@ -84,36 +84,36 @@ export async function beginSignIn(provider: Provider): Promise<void> {
     redirect_uri: redirectUri(),
     response_type: "code",
     scope: provider.scope,
-    code_challenge: await oauth.calculatePKCECodeChallenge(begun.verifier),
+    code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
     code_challenge_method: "S256",
-    state: begun.state,
-    nonce: begun.nonce,
+    state: pending.state,
+    nonce: pending.nonce,
   };
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
-  sessionStorage.setItem(BEGUN, JSON.stringify(begun));
+  sessionStorage.setItem(PENDING, JSON.stringify(pending));
   location.assign(address);
 }
 
 /** Called before the first page is shown: the answer of the provider, if this is one. */
 export async function finishSignIn(): Promise<void> {
   if (location.pathname !== SIGN_IN_PATH) return;
-  const begun = takeBegun();
+  const pending = takePending();
   const answer = new URL(location.href);
   // The code works once: a reload must not send it again.
-  history.replaceState(null, "", begun?.returnTo ?? "/");
+  history.replaceState(null, "", pending?.returnTo ?? "/");
   try {
-    if (begun === null) throw new Error("It was not begun in this tab.");
+    if (pending === null) throw new Error("It was not begun in this tab.");
     const provider = await identityProvider();
     if (provider === null) throw new Error("This server has no identity provider any more.");
-    await redeem(provider, begun, answer);
+    await redeem(provider, pending, answer);
   } catch (error) {
     failure = wordsOf(error);
   }
 }
 
-function takeBegun(): Begun | null {
-  const kept = sessionStorage.getItem(BEGUN);
-  sessionStorage.removeItem(BEGUN);
+function takePending(): PendingSignIn | null {
+  const kept = sessionStorage.getItem(PENDING);
+  sessionStorage.removeItem(PENDING);
   if (kept === null) return null;
   const found: unknown = JSON.parse(kept);
   return {
@@ -124,21 +124,21 @@ function takeBegun(): Begun | null {
   };
 }
 
-async function redeem(provider: Provider, begun: Begun, answer: URL): Promise<void> {
+async function redeem(provider: Provider, pending: PendingSignIn, answer: URL): Promise<void> {
   const server = await discover(provider);
   const { client } = provider;
-  const parameters = oauth.validateAuthResponse(server, client, answer, begun.state);
+  const parameters = oauth.validateAuthResponse(server, client, answer, pending.state);
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,
     oauth.None(),
     parameters,
     redirectUri(),
-    begun.verifier,
+    pending.verifier,
     insecure(provider),
   );
   const found = await oauth.processAuthorizationCodeResponse(server, client, response, {
-    expectedNonce: begun.nonce,
+    expectedNonce: pending.nonce,
     requireIdToken: true,
   });
   keep(provider, found, null);
