@@ -228,7 +228,7 @@ order by l.granted_at, l.run_id, l.step_no;
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.agent as a
-  where a.session in (
+  where a.session = any (array(
     select o.session
     from drover.agent as o
     left join lateral (
@@ -236,7 +236,7 @@ with gone as (
     ) as h on true
     where o.seen_at < now() - :retention::bigint * interval '1 millisecond' and h.holds is null
     limit :rows_max::integer
-  )
+  ))
   returning a.session, a.namespace_id
 ),
 uncordoned as (
@@ -250,17 +250,19 @@ select count(*) = :rows_max::integer as more from gone;
 -- name: forget_attempt_counts
 -- Purpose: Deletes counts of attempts whose five minutes began more than :retention ms ago.
 -- Params: :rows_max integer, :retention bigint (ms).
+-- Locks: The deleted rows, without waiting: a locked row is skipped.
 -- Plan: session_attempts_at.
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.session_attempts as s
-  where (s.session, s.lane, s.at) in (
-    select o.session, o.lane, o.at
+  where s.ctid = any (array(
+    select o.ctid
     from drover.session_attempts as o
     where o.at < now() - :retention::bigint * interval '1 millisecond'
     order by o.at
     limit :rows_max::integer
-  )
+    for update skip locked
+  ))
   returning 1
 )
 select count(*) = :rows_max::integer as more from gone;

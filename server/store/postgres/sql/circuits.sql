@@ -318,16 +318,18 @@ order by o.kind, o.name;
 -- Purpose: Deletes outcome counts of intervals that began more than :retention ms ago, which no evaluator
 --   needs any more.
 -- Params: :rows_max integer, :retention bigint (ms).
+-- Locks: The deleted rows, without waiting: a locked row is skipped.
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 -- Note: The table is small and has no index on the time.
 with gone as (
   delete from drover.circuit_end as e
-  where (e.lane, e.agent_id, e.at) in (
-    select o.lane, o.agent_id, o.at
+  where e.ctid = any (array(
+    select o.ctid
     from drover.circuit_end as o
     where o.at < now() - :retention::bigint * interval '1 millisecond'
     limit :rows_max::integer
-  )
+    for update skip locked
+  ))
   returning 1
 )
 select count(*) = :rows_max::integer as more from gone;

@@ -59,15 +59,17 @@ select count(*) = :rows_max::integer as more from gone;
 -- Purpose: Deletes pollers that were not seen for :retention ms. Evaluators use polls of the last minute at
 --   most.
 -- Params: :rows_max integer, :retention bigint (ms).
+-- Locks: The deleted rows, without waiting: a locked row is skipped.
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.lane_poller as p
-  where (p.lane, p.node) in (
-    select o.lane, o.node
+  where p.ctid = any (array(
+    select o.ctid
     from drover.lane_poller as o
     where o.seen_at < now() - :retention::bigint * interval '1 millisecond'
     limit :rows_max::integer
-  )
+    for update skip locked
+  ))
   returning 1
 )
 select count(*) = :rows_max::integer as more from gone;
@@ -93,7 +95,7 @@ with page as materialized (
 ),
 gone as (
   delete from drover.triggered as t
-  where t.run_id in (
+  where t.run_id = any (array(
     select o.run_id
     from page as o
     left join lateral (
@@ -108,7 +110,7 @@ gone as (
         ) as w
         where e.partition = r.partition and w.ended_at <= r.ended_at
       )
-  )
+  ))
 )
 select count(*) = :limit::integer as more,
   (select x.run_id from page as x order by x.run_id desc limit 1) as last

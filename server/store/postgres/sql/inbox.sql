@@ -8,14 +8,14 @@
 -- Note: There is no watermark, so a row that commits late is found too.
 update drover.inbox as i
 set taken_until = now() + interval '30 seconds'
-where i.id in (
+where i.id = any (array(
   select o.id
   from drover.inbox as o
   where o.refused_at is null and (o.taken_until is null or o.taken_until < now())
   order by o.id
   limit :limit::integer
   for update skip locked
-)
+))
 returning i.id, i.namespace, i.workflow, i.version, i.input, i.key, i.labels, encode(sha256(convert_to(
   jsonb_build_array('inbox', i.workflow, i.version, i.input, i.labels)::text, 'UTF8')), 'hex') as digest;
 
@@ -45,12 +45,12 @@ where i.id = u.id and i.key = u.key;
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.inbox as i
-  where i.id in (
+  where i.id = any (array(
     select o.id
     from drover.inbox as o
     where o.refused_at < now() - interval '30 days'
     limit :rows_max::integer
-  )
+  ))
   returning 1
 )
 select count(*) = :rows_max::integer as more from gone;

@@ -59,7 +59,7 @@ with page as materialized (
 ),
 published as (
   delete from drover.outbox as o
-  where o.id in (
+  where o.id = any (array(
     select x.id
     from page as x
     left join lateral (
@@ -71,7 +71,7 @@ published as (
       limit 1
     ) as last on true
     where (last.created_at > now() - :apart::integer * interval '1 millisecond') is not true
-  )
+  ))
   returning o.*
 ),
 made as (
@@ -167,12 +167,12 @@ limit :limit::integer;
 -- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.delivery as d
-  where d.id in (
+  where d.id = any (array(
     select o.id
     from drover.delivery as o
     where o.ended_at < now() - :retention::bigint * interval '1 millisecond'
     limit :rows_max::integer
-  )
+  ))
   returning 1
 )
 select count(*) = :rows_max::integer as more from gone;

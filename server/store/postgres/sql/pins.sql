@@ -159,14 +159,14 @@ update drover.pin_move set asked_at = now() where id = :id::bigint;
 -- Locks: Notes, without waiting: of two servers one takes a note, and the other skips it.
 update drover.pin_move as m
 set asked_at = now()
-where m.id in (
+where m.id = any (array(
   select o.id
   from drover.pin_move as o
   where o.asked_at < now() - interval '1 minute'
   order by o.id
   limit 10
   for update skip locked
-)
+))
 returning m.id, m.namespace_id, m.workflow;
 
 -- name: list_pins
