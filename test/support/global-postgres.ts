@@ -5,7 +5,15 @@
  * (postgres.ts). Its folder carries the number of the process that made it, so that a run can clear
  * away what an earlier one left behind when it was killed.
  */
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -24,6 +32,12 @@ declare module "vitest" {
 
 export const templateDatabase = "drover_template";
 const prefix = "drover-test-";
+/**
+ * Where databases of tests are: in memory where there is room. They are thousands of files that are
+ * created and deleted again, which took a file system without a journal half a second each time.
+ */
+const IN_MEMORY = "/dev/shm";
+const ROOM_BYTES = 4 * 1024 ** 3;
 const migrationsFolder = join(import.meta.dirname, "../../migrations");
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -56,10 +70,16 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
  * it: there a later run finds and ends it if this one is killed.
  */
 export function makeTestFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
+  const folder = mkdtempSync(join(hasRoom() ? IN_MEMORY : tmpdir(), `${prefix}${process.pid}-`));
   // PostgreSQL may have to run under another account, which must be able to pass.
   chmodSync(folder, 0o711);
   return folder;
+}
+
+function hasRoom(): boolean {
+  if (!existsSync(IN_MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(IN_MEMORY);
+  return bavail * bsize >= ROOM_BYTES;
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {
@@ -74,10 +94,12 @@ async function makeTemplate(serverUrl: string): Promise<void> {
 
 /** Folders of ours whose process is gone. A number that is used again only delays this. */
 async function clearLeftovers(): Promise<void> {
-  for (const name of readdirSync(tmpdir())) {
+  const places = [tmpdir(), IN_MEMORY].filter((place) => existsSync(place));
+  const found = places.flatMap((place) => readdirSync(place).map((name) => ({ place, name })));
+  for (const { place, name } of found) {
     const maker = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
     if (maker === undefined || existsSync(`/proc/${maker}`)) continue;
-    const folder = join(tmpdir(), name);
+    const folder = join(place, name);
     if (statSync(folder, { throwIfNoEntry: false })?.uid !== process.getuid?.()) continue;
     await stopAbandonedPostgres(join(folder, "data"));
     rmSync(folder, { recursive: true, force: true });
