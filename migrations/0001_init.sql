@@ -272,7 +272,8 @@ comment on table drover.step_reused is 'A step that is reused from an earlier ru
 -- Search keys of a run. One row for each label is written with the run. If a step fails for good, or a person
 -- is asked about it, rows with the step, with the error code, and with both are written in that transaction.
 -- If the run ends otherwise than COMPLETED, one row with its state and one with its state and workflow are
--- written with its end. Deleted with the run.
+-- written with its end. Deleted with the run; keys of failures follow once the walk through the old runs of the
+-- namespace has come to its end.
 create table drover.run_mark (
   namespace_id integer not null,
   mark text collate "C" not null,

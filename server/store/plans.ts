@@ -1,6 +1,6 @@
 // Plans by definition id, with the lane of each task and the evaluator of its expressions.
-// Definitions never change, so a plan stays right once it is made. The cache is bounded; the oldest
-// plan is dropped first.
+// Definitions never change, so a plan stays right once it is made. The cache is bounded, by number
+// and by the length of the definitions; the oldest plan is dropped first.
 
 import type { Definition } from "../core/definition/definition.ts";
 import type { TaskKind } from "../core/model/attempt.ts";
@@ -11,6 +11,11 @@ import type { LaneOf } from "./pass-record.ts";
 import type { EngineStore } from "./store.ts";
 
 const PLANS_MAX = 2_000;
+/**
+ * Characters of their definitions as JSON. A plan with its compiled expressions and schemas takes
+ * some ten times as much.
+ */
+const LENGTH_MAX = 32 * 1024 * 1024;
 
 export interface LanedPlan {
   readonly definitionId: number;
@@ -33,41 +38,72 @@ export interface KnownPlans extends Plans {
 /** Compiles the expressions and schemas of a plan. */
 type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
 
-export function createPlans(store: EngineStore, evaluatorOf: EvaluatorOf): KnownPlans {
-  const known = new Map<number, Promise<LanedPlan>>();
+export function createPlans(
+  store: EngineStore,
+  evaluatorOf: EvaluatorOf,
+  lengthMax = LENGTH_MAX,
+): KnownPlans {
+  /** Oldest first. `length` is 0 until it is loaded. */
+  const known = new Map<number, { readonly laned: Promise<LanedPlan>; length: number }>();
+  let length = 0;
   let current = new WeakSet<LanedPlan>();
+
+  function drop(definitionId: number): void {
+    length -= known.get(definitionId)?.length ?? 0;
+    known.delete(definitionId);
+  }
+
+  /** The newest stays, however long it is. */
+  function dropOldest(): void {
+    for (const oldest of known.keys()) {
+      if (known.size === 1 || (known.size <= PLANS_MAX && length <= lengthMax)) break;
+      drop(oldest);
+    }
+  }
+
+  function load(namespaceId: number, definitionId: number): Promise<LanedPlan> {
+    const readFrom = current;
+    const laned = store.definition(definitionId).then(async (definition) => {
+      const made = await lanedPlan(store, evaluatorOf, { namespaceId, definitionId, definition });
+      readFrom.add(made);
+      if (known.get(definitionId) === entry) {
+        entry.length = JSON.stringify(definition).length;
+        length += entry.length;
+        dropOldest();
+      }
+      return made;
+    });
+    const entry = { laned, length: 0 };
+    known.set(definitionId, entry);
+    laned.catch(() => {
+      if (known.get(definitionId) === entry) drop(definitionId);
+    });
+    dropOldest();
+    return laned;
+  }
+
   return Object.freeze({
-    get(namespaceId: number, definitionId: number): Promise<LanedPlan> {
-      const found = known.get(definitionId);
-      if (found) return found;
-      const readFrom = current;
-      const loading = load(store, evaluatorOf, namespaceId, definitionId).then((laned) => {
-        readFrom.add(laned);
-        return laned;
-      });
-      known.set(definitionId, loading);
-      loading.catch(() => {
-        if (known.get(definitionId) === loading) known.delete(definitionId);
-      });
-      const [oldest] = known.keys();
-      if (known.size > PLANS_MAX && oldest !== undefined) known.delete(oldest);
-      return loading;
-    },
+    get: (namespaceId: number, definitionId: number) =>
+      known.get(definitionId)?.laned ?? load(namespaceId, definitionId),
     isCurrent: (laned: LanedPlan) => current.has(laned),
     forget() {
       known.clear();
+      length = 0;
       current = new WeakSet();
     },
   });
 }
 
-async function load(
+async function lanedPlan(
   store: EngineStore,
   evaluatorOf: EvaluatorOf,
-  namespaceId: number,
-  definitionId: number,
+  of: {
+    readonly namespaceId: number;
+    readonly definitionId: number;
+    readonly definition: Definition;
+  },
 ): Promise<LanedPlan> {
-  const definition = await store.definition(definitionId);
+  const { namespaceId, definitionId, definition } = of;
   const plan = planOf(definition);
   const tasks = tasksOf(plan);
   const lanes = await store.lanes(

@@ -17,6 +17,7 @@ import type { Namespace, RunId, Store } from "../store.ts";
 import { type Audited, recordAudit } from "./audit.ts";
 import { runStates } from "./codes.ts";
 import { INSERTS_MAX } from "./drawn-ids.ts";
+import type { Values } from "./sql.ts";
 import type { Query, Transact } from "./transaction.ts";
 
 const OPEN_RUNS_PAGE = 20_000;
@@ -177,7 +178,11 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
         return { namespaceId, retentionMs };
       });
     },
-    forgetRuns: (of) => transact({}, (transaction) => forgetRuns(transaction.query, of)),
+    async forgetRuns(of) {
+      const page = await transact({}, (transaction) => forgetRuns(transaction.query, of));
+      if (!page.more) await forgetFailureKeys(query, of);
+      return page;
+    },
     async eraseRun(namespaceId, runId, audit) {
       for (;;) {
         const erased = await transact({}, ({ query: within }) =>
@@ -241,6 +246,32 @@ async function forgetRuns(
   if (rows?.more) return { after, more: true };
   await query("forget_runs", { run_ids: ids });
   return end;
+}
+
+/** Search keys of what failed (failureMarks), in two ranges: keys of labels are between them. */
+const FAILURE_KEYS = [
+  { after: "error ", below: "error!" },
+  { after: "step ", below: "step!" },
+];
+const FAILURE_KEYS_MAX = 200;
+/** So many runs of a key: what is left waits for the next walk. */
+const RUNS_OF_KEY_MAX = 500;
+
+async function forgetFailureKeys(query: Query, { namespaceId, keptMs }: OldRuns): Promise<void> {
+  const asked = {
+    namespace_id: namespaceId,
+    retention: keptMs,
+    limit: FAILURE_KEYS_MAX,
+    rows_max: RUNS_OF_KEY_MAX,
+  };
+  for (const { after: first, below } of FAILURE_KEYS) {
+    let after: string | undefined = first;
+    while (after !== undefined) {
+      const values: Values = { ...asked, after, below };
+      const [page] = await query<{ last: string }>("forget_failure_keys", values);
+      after = page?.last;
+    }
+  }
 }
 
 interface ErasedRow {

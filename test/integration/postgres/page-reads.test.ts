@@ -546,9 +546,20 @@ describe("retention", () => {
         "insert into drover.run_mark values ($1, '5', $2), ($1, '5 w', $2), ($1, 'city=Bern', $2)",
         [NAMESPACE, runId(n)],
       );
+      // More than are looked at in one statement.
+      await db.query(
+        `insert into drover.run_mark
+         select $1, mark, $2 from generate_series(1, 250) as n,
+           lateral (values ('step ' || n), ('error ' || n), ('step ' || n || ' error ' || n)) as m (mark)`,
+        [NAMESPACE, runId(n)],
+      );
     }
     await forget();
     const stored = [2, 3, 4].map(runId);
+    const failures = await db.query(
+      "select distinct run_id::text as id from drover.run_mark where mark like any ('{error %,step %}') order by 1",
+    );
+    expect(failures.rows.map(({ id }) => id)).toEqual(stored);
     for (const table of ["run", "run_page", "payload", "attempt_log", "run_mark"])
       expect(await left(table), table).toEqual(stored);
   });

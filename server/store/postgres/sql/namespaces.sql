@@ -306,6 +306,60 @@ pages as (
 )
 delete from drover.run as r where r.id = any (:run_ids::uuid[]);
 
+-- name: forget_failure_keys
+-- Purpose: Deletes search keys of what failed in runs that are gone. They cannot be told from what is stored
+--   of a run, so it reads the next :limit keys of the namespace, and of each the runs that began more than
+--   :retention ms ago: those of a run that is still there stay.
+-- Params: :namespace_id integer, :retention bigint (ms), :after text (the key before the first), :below text
+--   (the key after the last), :limit integer (keys), :rows_max integer (runs of a key).
+-- Plan: run_mark, run by key.
+-- Result: One row: the last key that was read. No row: there are no more keys.
+-- Note: Ids of runs begin with the creation time in ms. There are as many keys as steps have error codes.
+with recursive failure (mark) as (
+  (
+    select x.mark
+    from drover.run_mark as x
+    where x.namespace_id = :namespace_id::integer and x.mark > :after::text and x.mark < :below::text
+    order by x.namespace_id, x.mark
+    limit 1
+  )
+  union all
+  select m.mark
+  from failure as f
+  cross join lateral (
+    select x.mark
+    from drover.run_mark as x
+    where x.namespace_id = :namespace_id::integer and x.mark > f.mark and x.mark < :below::text
+    order by x.namespace_id, x.mark
+    limit 1
+  ) as m
+),
+page as materialized (
+  select f.mark from failure as f limit :limit::integer
+),
+left_over as materialized (
+  select array_agg(p.mark) as marks, array_agg(o.run_id) as run_ids
+  from page as p
+  cross join lateral (
+    select x.run_id
+    from drover.run_mark as x
+    where x.namespace_id = :namespace_id::integer and x.mark = p.mark
+      and x.run_id
+        < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32,
+          '0')::uuid
+    order by x.namespace_id, x.mark, x.run_id
+    limit :rows_max::integer
+  ) as o
+  where (select true from drover.run as r where r.id = o.run_id limit 1) is null
+),
+gone as (
+  delete from drover.run_mark as m
+  using left_over as l
+  cross join lateral unnest(l.marks, l.run_ids) as u (mark, run_id)
+  where m.namespace_id = :namespace_id::integer and m.mark = u.mark and m.run_id = u.run_id
+)
+select max(p.mark) as last from page as p having count(*) > 0;
+
 -- name: lock_run_to_erase
 -- Purpose: Locks a run, and reads what may keep it from being erased.
 -- Params: :namespace_id integer, :run_id uuid.
