@@ -29,6 +29,8 @@ export interface EmbeddedPostgresOptions {
   readonly durable?: boolean;
   /** PostgreSQL settings that add to the defaults or replace them. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Default: where npm put the package for this platform. */
   readonly packageDir?: string;
   readonly clock?: Clock;
@@ -69,7 +71,8 @@ const ourSettings = {
 const carelessSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
 export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): EmbeddedPostgres {
-  const { dataDir, log, durable = true, clock = systemClock, random = systemRandom } = options;
+  const { dataDir, log, durable = true, env = {} } = options;
+  const { clock = systemClock, random = systemRandom } = options;
   const paths = clusterPaths(dataDir);
   const instance = Buffer.from(random.bytes(8)).toString("hex");
   const settings = {
@@ -97,7 +100,7 @@ export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): Embedd
     const packageDir = options.packageDir ?? findPackage();
     const cluster = await openCluster({ dataDir, packageDir, durable, random });
     const ownedBefore = isOwner(cluster.ownerFile, instance);
-    const { live, started } = await bringUp(cluster, { settings, clock, random });
+    const { live, started } = await bringUp(cluster, { settings, env, clock, random });
     const owns = becomeOwner(cluster.ownerFile, instance);
     process.off("exit", stopAtExit);
     if (owns) process.on("exit", stopAtExit);

@@ -38,6 +38,7 @@ export type LivePostmaster = Extract<Postmaster, { kind: "live" }>;
 
 interface BringUpOptions {
   readonly settings: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -100,7 +101,7 @@ export async function bringUp(
       if (outcome?.kind === "data in use") await clock.sleep(inUseRetryMs);
       if (seen.kind === "stale") disown(cluster.data);
       const port = await choosePort(cluster, options, portsTried);
-      attempt = launch(cluster, port, options.settings);
+      attempt = launch(cluster, port, options);
     }
     await clock.sleep(scanEveryMs);
   }
@@ -187,7 +188,7 @@ const dataInUseSigns = [
 function launch(
   cluster: Cluster,
   port: number,
-  settings: Readonly<Record<string, string>>,
+  { settings, env }: Pick<BringUpOptions, "settings" | "env">,
 ): Attempt {
   rotate(cluster.logFile);
   const log = openSync(cluster.logFile, "a", 0o600);
@@ -198,7 +199,7 @@ function launch(
     binaries.postgres,
     ["-D", cluster.data, ...given.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
     {
-      env: { ...binaries.env },
+      env: { ...binaries.env, ...env },
       cwd: cluster.data,
       stdio: ["ignore", log, log],
       // A process group of its own: Ctrl-C in a terminal must reach Drover alone, which drains

@@ -6,8 +6,9 @@ import { describe, expect, test } from "vitest";
 import { checkHistory } from "../simulation/checker/check-history.ts";
 import type { History } from "../simulation/history.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
-import { endForLack } from "../support/required-tools.ts";
+import { endForLack, isRequired } from "../support/required-tools.ts";
 import { LANGUAGES, prepareAgents } from "./languages.ts";
+import { preparePreload } from "./preloaded.ts";
 import { reportText } from "./report.ts";
 import { runChaos } from "./run-chaos.ts";
 import { boundsOf } from "./stored-history.ts";
@@ -22,6 +23,9 @@ describe("real processes under faults", () => {
   test("keep every promise", { timeout: MS_MAX }, async (context) => {
     const agents = await prepareAgents(LANGUAGES);
     if (agents.kind === "missing") return endForLack(context, agents.tool, agents.why);
+    const preload = await preparePreload();
+    // Without it there are no faults of disks and clocks, and all others.
+    if (preload.kind === "missing" && isRequired("cc")) throw new Error(preload.why);
     const folder = makeTestFolder();
     const lines: string[] = [];
     const { report, history: recorded } = await runChaos({
@@ -30,6 +34,7 @@ describe("real processes under faults", () => {
       openMax: 10,
       folder,
       agents: agents.commands,
+      preload,
       log: (line) => lines.push(line),
     });
     history = recorded;

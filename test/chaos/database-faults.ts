@@ -2,9 +2,11 @@
 // left, ends sessions, or is held up by an old transaction.
 import { Client } from "pg";
 import type { Chance } from "../../simulator/chance.ts";
+import { until } from "../support/until.ts";
 import { type Fault, noting, pause } from "./fault.ts";
 import type { Stage } from "./stage.ts";
 
+const RECOVERED_MS_MAX = 10_000;
 /** Nothing listens there. */
 const NOWHERE = "127.0.0.1:9";
 
@@ -164,6 +166,61 @@ async function oldTransaction(stage: Stage, chance: Chance): Promise<void> {
   await held(stage, 2, begin, chance.between(4_000, 10_000));
 }
 
+/** The primary cannot make a file longer: statements fail, or, if the log cannot grow, it ends. */
+async function diskFull(stage: Stage, chance: Chance): Promise<void> {
+  note(stage, "down", "disk full");
+  stage.database.order({ isFull: true });
+  const filled = stage.database.admin((client) =>
+    client.query("create table public.filler as select from generate_series(1, 100000)"),
+  );
+  await filled.then(
+    () => Promise.reject(new Error("a table was filled on a disk that is full")),
+    () => undefined,
+  );
+  if (chance.happens(0.5)) {
+    await pause(chance.between(200, 1_000));
+    // The log goes on in another file, for which there is no room.
+    await stage.database
+      .admin((client) => client.query("select pg_switch_wal()"))
+      .catch(() => undefined);
+  }
+  await pause(chance.between(1_000, 6_000));
+  await restored(stage);
+}
+
+async function diskFailing(stage: Stage, chance: Chance): Promise<void> {
+  note(stage, "down", "failing disk");
+  stage.database.order({ syncFails: true });
+  await pause(chance.between(50, 1_000));
+  await restored(stage);
+}
+
+/**
+ * What the disk did may have ended the primary. If it failed during a recovery, PostgreSQL 18 stays
+ * "in recovery mode" for ever, until it is killed.
+ */
+async function restored(stage: Stage): Promise<void> {
+  const { database } = stage;
+  database.order({});
+  const started = () =>
+    database.start().then(
+      () => true,
+      () => null,
+    );
+  await until("the database answers", started, RECOVERED_MS_MAX).catch(async () => {
+    await database.stop("kill");
+    await database.start();
+  });
+  point(stage, database.address());
+  note(stage, "up");
+}
+
+async function diskSlow(stage: Stage, chance: Chance): Promise<void> {
+  stage.database.order({ syncMs: chance.pick([30, 300]) });
+  await noting(chance.between(3_000, 8_000), () => note(stage, "slow", "slow disk"));
+  stage.database.order({});
+}
+
 export const DATABASE_FAULTS: readonly Fault[] = [
   { name: "database killed", of: ["F7"], scope: "database", act: restart("kill") },
   { name: "database stopped at once", of: ["F7"], scope: "database", act: restart("immediate") },
@@ -186,4 +243,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   { name: "connections held", of: ["F18"], scope: "database", act: connectionsHeld },
   { name: "sessions ended", of: ["F19"], scope: "database", act: sessionsEnded },
   { name: "old transaction", of: ["F20"], scope: "database", act: oldTransaction },
+  { name: "disk full", of: ["F16"], scope: "database", needsPreload: true, act: diskFull },
+  { name: "disk failing", of: ["F17"], scope: "database", needsPreload: true, act: diskFailing },
+  { name: "disk slow", of: ["F17"], scope: "database", needsPreload: true, act: diskSlow },
 ];

@@ -12,6 +12,7 @@ import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../dev-postgre
 import { findPostmaster } from "../../dev-postgres/postmaster.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
 import { until } from "../support/until.ts";
+import { type Orders, type Preload, preloadedWith } from "./preloaded.ts";
 
 export interface Database {
   /** host:port of the primary. */
@@ -26,6 +27,8 @@ export interface Database {
   start(): Promise<void>;
   /** Starts the primary, and does not wait. */
   startWithoutWaiting(): Promise<void>;
+  /** To what is preloaded into the primary: what is not named is as without a fault. */
+  order(orders: Partial<Orders>): void;
   /** The pid of the primary, if it runs. */
   readonly pid: () => number | null;
   readonly standbyPid: () => number | null;
@@ -43,6 +46,7 @@ interface Node {
   readonly name: string;
   readonly folder: string;
   readonly postgres: EmbeddedPostgres;
+  readonly order: (orders: Partial<Orders>) => void;
 }
 
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
@@ -57,15 +61,22 @@ const SETTINGS = {
 };
 const STANDBY_MS_MAX = 60_000;
 
-export async function createDatabase(folder: string): Promise<Database> {
+export async function createDatabase(folder: string, preload: Preload): Promise<Database> {
   let number = 0;
   const nodeIn = (name: string): Node => {
     const dataDir = join(folder, name);
     const settings = { ...SETTINGS, cluster_name: name };
+    const preloaded =
+      preload.kind === "ready" ? preloadedWith(preload.library, `${dataDir}.orders`) : null;
+    const env = preloaded?.env ?? {};
     return {
       name,
       folder: dataDir,
-      postgres: createEmbeddedPostgres({ dataDir, log: () => undefined, settings }),
+      postgres: createEmbeddedPostgres({ dataDir, log: () => undefined, settings, env }),
+      order(orders) {
+        if (!preloaded) throw new Error(`nothing is preloaded into ${name}`);
+        preloaded.order(orders);
+      },
     };
   };
   const nextName = (): string => {
@@ -160,6 +171,7 @@ export async function createDatabase(folder: string): Promise<Database> {
       void primary.postgres.start().catch(() => undefined);
       await until("the primary begins to start", () => pidOf(primary));
     },
+    order: (orders: Partial<Orders>) => primary.order(orders),
     pid: () => pidOf(primary),
     standbyPid: () => pidOf(standby),
     promote,

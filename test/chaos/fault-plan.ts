@@ -4,6 +4,7 @@ import type { Chance } from "../../simulator/chance.ts";
 import { DATABASE_FAULTS } from "./database-faults.ts";
 import type { Fault } from "./fault.ts";
 import { NETWORK_FAULTS } from "./network-faults.ts";
+import type { Preload } from "./preloaded.ts";
 import { PROCESS_FAULTS } from "./process-faults.ts";
 
 export const FAULTS: readonly Fault[] = [...PROCESS_FAULTS, ...NETWORK_FAULTS, ...DATABASE_FAULTS];
@@ -20,6 +21,7 @@ const SHORT: ReadonlySet<string> = new Set([
   ...["supervisor killed", "supervisor frozen", "all supervisors killed"],
   ...["agent killed", "agent frozen", "agent cut off", "agent's network slow"],
   ...["database killed", "failover", "backends frozen", "sessions ended"],
+  ...["disk full", "disk slow", "disk failing", "server's clock jumps"],
   ...["answers lost", "calls repeated", "notifications lost"],
 ]);
 
@@ -29,14 +31,19 @@ export type Plan =
   | { readonly kind: "rounds"; readonly minutes: number };
 
 /** The kinds that happen at least once. */
-export function faultsOf({ kind }: Plan): readonly Fault[] {
-  return kind === "short" ? FAULTS.filter(({ name }) => SHORT.has(name)) : FAULTS;
+export function faultsOf({ kind }: Plan, preload: Preload): readonly Fault[] {
+  const all = FAULTS.filter(({ needsPreload }) => !needsPreload || preload.kind === "ready");
+  return kind === "short" ? all.filter(({ name }) => SHORT.has(name)) : all;
 }
 
-/** One round of the kinds of the plan. */
-export function planRound(plan: Plan, chance: Chance): readonly Group[] {
-  const left = shuffled(faultsOf(plan), chance);
-  const sizes = plan.kind === "short" ? SIZES_SHORT : SIZES;
+/** One round of these kinds. */
+export function planRound(
+  { kind }: Plan,
+  faults: readonly Fault[],
+  chance: Chance,
+): readonly Group[] {
+  const left = shuffled(faults, chance);
+  const sizes = kind === "short" ? SIZES_SHORT : SIZES;
   const groups: Group[] = [];
   while (left.length > 0) {
     const size = chance.pick(sizes);

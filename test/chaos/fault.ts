@@ -11,6 +11,8 @@ export interface Fault {
   /** Rows of the matrix. */
   readonly of: readonly string[];
   readonly scope: Scope;
+  /** It is injected by what is preloaded (preloaded.ts). */
+  readonly needsPreload?: true;
   /** Injects it, waits, and takes it back; all random numbers are from this chance. */
   act(stage: Stage, chance: Chance): Promise<void>;
 }

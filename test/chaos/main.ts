@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { checkHistory } from "../simulation/checker/check-history.ts";
 import { historyOf } from "../simulation/history.ts";
 import { LANGUAGES, prepareAgents } from "./languages.ts";
+import { preparePreload } from "./preloaded.ts";
 import { exitCodeOf, reportText, violationText } from "./report.ts";
 import { runChaos } from "./run-chaos.ts";
 import { boundsOf } from "./stored-history.ts";
@@ -48,6 +49,7 @@ if (languages.length !== wanted.length)
   throw new Error(`--languages ${values.languages}: give some of ${LANGUAGES.join(",")}`);
 const agents = await prepareAgents(languages);
 if (agents.kind === "missing") throw new Error(`${agents.why}; without it: --languages typescript`);
+const preload = await preparePreload();
 const folder = mkdtempSync(join(tmpdir(), "drover-chaos-"));
 const startedMs = performance.now();
 const { report } = await runChaos({
@@ -56,6 +58,7 @@ const { report } = await runChaos({
   openMax: numberOf("open", 1),
   folder,
   agents: agents.commands,
+  preload,
   log: (line) =>
     say(`${((performance.now() - startedMs) / 1_000).toFixed(1).padStart(6)} s  ${line}`),
 });

@@ -9,6 +9,8 @@ const DRAIN_MS_MAX = 30_000;
 /** The lease of each task of the workload. */
 const LEASE_MS = 3_000;
 const LEASES: readonly number[] = [0.5, 1, 3];
+/** Its days and hours are others then; no promise depends on them. */
+const JUMPS_MS: readonly number[] = [-86_400_000, -3_600_000, 5_000, 3_600_000];
 
 type Some = Extract<Scope, "servers" | "supervisors" | "agents">;
 
@@ -38,6 +40,18 @@ async function drained(managed: Managed, chance: Chance): Promise<void> {
 async function blocked(managed: Managed, chance: Chance): Promise<void> {
   await managed.block(chance.pick([500, 2_000, 5_000]));
 }
+
+/** Its wall clock jumps, and jumps back. */
+const clockJumps =
+  (of: "servers" | "supervisors"): Fault["act"] =>
+  async (stage, chance) => {
+    const { name } = chance.pick(stage[of]);
+    const preloaded = stage.preloaded.get(name);
+    if (!preloaded) throw new Error(`nothing is preloaded into ${name}`);
+    preloaded.order({ clockMs: chance.pick(JUMPS_MS) });
+    await pause(chance.between(2_000, 6_000));
+    preloaded.order({});
+  };
 
 async function killedTogether(all: readonly Managed[], ms: number): Promise<void> {
   await Promise.all(all.map((managed) => managed.kill()));
@@ -101,6 +115,20 @@ export const PROCESS_FAULTS: readonly Fault[] = [
   { name: "agent killed", of: ["F4"], scope: "agents", act: one("agents", killed) },
   { name: "agent frozen", of: ["F5"], scope: "agents", act: one("agents", frozen) },
   { name: "agent drained", of: ["F31"], scope: "agents", act: one("agents", drained) },
+  {
+    name: "server's clock jumps",
+    of: ["F14"],
+    scope: "servers",
+    needsPreload: true,
+    act: clockJumps("servers"),
+  },
+  {
+    name: "supervisor's clock jumps",
+    of: ["F14"],
+    scope: "supervisors",
+    needsPreload: true,
+    act: clockJumps("supervisors"),
+  },
   {
     name: "everything restarted",
     of: ["F30"],

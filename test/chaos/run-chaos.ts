@@ -11,6 +11,7 @@ import { type Fault, pause } from "./fault.ts";
 import { faultsOf, type Group, type Plan, planRound } from "./fault-plan.ts";
 import type { AgentCommand } from "./languages.ts";
 import { watchMachine } from "./machine-watch.ts";
+import type { Preload } from "./preloaded.ts";
 import { countsOf, type Report, violationText, voidsOf } from "./report.ts";
 import { canaryOf, NAMESPACES, openStage, type Stage } from "./stage.ts";
 import { boundsOf, storedHistory } from "./stored-history.ts";
@@ -21,6 +22,7 @@ export interface ChaosOptions {
   /** Exists; everything that is written goes there. */
   readonly folder: string;
   readonly agents: readonly AgentCommand[];
+  readonly preload: Preload;
   readonly openMax: number;
   readonly log: (line: string) => void;
 }
@@ -37,20 +39,22 @@ const WARM_MS_MAX = 60_000;
 const DRAIN_MS_MAX = 90_000;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { seed, folder, agents, openMax, plan, log } = options;
+  const { seed, folder, agents, preload, openMax, plan, log } = options;
+  const planned = faultsOf(plan, preload);
   const startedMs = performance.now();
   // PostgreSQL may have to run under another account, which must be able to pass.
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o711);
-  const stage = await openStage({ folder, seed, agents, openMax });
+  const stage = await openStage({ folder, seed, agents, preload, openMax });
   const watch = watchMachine(stage);
   const faults = new Map<string, number>();
   try {
     log("the processes are up");
+    if (preload.kind === "missing") log(`no fault of a disk or a clock: ${preload.why}`);
     await Promise.all(stage.clients.map((clients) => clients.start()));
     const stepsPerSecond = await warmUp(stage);
     log(`${stepsPerSecond.toFixed(1)} steps/s before the faults`);
-    await injectAll(stage, options, faults);
+    await injectAll(stage, options, planned, faults);
     stage.recorder.fault({ kind: "heal" }, "all", false);
     const drained = await drain(stage);
     log(drained ? "all runs have ended" : `not all runs have ended in ${DRAIN_MS_MAX / 1_000} s`);
@@ -88,7 +92,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
         ...broken.map((text) => `invariant: ${text}`),
         ...stage.unexpectedEnds.map((text) => `process: ${text}`),
       ],
-      void: voidsOf(counts, faultsOf(plan), faults),
+      void: voidsOf(counts, planned, faults),
     };
     return { report, history };
   } finally {
@@ -120,13 +124,14 @@ async function warmUp(stage: Stage): Promise<number> {
 async function injectAll(
   stage: Stage,
   { seed, plan, log }: ChaosOptions,
+  planned: readonly Fault[],
   faults: Map<string, number>,
 ): Promise<void> {
   const chance = createChance(seed).fork();
   const minutes = plan.kind === "short" ? 0 : plan.minutes;
   const endMs = performance.now() + minutes * 60_000;
   do {
-    for (const group of planRound(plan, chance)) {
+    for (const group of planRound(plan, planned, chance)) {
       log(group.map(({ name }) => name).join(" + "));
       await injectGroup(
         stage,

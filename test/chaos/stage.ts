@@ -16,6 +16,7 @@ import { createDatabase, type Database } from "./database.ts";
 import { type EffectsService, startEffectsService } from "./effects-service.ts";
 import { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import type { AgentCommand } from "./languages.ts";
+import { type Preload, type Preloaded, preloadedWith } from "./preloaded.ts";
 import { type Managed, manage, type Spec } from "./processes.ts";
 import { type Misfortune, startRecordingProxy } from "./recording-proxy.ts";
 import { TASKS } from "./workload.ts";
@@ -26,6 +27,8 @@ export interface Stage {
   readonly servers: readonly Managed[];
   readonly supervisors: readonly Managed[];
   readonly agents: readonly Managed[];
+  /** By the name of the server or supervisor; empty without a library to preload. */
+  readonly preloaded: ReadonlyMap<string, Preloaded>;
   /** To the database, by the name of the server or supervisor. */
   readonly toDatabase: ReadonlyMap<string, FaultProxy>;
   /** To the servers, by the names of the caller and the server. */
@@ -47,6 +50,7 @@ export interface StageOptions {
   readonly folder: string;
   readonly seed: number;
   readonly agents: readonly AgentCommand[];
+  readonly preload: Preload;
   /** Open runs of each namespace. */
   readonly openMax: number;
 }
@@ -109,8 +113,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
 }
 
 /** The database, the servers and the supervisors. */
-async function openControlPlane({ folder, chance, stops, run }: Opening) {
-  const database = await createDatabase(folder);
+async function openControlPlane({ folder, chance, stops, run, preload }: Opening) {
+  const database = await createDatabase(folder, preload);
   stops.push(database.stopAll);
   await database.addStandby();
   const toDatabase = new Map<string, FaultProxy>();
@@ -120,15 +124,23 @@ async function openControlPlane({ folder, chance, stops, run }: Opening) {
     toDatabase.set(name, proxy);
     return database.connectionString(proxy.address);
   };
+  const preloaded = new Map<string, Preloaded>();
+  const envOf = async (name: string): Promise<Spec["env"]> => {
+    const url = await throughProxy(name);
+    if (preload.kind === "missing") return { DATABASE_URL: url };
+    const orders = preloadedWith(preload.library, join(folder, `${name}.orders`));
+    preloaded.set(name, orders);
+    return { DATABASE_URL: url, ...orders.env };
+  };
   const addresses: ServerAddress[] = [];
   const specs: Spec[] = [];
   for (const server of names("server", SERVERS)) {
     const address = await freeAddress();
     addresses.push({ server, address });
-    specs.push(serverSpec(server, address, await throughProxy(server)));
+    specs.push(serverSpec(server, address, await envOf(server)));
   }
   for (const name of names("supervisor", SUPERVISORS))
-    specs.push(supervisorSpec(name, await throughProxy(name)));
+    specs.push(supervisorSpec(name, await envOf(name)));
   const starting = specs.map(run);
   // One that fails must not leave others behind that are not known yet.
   await Promise.allSettled(starting);
@@ -137,6 +149,7 @@ async function openControlPlane({ folder, chance, stops, run }: Opening) {
   return {
     database,
     addresses,
+    preloaded,
     toDatabase,
     servers: started.filter(({ kind }) => kind === "server"),
     supervisors: started.filter(({ kind }) => kind === "supervisor"),
@@ -220,7 +233,7 @@ function open(target: string, isDatabase: boolean, chance: Chance): Promise<Faul
 
 const NODE = ["--inspect=127.0.0.1:0", BINARY];
 
-function serverSpec(name: string, address: string, url: string): Spec {
+function serverSpec(name: string, address: string, env: Spec["env"]): Spec {
   return {
     name,
     kind: "server",
@@ -229,19 +242,19 @@ function serverSpec(name: string, address: string, url: string): Spec {
       ...[...NODE, "server", "--address", address, "--supervisor", "none"],
       ...[...NO_CIRCUITS, "--log", "warn"],
     ],
-    env: { DATABASE_URL: url },
+    env,
     ready: /^server +127/m,
     expectedCodes: [],
   };
 }
 
-function supervisorSpec(name: string, url: string): Spec {
+function supervisorSpec(name: string, env: Spec["env"]): Spec {
   return {
     name,
     kind: "supervisor",
     command: process.execPath,
     args: [...NODE, "supervisor", ...NO_CIRCUITS, "--log", "warn"],
-    env: { DATABASE_URL: url },
+    env,
     ready: /^supervisor +of/m,
     expectedCodes: [],
   };

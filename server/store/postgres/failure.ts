@@ -1,10 +1,15 @@
-// What a database error means for the caller: repeat the batch, a lost connection, or a defect.
+// What a database error means for the caller: repeat the batch, a lost connection, a database that
+// lacks something that only its operator can give it, or a defect.
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
 const STATEMENT_TIMEOUT = "57014";
 /** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout. */
 const RETRYABLE = new Set(["40001", "40P01", "55P03", STATEMENT_TIMEOUT]);
+/** Class 53: no room on the disk, no memory. */
+const LACKS_CLASS = "53";
+/** The disk failed to read or write. */
+const IO_ERROR = "58030";
 /** Too many connections; the server is starting or stopping, or it has ended the session. */
 const LOST_CODES = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
 const LOST_SYSTEM_CODES = new Set([
@@ -54,6 +59,12 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && LOST_MESSAGE.test(error.message);
 }
 
+/** The database is there, and cannot do this now. The statement changed nothing. */
+function isWithoutMeans(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError) || isConnectionLost(error)) return false;
+  return error.code === IO_ERROR || error.code?.startsWith(LACKS_CLASS) === true;
+}
+
 const RETRY_AFTER_MS = 1_000;
 
 const ROLLED_BACK = "rolled-back";
@@ -68,10 +79,16 @@ export function rolledBack(cause: unknown): DroverError {
 }
 
 /**
- * Wraps an error of the connection so that callers learn when to repeat the call; others stay as
- * they are.
+ * Wraps an error of the connection, and of a database that lacks room or memory, so that callers
+ * learn when to repeat the call; others stay as they are.
  */
 export function storeFailure(error: unknown): unknown {
+  if (isWithoutMeans(error))
+    return new DroverError(
+      "STORE_UNAVAILABLE",
+      `the database cannot store or read now (${error.message}); this call took no effect: repeat it once whoever runs the database has seen to that`,
+      { retryAfterMs: RETRY_AFTER_MS, cause: error },
+    );
   if (!isConnectionLost(error)) return error;
   return new DroverError(
     "STORE_UNAVAILABLE",

@@ -132,6 +132,61 @@ describe("a database that is away for some seconds", () => {
   });
 });
 
+describe("a database without room on its disk", () => {
+  it("costs no run its place: calls say why they took no effect, and work continues once there is room", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 2));
+    const waiting = await schedule(plane, {
+      workflow: "waiting",
+      steps: [{ id: "wait", needs: [], kind: "wait", forMs: 300 }],
+    });
+    const agent = newAgent(plane);
+    const task = await agent.take(name);
+    const hand = await openHand(url);
+    // The error that PostgreSQL gives when it cannot make a file longer. No rollback takes back the
+    // next number of a sequence.
+    await hand.query("create sequence public.refusals");
+    await hand.query(
+      `create function public.refuse() returns trigger language plpgsql as $$ begin
+         perform nextval('public.refusals');
+         raise exception 'could not extend file' using errcode = 'disk_full';
+       end $$`,
+    );
+    await hand.query(
+      `create trigger no_room before insert or update on drover.run_page
+       for each row execute function public.refuse()`,
+    );
+    const refused = {
+      reason: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(/could not extend file.*took no effect: repeat it/),
+    };
+    await expect(agent.report(task, success)).rejects.toMatchObject(refused);
+    const asked = request(plane, chain(newTask(), 1), { key: "no-room" });
+    await expect(plane.scheduler.schedule(asked)).rejects.toMatchObject(refused);
+    // The wait is due meanwhile, and the supervisor tries to end it.
+    const refusals = async () =>
+      (
+        await hand.query<{ times: number }>(
+          "select last_value::integer as times from public.refusals",
+        )
+      )[0];
+    const sofar = (await refusals())?.times ?? 0;
+    await expect.poll(async () => (await refusals())?.times).toBeGreaterThan(sofar + 1);
+    expect(plane.timers.failedRows()).toBe(0);
+
+    await hand.query("drop trigger no_room on drover.run_page");
+    await hand.query("drop function public.refuse; drop sequence public.refusals");
+    await hand.close();
+    expect(await untilKnown(() => agent.report(task, success))).toBe("accepted");
+    await plane.scheduler.schedule(asked);
+    expect(await agent.report(await agent.take(name), success)).toBe("accepted");
+    expect(await stateOf(plane, run)).toBe("COMPLETED");
+    await expect.poll(() => stateOf(plane, waiting)).toBe("COMPLETED");
+    const { interventions } = await historyOf(plane, waiting);
+    expect(interventions.map(({ rule }) => rule)).toEqual(["timer"]);
+  });
+});
+
 describe("connections that are cut again and again", () => {
   it("lose nothing: every run completes, and every step has one success", async () => {
     const name = newTask();
