@@ -141,3 +141,8 @@ export interface Namespaces {
 export function namespaceDeleted(): DroverError {
   return failedOver("its namespace is no more");
 }
+
+/** The same of a definition that the call has stored, and is about to register. */
+export function definitionDeleted(): DroverError {
+  return failedOver("its definition is no more");
+}

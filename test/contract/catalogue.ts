@@ -149,6 +149,17 @@ export function describeCatalogue(opened: Opened): void {
     });
   });
 
+  test("no version has a definition that is not stored: a fail-over may have lost it", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const lost = { namespaceId, name: one.workflow, definitionId: 0, keepDefault: false };
+    await expect(store.registerWorkflow(lost)).rejects.toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+    });
+    expect(await store.workflowVersion(namespaceId, one.workflow, "newest")).toBeNull();
+    expect(await register(store, namespaceId, one)).toMatchObject({ version: 1, created: true });
+  });
+
   test("a definition is read back as it was written", async () => {
     const { store } = opened();
     const definition = workflow({

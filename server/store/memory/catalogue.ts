@@ -5,7 +5,7 @@
 // open transaction does not write these tables, so neither sees half of the other.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { definitionText } from "../definition-text.ts";
-import { type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
+import { definitionDeleted, type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { EngineStore, LaneKey, Namespace } from "../store.ts";
@@ -202,6 +202,7 @@ function workflows({
           const known = rowOf(namespaceId, name);
           const at = known?.definitions.indexOf(definitionId) ?? -1;
           if (at >= 0) return { version: at + 1, created: false };
+          if (!tables.definition.get(String(definitionId))) throw definitionDeleted();
           const all = [...(known?.definitions ?? []), definitionId];
           const version = all.length;
           tables.workflow.put({

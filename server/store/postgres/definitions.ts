@@ -4,7 +4,7 @@ import type { Definition } from "../../core/definition/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { type AuditEntry, withDetails } from "../audit.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
-import { namespaceDeleted } from "../namespaces.ts";
+import { definitionDeleted, namespaceDeleted } from "../namespaces.ts";
 import type { Store, WorkflowVersion } from "../store.ts";
 import { type Audited, recordAudit } from "./audit.ts";
 import { INSERTS_MAX } from "./drawn-ids.ts";
@@ -87,13 +87,10 @@ async function registerWorkflow(
     definition_id: definitionId,
   });
   const version = known?.version ?? latest + 1;
-  if (!known)
-    await query("insert_version", {
-      namespace_id: namespaceId,
-      name,
-      version,
-      definition_id: definitionId,
-    });
+  if (!known) {
+    const added = { namespace_id: namespaceId, name, version, definition_id: definitionId };
+    if ((await query("insert_version", added)).length === 0) throw definitionDeleted();
+  }
   const before = row?.default_version ?? 0;
   const isDefault = before === 0 || (!known && !keepDefault);
   await query("set_versions", {

@@ -161,8 +161,13 @@ where namespace_id = :namespace_id::integer and name = :name::text and definitio
 -- name: insert_version
 -- Purpose: Adds a version of a workflow. Its row is locked.
 -- Params: :namespace_id integer, :name text, :version integer, :definition_id bigint.
+-- Plan: definition by key.
+-- Result: No row: the definition is not stored; a fail-over has lost it since it was found.
 insert into drover.workflow_version (namespace_id, name, version, definition_id)
-values (:namespace_id::integer, :name::text, :version::integer, :definition_id::bigint);
+select :namespace_id::integer, :name::text, :version::integer, d.id
+from drover.definition as d
+where d.id = :definition_id::bigint
+returning version;
 
 -- name: set_versions
 -- Purpose: Stores the latest and the default version of a workflow. Its row is locked.
