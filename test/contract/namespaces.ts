@@ -124,7 +124,8 @@ export function describeNamespaces(opened: Opened): void {
     const one = await bytes();
     expect(one).toBeGreaterThanOrEqual(100);
     await finished(namespaceId);
-    expect(await bytes()).toBeGreaterThan(1.5 * one);
+    // Of a table that has grown it reads a sample: what one misses, the next may find.
+    await expect.poll(bytes).toBeGreaterThan(1.5 * one);
     await forget(namespaceId);
     expect(await bytes()).toBe(0);
   });
