@@ -43,7 +43,7 @@ export default defineConfig({
     reporters: ["default", skippedForLack],
     globalSetup: ["test/support/global-postgres.ts"],
     // More than a small machine has cores: much of the time is waiting, for what is to be late.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       {
         test: {
