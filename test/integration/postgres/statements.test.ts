@@ -154,6 +154,7 @@ interface PlanNode {
   readonly "Index Name"?: string;
   readonly "Index Cond"?: string;
   readonly "Join Filter"?: string;
+  readonly "Parent Relationship"?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
@@ -323,6 +324,16 @@ describe("on a database of thousands of runs, analysed", () => {
     );
     expect(nodes.map((node) => node["Index Name"])).toContain(index);
     expect(nodes.map((node) => node["Node Type"])).not.toContain("Sort");
+  });
+
+  it("the storage of all namespaces is estimated from one sample of each table", async () => {
+    const { text = "" } = statements.find(({ name }) => name === "count_storage") ?? {};
+    const nodes = await genericPlan(text);
+    const sampled = (of: readonly PlanNode[]) =>
+      of.filter((node) => node["Node Type"] === "Sample Scan").length;
+    expect(sampled(nodes)).toBeGreaterThanOrEqual(5);
+    const perRow = nodes.filter((node) => node["Parent Relationship"] === "SubPlan");
+    expect(sampled(perRow.flatMap(nodesOf))).toBe(0);
   });
 
   it("open escalations are counted by the index that holds them alone", async () => {

@@ -67,7 +67,8 @@ where not exists (
 --   table: the columns that grow, and 100 bytes for the rest of a row. Without indexes and free space.
 -- Params: :run, :run_page, :payload, :attempt_log, :handler_log real (percent of the blocks that are read).
 -- Plan: run by key, for each row that a sample scan finds in another table.
--- Note: pg_column_size reads no value that is stored apart: the row has its size.
+-- Note: pg_column_size reads no value that is stored apart: the row has its size. Materialized: otherwise the
+--   planner samples all tables once for each namespace.
 with sampled as (
   select r.namespace_id,
     100 / :run::double precision * (100 + coalesce(pg_column_size(r.input_json), 0)
@@ -90,11 +91,13 @@ with sampled as (
   from drover.handler_log as o tablesample system (:handler_log::real)
   cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
 ),
-used as (
+used as materialized (
   select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
 )
 update drover.namespace as n
-set storage_bytes = coalesce((select u.bytes from used as u where u.namespace_id = n.id), 0), storage_at = now();
+set storage_bytes = coalesce(e.bytes, 0), storage_at = now()
+from (select x.id, u.bytes from drover.namespace as x left join used as u on u.namespace_id = x.id) as e
+where n.id = e.id;
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.
