@@ -170,6 +170,8 @@ const existsAlready = new Set(["42710", "42P04", "23505"]);
 
 async function ensureDatabase(adminConnectionString: string, password: string): Promise<void> {
   const client = new Client({ connectionString: adminConnectionString });
+  // A server that ends between two statements fails the next one; alone it would end the process.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     const found = await client.query("select from pg_database where datname = 'drover'");
