@@ -170,7 +170,7 @@ const existsAlready = new Set(["42710", "42P04", "23505"]);
 
 async function ensureDatabase(adminConnectionString: string, password: string): Promise<void> {
   const client = new Client({ connectionString: adminConnectionString });
-  // A server that ends between two statements fails the next one; alone it would end the process.
+  // Without a listener, a server that ends between two statements would end this process.
   client.on("error", () => undefined);
   await client.connect();
   try {

@@ -35,11 +35,13 @@ export interface KnownPlans extends Plans {
   forget(): void;
 }
 
+type PlanStore = Pick<EngineStore, "definition" | "lanes">;
+
 /** Compiles the expressions and schemas of a plan. */
 type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
 
 export function createPlans(
-  store: EngineStore,
+  store: PlanStore,
   evaluatorOf: EvaluatorOf,
   lengthMax = LENGTH_MAX,
 ): KnownPlans {
@@ -95,7 +97,7 @@ export function createPlans(
 }
 
 async function lanedPlan(
-  store: EngineStore,
+  store: PlanStore,
   evaluatorOf: EvaluatorOf,
   of: {
     readonly namespaceId: number;

@@ -179,7 +179,7 @@ async function diskFull(stage: Stage, chance: Chance): Promise<void> {
   );
   if (chance.happens(0.5)) {
     await pause(chance.between(200, 1_000));
-    // The log goes on in another file, for which there is no room.
+    // The log continues in another file, for which there is no room.
     await stage.database
       .admin((client) => client.query("select pg_switch_wal()"))
       .catch(() => undefined);

@@ -20,7 +20,7 @@ function definitions(definition: (id: number) => Definition = () => DEFINITION) 
     },
     lanes: async (lanes) => lanes.map((_, index) => index),
   };
-  return { reads, store: store as EngineStore };
+  return { reads, store };
 }
 
 test("a plan is made once, however many ask for it", async () => {

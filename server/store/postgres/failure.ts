@@ -86,7 +86,7 @@ export function storeFailure(error: unknown): unknown {
   if (isWithoutMeans(error))
     return new DroverError(
       "STORE_UNAVAILABLE",
-      `the database cannot store or read now (${error.message}); this call took no effect: repeat it once whoever runs the database has seen to that`,
+      `the database cannot store or read now (${error.message}); this call took no effect: repeat it when the database works again`,
       { retryAfterMs: RETRY_AFTER_MS, cause: error },
     );
   if (!isConnectionLost(error)) return error;

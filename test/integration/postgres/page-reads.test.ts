@@ -546,7 +546,7 @@ describe("retention", () => {
         "insert into drover.run_mark values ($1, '5', $2), ($1, '5 w', $2), ($1, 'city=Bern', $2)",
         [NAMESPACE, runId(n)],
       );
-      // More than are looked at in one statement.
+      // More keys than one statement reads.
       await db.query(
         `insert into drover.run_mark
          select $1, mark, $2 from generate_series(1, 250) as n,

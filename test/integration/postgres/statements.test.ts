@@ -380,7 +380,7 @@ describe("on the same database with little at work, as the planner knows it (gro
 
 /**
  * A vacuum that finds no rows records that there are none. A plan made then is in use until the
- * table is analysed again, seconds after it has begun to fill.
+ * table is analysed again, seconds after it begins to fill.
  */
 describe("on a database whose tables were empty when they were vacuumed", () => {
   let emptied: TestDatabase;

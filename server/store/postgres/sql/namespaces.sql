@@ -310,7 +310,7 @@ pages as (
 delete from drover.run as r where r.id = any (:run_ids::uuid[]);
 
 -- name: forget_failure_keys
--- Purpose: Deletes search keys of what failed in runs that are gone. They cannot be told from what is stored
+-- Purpose: Deletes search keys of what failed in runs that are gone. They cannot be derived from what is stored
 --   of a run, so it reads the next :limit keys of the namespace, and of each the runs that began more than
 --   :retention ms ago: those of a run that is still there stay.
 -- Params: :namespace_id integer, :retention bigint (ms), :after text (the key before the first), :below text
@@ -466,7 +466,7 @@ where a.id = any (array(
 ));
 
 -- name: forget_failure_marks
--- Purpose: Deletes the search keys of what failed in a run. They cannot be told from what is stored of the
+-- Purpose: Deletes the search keys of what failed in a run. They cannot be derived from what is stored of the
 --   run, so it looks for the run under each such key of the namespace: there are as many as steps have
 --   error codes.
 -- Params: :namespace_id integer, :run_id uuid.
