@@ -203,9 +203,11 @@ describe("the circuit of a queue's task", () => {
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     const setting = { forced: "open", by: "ada", why: "moving house" } as const;
     await here.scheduler.setCircuit(of, "", setting);
-    // Its minute is over, and half of it the circuit was open.
+    // Its minute is over, and half of it the circuit was open: it was ready for 20 s before, and
+    // for as long as the next statement takes.
+    const now = Date.now();
+    const firstReadyAt = now - 70_000;
     await openedSecondsAgo(50);
-    const [now, firstReadyAt] = [Date.now(), Date.now() - 70_000];
     await editPages(hand, run.runId, {
       step: (of) => {
         const { forward } = of.step;
