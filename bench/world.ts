@@ -21,6 +21,10 @@ export interface BenchWorld {
   readonly connectionString: string;
   /** What server and database have used so far. */
   used(): Promise<Used>;
+  /** Polls that wait at the server. */
+  pollsParked(): Promise<number>;
+  /** Kills the server, and starts another one at its address; returns when it listens. */
+  replaceServer(): Promise<void>;
   /** How often each statement was sent so far, by its text. */
   statements(): Promise<ReadonlyMap<string, number>>;
   /** Where it is, once it is there. */
@@ -116,14 +120,15 @@ export async function openWorld(
     shared_preload_libraries: "pg_stat_statements",
   });
   const { connectionString, adminConnectionString } = postgres;
-  const server = await startProgram(SERVER_PROGRAM, [connectionString]);
+  let server = await startProgram(SERVER_PROGRAM, [connectionString]);
+  const address = server.firstLine;
   const database = new Client({ connectionString });
   const admin = new Client({ connectionString: adminConnectionString });
   await Promise.all([database.connect(), admin.connect()]);
   await admin.query("create extension pg_stat_statements; grant pg_checkpoint to drover");
   const databaseUsed = await watchDatabase(admin, ["drover"]);
   return Object.freeze({
-    address: server.firstLine,
+    address,
     database,
     connectionString,
     async used() {
@@ -132,6 +137,18 @@ export async function openWorld(
         ...(await databaseUsed()),
         serverRssMiB: memoryMiB(server.child.pid ?? 0),
       };
+    },
+    async pollsParked() {
+      const page = await fetch(`http://${address}/metrics`);
+      const line = /^drover_polls_parked(?:{.*})? (\d+)/m.exec(await page.text());
+      if (!line) throw new Error(`http://${address}/metrics has no drover_polls_parked`);
+      return Number(line[1]);
+    },
+    async replaceServer() {
+      const ended = once(server.child, "exit");
+      server.child.kill("SIGKILL");
+      await ended;
+      server = await startProgram(SERVER_PROGRAM, [connectionString, address]);
     },
     async statements() {
       const { rows } = await admin.query<{ query: string; calls: number }>(

@@ -21,6 +21,7 @@ const QUIET_ANSWER_MS = 100;
 /** In a row. */
 const QUIET_SECONDS = 2;
 const QUIET_WITHIN_S = 60;
+const BACK_WITHIN_S = 120;
 /** Polls that end all the time are never quiet: by then each has started. */
 const SPREAD_MS = 5_000;
 const POLL_MS = 5;
@@ -73,16 +74,20 @@ export async function idle({ short, log }: Wish): Promise<Measured> {
     const renewing = await park(target, form.polls, RENEWED_WAIT_S, "spread");
     const renewed = await measureIdle(world, { who: "renewed", polls: form.polls }, form);
     await renewing.kill();
+    log("killing the server below them");
+    const returned = await comeBack(target, form);
     const loads = [none, still, renewed];
     const rows = loads.map(({ statements: _, ...row }) => ({
       ...row,
-      ...(row.who === "parked" ? { parking_calls_repeated: calls_repeated, ...woken } : {}),
+      ...(row.who === "parked"
+        ? { parking_calls_repeated: calls_repeated, ...woken, ...returned }
+        : {}),
     }));
     return {
       settings: { processes: PROCESSES, ...form },
       columns: Object.keys(rows[1] ?? {}),
       rows,
-      figures: { none, parked: { ...still, calls_repeated }, renewed, ...woken },
+      figures: { none, parked: { ...still, calls_repeated }, renewed, ...woken, ...returned },
     };
   } finally {
     client.close();
@@ -211,6 +216,33 @@ async function wake(target: Target, { polls, ones }: Form) {
     wake_one_p99_ms: ofOne.p99,
     wake_one_max_ms: ofOne.max,
     waking_calls_repeated,
+  };
+}
+
+/** All agents lose their server at once, and come back to the next one. */
+async function comeBack(target: Target, { polls }: Form) {
+  const { world } = target;
+  const agents = await park(target, polls, PARKED_WAIT_S);
+  const killedAtMs = nowMs();
+  await world.replaceServer();
+  const listensMs = nowMs() - killedAtMs;
+  const backBy = async (share: number): Promise<number> => {
+    while ((await world.pollsParked()) < share * polls) {
+      if (nowMs() - killedAtMs > BACK_WITHIN_S * 1_000)
+        throw new Error(`not all agents are back after ${BACK_WITHIN_S} s`);
+      await wait(50);
+    }
+    return (nowMs() - killedAtMs) / 1_000;
+  };
+  const half = await backBy(0.5);
+  const all = await backBy(1);
+  const { serverRssMiB } = await world.used();
+  await agents.kill();
+  return {
+    server_listens_s: listensMs / 1_000,
+    back_half_s: half,
+    back_all_s: all,
+    back_server_rss_mib: serverRssMiB,
   };
 }
 

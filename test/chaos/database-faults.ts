@@ -221,6 +221,26 @@ async function diskSlow(stage: Stage, chance: Chance): Promise<void> {
   stage.database.order({});
 }
 
+/**
+ * Mostly by less than a step may take, sometimes by more than any time limit of the workload. Back
+ * is rare and short: the checker takes each time as that much less exact.
+ */
+async function clockJumps(stage: Stage, chance: Chance): Promise<void> {
+  const isBack = chance.happens(0.25);
+  const aheadMsMax = chance.happens(0.8) ? 4_000 : 90_000;
+  const seconds = Math.ceil(chance.between(1, isBack ? 2_000 : aheadMsMax) / 1_000);
+  stage.jumpClock(1_000 * (isBack ? -seconds : seconds));
+  const from = stage.now();
+  const { rows } = await stage.database.admin((client) =>
+    client.query<{ at: Date }>("select clock_timestamp() as at"),
+  );
+  const at = rows[0]?.at.getTime() ?? 0;
+  // Its microseconds are cut off.
+  if (at < from - 1 || at > stage.now())
+    throw new Error(`the database's clock shows ${at}, and not ${from} as it was set`);
+  await pause(chance.between(2_000, 6_000));
+}
+
 export const DATABASE_FAULTS: readonly Fault[] = [
   { name: "database killed", of: ["F7"], scope: "database", act: restart("kill") },
   { name: "database stopped at once", of: ["F7"], scope: "database", act: restart("immediate") },
@@ -245,5 +265,12 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   { name: "old transaction", of: ["F20"], scope: "database", act: oldTransaction },
   { name: "disk full", of: ["F16"], scope: "database", needsPreload: true, act: diskFull },
   { name: "disk failing", of: ["F17"], scope: "database", needsPreload: true, act: diskFailing },
+  {
+    name: "database's clock jumps",
+    of: ["F15"],
+    scope: "database",
+    needsPreload: true,
+    act: clockJumps,
+  },
   { name: "disk slow", of: ["F17"], scope: "database", needsPreload: true, act: diskSlow },
 ];

@@ -28,7 +28,9 @@ export interface Database {
   /** Starts the primary, and does not wait. */
   startWithoutWaiting(): Promise<void>;
   /** To what is preloaded into the primary: what is not named is as without a fault. */
-  order(orders: Partial<Orders>): void;
+  order(orders: Partial<Omit<Orders, "clockMs">>): void;
+  /** Moves the wall clock of primary and standby, as if they were on one machine. */
+  jumpClock(byMs: number): void;
   /** The pid of the primary, if it runs. */
   readonly pid: () => number | null;
   readonly standbyPid: () => number | null;
@@ -46,7 +48,7 @@ interface Node {
   readonly name: string;
   readonly folder: string;
   readonly postgres: EmbeddedPostgres;
-  readonly order: (orders: Partial<Orders>) => void;
+  readonly order: Database["order"];
 }
 
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
@@ -63,6 +65,7 @@ const STANDBY_MS_MAX = 60_000;
 
 export async function createDatabase(folder: string, preload: Preload): Promise<Database> {
   let number = 0;
+  let clockMs = 0;
   const nodeIn = (name: string): Node => {
     const dataDir = join(folder, name);
     const settings = { ...SETTINGS, cluster_name: name };
@@ -75,7 +78,7 @@ export async function createDatabase(folder: string, preload: Preload): Promise<
       postgres: createEmbeddedPostgres({ dataDir, log: () => undefined, settings, env }),
       order(orders) {
         if (!preloaded) throw new Error(`nothing is preloaded into ${name}`);
-        preloaded.order(orders);
+        preloaded.order({ ...orders, clockMs });
       },
     };
   };
@@ -121,6 +124,7 @@ export async function createDatabase(folder: string, preload: Preload): Promise<
     const source = { host, port, user: "postgres", password, application_name: name };
     await copyOf(primary.folder, join(folder, name), admin, source);
     standby = nodeIn(name);
+    if (preload.kind === "ready") standby.order({});
     await standby.postgres.start();
     await waitForStandby("*");
     const isSync = () =>
@@ -171,7 +175,12 @@ export async function createDatabase(folder: string, preload: Preload): Promise<
       void primary.postgres.start().catch(() => undefined);
       await until("the primary begins to start", () => pidOf(primary));
     },
-    order: (orders: Partial<Orders>) => primary.order(orders),
+    order: (orders: Parameters<Database["order"]>[0]) => primary.order(orders),
+    jumpClock(byMs: number) {
+      clockMs += byMs;
+      primary.order({});
+      standby?.order({});
+    },
     pid: () => pidOf(primary),
     standbyPid: () => pidOf(standby),
     promote,

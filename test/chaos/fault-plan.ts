@@ -21,7 +21,8 @@ const SHORT: ReadonlySet<string> = new Set([
   ...["supervisor killed", "supervisor frozen", "all supervisors killed"],
   ...["agent killed", "agent frozen", "agent cut off", "agent's network slow"],
   ...["database killed", "failover", "backends frozen", "sessions ended"],
-  ...["disk full", "disk slow", "disk failing", "server's clock jumps"],
+  ...["disk full", "disk slow", "disk failing"],
+  ...["server's clock jumps", "database's clock jumps"],
   ...["answers lost", "calls repeated", "notifications lost"],
 ]);
 

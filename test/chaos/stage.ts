@@ -42,7 +42,10 @@ export interface Stage {
   readonly clients: readonly Clients[];
   /** Ends of processes that nobody asked for. */
   readonly unexpectedEnds: readonly string[];
+  /** By the database's clock. */
   now(): number;
+  /** Moves the database's clock, by whole seconds. */
+  jumpClock(byMs: number): void;
   stop(): Promise<void>;
 }
 
@@ -86,7 +89,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const { folder, seed } = options;
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
-  const { recorder, taskOf } = watchedRecorder();
+  const clock = databaseClock();
+  const { recorder, taskOf } = watchedRecorder(clock.now);
   const stops: (() => Promise<unknown>)[] = [];
   const unexpectedEnds: string[] = [];
   const run = async (spec: Spec): Promise<Managed> => {
@@ -105,7 +109,14 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const service = await startEffectsService({ recorder, taskOf, canaryOf, chance });
     stops.push(service.stop);
     const callers = await openCallers(opening, addresses, service.url);
-    return Object.freeze({ recorder, ...control, ...callers, service, unexpectedEnds, now, stop });
+    const jumpClock = (byMs: number): void => {
+      control.database.jumpClock(byMs);
+      clock.jump(byMs);
+      recorder.fault({ kind: "clock", did: "jump", byMs }, "store", false);
+    };
+    const { now } = clock;
+    const recorded = { recorder, service, unexpectedEnds, now };
+    return Object.freeze({ ...control, ...callers, ...recorded, jumpClock, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -200,16 +211,24 @@ function names(kind: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index + 1}`);
 }
 
-let lastMs = 0;
-
-/** The database runs on this machine, so its clock is this one; it never goes back here. */
-function now(): number {
-  lastMs = Math.max(lastMs, Date.now());
-  return lastMs;
+/** The database runs on this machine, so its clock is this one, but for its jumps. */
+function databaseClock() {
+  let machineMs = 0;
+  let aheadMs = 0;
+  return {
+    now(): number {
+      // A step of the machine's own clock is no fault of this run.
+      machineMs = Math.max(machineMs, Date.now());
+      return machineMs + aheadMs;
+    },
+    jump(byMs: number): void {
+      aheadMs += byMs;
+    },
+  };
 }
 
 /** Knows each task that has gone to an agent, by its own key and its fence. */
-function watchedRecorder() {
+function watchedRecorder(now: () => number) {
   const recorder = createRecorder(now);
   const tasks = new Map<string, TaskSeen>();
   const watched: Recorder = {
