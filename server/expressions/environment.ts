@@ -2,6 +2,7 @@
 // are those of the library, its string extensions, Drover's own, and hidden ones for operations
 // that are no calls in the text, so that loops and field access are charged, too.
 import {
+  type CelEnv,
   type CelFunc,
   CelScalar,
   type CelValue,
@@ -223,7 +224,7 @@ function chargeParts(value: CelValue | undefined): void {
 }
 
 /** All functions before metering, with the types and names of their overloads. */
-export const functions = celEnv({
+export const functions: CelEnv["funcs"] = celEnv({
   funcs: [...strings, ...ownFunctions, ...replaced, ...hiddenFunctions],
 }).funcs;
 
@@ -279,4 +280,4 @@ export function plainType(name: string): string {
 
 const names = new Set([...functions].map(({ name }) => name));
 
-export const environment = celEnv({ funcs: [...names].map(metered) });
+export const environment: CelEnv = celEnv({ funcs: [...names].map(metered) });

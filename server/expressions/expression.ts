@@ -5,6 +5,7 @@ import { type CelInput, type CelResult, celMap, isCelError, plan } from "@bufbui
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { checkExpression, type References } from "./check.ts";
 import { environment, useMeter } from "./environment.ts";
+import { failureText } from "./failure-text.ts";
 import { bytesOfJson, celOfJson, type Json, jsonOfCel, type Room } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, createMeter, type Meter } from "./meter.ts";
 import { meteredTree } from "./metered.ts";
@@ -176,8 +177,9 @@ export function evaluateWithin(
   }
 }
 
-function failed({ text, placeOf: place }: Expression, message: string, id?: bigint): Evaluation {
-  const shown = text.trim();
+function failed({ text, placeOf: place }: Expression, why: string, id?: bigint): Evaluation {
+  const message = failureText(why);
+  const shown = failureText(text.trim());
   const cut = shown.length > 80 ? `${shown.slice(0, 80)}...` : shown;
   if (id === undefined) return { ok: false, message: `${cut}: ${message}` };
   const { line, column } = place(id);

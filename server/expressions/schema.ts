@@ -7,6 +7,7 @@ import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { ValueScope } from "ajv/dist/compile/codegen/index.js";
 import { nearestWord } from "../core/definition/nearest-word.ts";
+import { failureText } from "./failure-text.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
 import { compilePattern, patternProblem, testPattern } from "./pattern.ts";
@@ -271,7 +272,8 @@ function checked(validate: ValidateFunction, value: Json, showsValue = false): s
     return showsValue ? `${sentence(error)}, but is ${quoteAt(value, error)}` : sentence(error);
   } catch (error) {
     if (error instanceof RangeError) return "the value is nested too deep to be checked";
-    return `the value cannot be checked: ${error instanceof Error ? error.message : error}`;
+    const why = error instanceof Error ? error.message : String(error);
+    return `the value cannot be checked: ${failureText(why)}`;
   } finally {
     validate.errors = null;
   }
@@ -287,10 +289,9 @@ function decisive(errors: readonly ErrorObject[]): ErrorObject | undefined {
 
 function sentence(error: ErrorObject): string {
   const where = error.instancePath ? pathOf(error.instancePath).replace(/^\./, "") : "the value";
-  return `${where} ${reasonOf(error)}`.slice(0, SENTENCE_MAX);
+  return failureText(`${where} ${reasonOf(error)}`);
 }
 
-const SENTENCE_MAX = 500;
 /** Most characters of a value that a problem quotes. */
 const QUOTED_MAX = 100;
 

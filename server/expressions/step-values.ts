@@ -11,6 +11,7 @@ import {
   type Facts,
   type StepFacts,
 } from "./expression.ts";
+import { failureText } from "./failure-text.ts";
 import { type Json, jsonOfPayload } from "./json.ts";
 import { renderTemplate, type Template } from "./template.ts";
 
@@ -38,11 +39,13 @@ export function renderFor(
 }
 
 export function evaluatedOf(result: Evaluation): Evaluated<Json> {
-  return result.ok ? { kind: "value", value: result.value } : failed(result.message);
+  return result.ok
+    ? { kind: "value", value: result.value }
+    : { kind: "failed", message: result.message };
 }
 
 export function failed(message: string): { readonly kind: "failed"; readonly message: string } {
-  return { kind: "failed", message };
+  return { kind: "failed", message: failureText(message) };
 }
 
 function factsOf({ refers, always }: CompiledStep, { run, steps }: CoreFacts, item?: Item): Facts {
