@@ -4,6 +4,7 @@
 import type { RetryPolicy } from "./definition/definition.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
 import type { EpochMs, Outcome, TaskKind } from "./model/attempt.ts";
+import { msOutside, type Outage } from "./model/circuit.ts";
 import type { Effect } from "./model/effect.ts";
 import type { Evaluator } from "./model/evaluator.ts";
 import type { PassTime } from "./model/event.ts";
@@ -131,9 +132,7 @@ export function makeReady(
     // An open circuit has moved the end of `total`, and no stored value says by how much: the timer
     // is due at the last limit that is stored.
     wakeAt:
-      until !== null && pass.view.suspendedMs.has(no)
-        ? Math.min(wakeAt, Math.max(until, now))
-        : wakeAt,
+      until !== null && pass.view.outages.has(no) ? Math.min(wakeAt, Math.max(until, now)) : wakeAt,
   };
   emit(pass, { kind: "made-ready", step: no, ready });
 }
@@ -177,8 +176,14 @@ export function totalEndsAt(pass: Pass, step: Step): EpochMs {
   const { totalMs } = planStep(pass, step.no).timeouts;
   if (step.firstReadyAt === null) return now + totalMs;
   const { state } = pass.view.run;
-  const pausedMs = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
-  return step.firstReadyAt + pausedMs + (pass.view.suspendedMs.get(step.no) ?? 0) + totalMs;
+  const until = state.kind === "PAUSED" ? Math.max(state.since, step.firstReadyAt) : now;
+  const ranMs = msOutside(outagesOf(pass, step.no), step.firstReadyAt, until);
+  return now - ranMs + totalMs;
+}
+
+/** Of the circuits of its lanes. */
+export function outagesOf(pass: Pass, no: number): readonly Outage[] {
+  return pass.view.outages.get(no) ?? [];
 }
 
 export function attemptsEndAt(pass: Pass, step: Step): EpochMs {

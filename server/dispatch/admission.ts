@@ -4,7 +4,7 @@
 // ensures that only one task is the probe (Tx.takeProbes).
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
-import { type Flow, flowOf, type Outage, outageMs } from "../core/model/circuit.ts";
+import { type Flow, flowOf, type Outage } from "../core/model/circuit.ts";
 import type { Circuit, CircuitSnapshot, CordonKind } from "../store/circuits.ts";
 import type { Grant, Tx } from "../store/store.ts";
 import type { Taker, WeightedLane } from "./matching.ts";
@@ -30,10 +30,10 @@ export interface Admission {
    */
   probed(circuits: readonly Circuit[]): void;
   /**
-   * How long outages of the lane have lasted since then, in milliseconds. An outage begins when a
-   * circuit opens and ends when it closes.
+   * Outages of the lane that have not ended, or ended within a day, in whole milliseconds. An
+   * outage begins when a circuit opens and ends when it closes.
    */
-  suspendedMs(lane: number, since: EpochMs): number;
+  outages(lane: number): readonly Outage[];
   /** false: no outage of any lane is known that could still matter. */
   hasSuspended(): boolean;
 }
@@ -66,10 +66,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
     probed(circuits) {
       for (const { lane, agentId } of circuits) known?.openProbes.delete(keyOf(lane, agentId));
     },
-    suspendedMs(lane, since) {
-      const outages = known?.outages.get(lane);
-      return known && outages ? Math.round(outageMs(outages, since, known.now())) : 0;
-    },
+    outages: (lane) => known?.outages.get(lane) ?? [],
     hasSuspended: () => known !== null && known.outages.size > 0,
   } satisfies Admission);
 }
@@ -79,13 +76,17 @@ function knownOf(clock: Pick<Clock, "monotonicMs">, snapshot: CircuitSnapshot): 
   const circuits = new Map(snapshot.circuits.map((one) => [keyOf(one.lane, one.agentId), one]));
   return {
     circuits,
-    outages: Map.groupBy(snapshot.outages, ({ lane }) => lane),
+    outages: Map.groupBy(snapshot.outages.map(inWholeMs), ({ lane }) => lane),
     cordoned: new Set(
       snapshot.cordons.map(({ namespaceId, kind, name }) => cordonOf(namespaceId, kind, name)),
     ),
     openProbes: new Set(circuits.keys()),
     now: () => snapshot.now + (clock.monotonicMs() - learnedAtMs),
   };
+}
+
+function inWholeMs<O extends Outage>({ from, to, ...rest }: O) {
+  return { ...rest, from: Math.round(from), to: to === null ? null : Math.round(to) };
 }
 
 /** Circuits that let no task through. */

@@ -1,16 +1,16 @@
-// How long outages of a step's lanes have lasted since the step was first ready: its `total`
-// timeout does not run meanwhile. For a step that has fallen back, the lanes of its earlier
-// strategies count too.
+// When the lanes of a step could pass no task since it was first ready: its `total` timeout does
+// not run meanwhile. For a step that has fallen back, the lanes of its earlier strategies count
+// too.
 
-import type { EpochMs } from "../core/model/attempt.ts";
+import { mergedOutages, type Outage, outageMs } from "../core/model/circuit.ts";
 import { isFinal, type Step, type View } from "../core/model/model.ts";
 import { plannedOf } from "../core/model/strategy.ts";
 import { planStep } from "../core/pass.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 
 export interface Suspensions {
-  /** How long outages of the lane have lasted since then, in milliseconds. */
-  suspendedMs(lane: number, since: EpochMs): number;
+  /** Outages of the lane that could still matter, in whole milliseconds. */
+  outages(lane: number): readonly Outage[];
   /** false: no lane has had an outage, so there is nothing to compute. */
   hasSuspended(): boolean;
   /**
@@ -21,17 +21,18 @@ export interface Suspensions {
 }
 
 export function withSuspensions(view: View, laned: LanedPlan, of: Suspensions): View {
-  const suspendedMs = new Map<number, number>();
+  const found = new Map<number, readonly Outage[]>();
   for (const step of view.steps.values()) {
     const { firstReadyAt } = step;
     if (firstReadyAt === null || isFinal(step.forward)) continue;
     const { definitionId, plan } = laned;
     const known = { workflow: plan.workflow, definitionId };
     const lanes = new Set(lanesOf(laned, step).map((lane) => of.pinnedTo(lane, known)));
-    const ms = [...lanes].reduce((sum, lane) => sum + of.suspendedMs(lane, firstReadyAt), 0);
-    if (ms > 0) suspendedMs.set(step.no, ms);
+    const outages = [...lanes].flatMap((lane) => of.outages(lane));
+    if (outageMs(outages, firstReadyAt, Number.POSITIVE_INFINITY) > 0)
+      found.set(step.no, mergedOutages(outages));
   }
-  return suspendedMs.size === 0 ? view : { ...view, suspendedMs };
+  return found.size === 0 ? view : { ...view, outages: found };
 }
 
 /** A queue that an expression names is not known here: the timeout runs during its outages. */

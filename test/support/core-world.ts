@@ -15,6 +15,7 @@ import type {
   TaskWork,
 } from "../../server/core/definition/definition.ts";
 import type { EpochMs } from "../../server/core/model/attempt.ts";
+import type { Outage } from "../../server/core/model/circuit.ts";
 import type { Effect } from "../../server/core/model/effect.ts";
 import type { Evaluator } from "../../server/core/model/evaluator.ts";
 import type { Answer, RunEvent } from "../../server/core/model/event.ts";
@@ -121,6 +122,8 @@ export interface World {
   step(id: string | number): Step;
   steps(): readonly Step[];
   advance(ms: number): void;
+  /** Circuits of its lanes were open then. */
+  outages(id: string | number, outages: readonly Outage[]): void;
   /** Hands the ready task of a step to a session, if it is ready and may go there. */
   tryClaim(id: string | number, session?: string): Held | undefined;
   claim(id: string | number, session?: string): Held;
@@ -289,6 +292,10 @@ export function createWorld(
     },
     advance: (ms: number) => {
       state.now += ms;
+    },
+    outages: (id: string | number, outages: readonly Outage[]) => {
+      const { no } = stepIn(state, id);
+      state.view = { ...state.view, outages: new Map(state.view.outages).set(no, outages) };
     },
     tryClaim: (id: string | number, session = "s1") => tryClaim(state, stepIn(state, id), session),
     claim: (id: string | number, session = "s1") => {

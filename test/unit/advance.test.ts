@@ -48,7 +48,7 @@ async function world(): Promise<World> {
         publish: () => undefined,
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
-        suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },
+        suspensions: { outages: () => [], hasSuspended: () => false, pinnedTo: (lane) => lane },
         ...more,
       }),
   };

@@ -277,7 +277,7 @@ const BEHIND_CIRCUIT_MS = 1_000;
 /** The next due time and the time limit, which an open circuit has moved. */
 function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" | "until"> {
   const wakeAt = readyWakeAt(pass, step, ready.task);
-  if (ready.task !== "perform" || !pass.view.suspendedMs.has(step.no))
+  if (ready.task !== "perform" || !pass.view.outages.has(step.no))
     return { wakeAt, until: ready.until };
   const soon = pass.time.now + BEHIND_CIRCUIT_MS;
   const until = Math.max(attemptsEndAt(pass, step), soon);

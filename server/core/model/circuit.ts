@@ -184,6 +184,37 @@ export interface Outage {
   readonly to: EpochMs | null;
 }
 
+/** In the order of time, those that overlap or touch as one. */
+export function mergedOutages(outages: readonly Outage[]): readonly Outage[] {
+  const merged: Outage[] = [];
+  for (const one of outages.toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1);
+    if (!last || (last.to !== null && last.to < one.from)) merged.push(one);
+    else if (last.to !== null && (one.to === null || one.to > last.to))
+      merged[merged.length - 1] = { from: last.from, to: one.to };
+  }
+  return merged;
+}
+
+/** Milliseconds from `from` to `to` outside of outages. The outages must not overlap. */
+export function msOutside(outages: readonly Outage[], from: EpochMs, to: EpochMs): number {
+  return to - from - outageMs(outages, from, to);
+}
+
+/** The latest time from which to `to` so many milliseconds lie outside of the merged outages. */
+export function startOf(outages: readonly Outage[], to: EpochMs, ms: number): EpochMs {
+  let end = to;
+  let left = ms;
+  for (const one of outages.toReversed()) {
+    const closedAt = Math.min(one.to ?? to, end);
+    if (one.from >= end) continue;
+    if (end - closedAt >= left) break;
+    left -= end - closedAt;
+    end = one.from;
+  }
+  return end - left;
+}
+
 /** Milliseconds from `from` to `to` that fell into outages. The outages must not overlap. */
 export function outageMs(outages: readonly Outage[], from: EpochMs, to: EpochMs): number {
   return outages.reduce(

@@ -10,6 +10,7 @@
 // The run's counters decide its state, not a scan of its steps, so a pass loads only the steps that
 // it touches (docs/ARCHITECTURE.md, "Pure core").
 import type { AttemptKind, EndedAttempt, EpochMs, TaskKind } from "./attempt.ts";
+import type { Outage } from "./circuit.ts";
 import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
 import type { ItemOutputs, Items } from "./items.ts";
@@ -343,10 +344,10 @@ export interface View {
   /** Pending messages of other runs, if the pass applies them. */
   readonly messages: readonly StoredMessage[];
   /**
-   * By number of the step: for how many milliseconds circuits of its lanes have been open since it
-   * was first ready. Its `total` is suspended for that time.
+   * By number of the step: when circuits of its lanes were open since it was first ready, merged.
+   * Its `total` is suspended for that time.
    */
-  readonly suspendedMs: ReadonlyMap<number, number>;
+  readonly outages: ReadonlyMap<number, readonly Outage[]>;
   /** By number of a map that the pass ends: the outputs of its items; absent: none has one. */
   readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
@@ -362,7 +363,7 @@ export function emptyView(run: Run): View {
     decisions: [],
     escalations: [],
     messages: [],
-    suspendedMs: new Map(),
+    outages: new Map(),
     outputs: new Map(),
   };
 }

@@ -14,6 +14,7 @@
 import { endChild, isChildWait } from "../child.ts";
 import { asks, currentEffectStatus } from "../evolve.ts";
 import type { EpochMs, Outcome } from "../model/attempt.ts";
+import { msOutside, startOf } from "../model/circuit.ts";
 import type { RunMoveCause } from "../model/effect.ts";
 import {
   type End,
@@ -27,7 +28,16 @@ import {
 import { itemOf } from "../model/step-key.ts";
 import { isUnsettled, strategyToUndo } from "../model/strategy.ts";
 import { leaveAsIs, open } from "../open.ts";
-import { addFacts, emit, makeReady, type Pass, planStep, stepOf, touchedSteps } from "../pass.ts";
+import {
+  addFacts,
+  emit,
+  makeReady,
+  outagesOf,
+  type Pass,
+  planStep,
+  stepOf,
+  touchedSteps,
+} from "../pass.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { onUnknownOutcome } from "./unknown-outcome.ts";
 
@@ -184,8 +194,8 @@ export function resumeStopped(pass: Pass): void {
 }
 
 /**
- * Runs again after a suspension: moves its deadline, and the `total` of each open step, by the time
- * between.
+ * Runs again after a suspension: its deadline, and the `total` of each open step, continue as they
+ * were when it began. What a step has run is counted back from now, over outages of its circuits.
  */
 export function resumeRunning(
   pass: Pass,
@@ -196,9 +206,13 @@ export function resumeRunning(
   const deadline = leftMs === null ? null : now + leftMs;
   emit(pass, { kind: "run-moved", by, state: { kind: "RUNNING", deadline } });
   if (now <= since) return;
-  for (const { no, forward, firstReadyAt } of touchedSteps(pass))
-    if (!isFinal(forward) && firstReadyAt !== null)
-      emit(pass, { kind: "total-moved", step: no, byMs: now - Math.max(since, firstReadyAt) });
+  for (const { no, forward, firstReadyAt } of touchedSteps(pass)) {
+    if (isFinal(forward) || firstReadyAt === null) continue;
+    const outages = outagesOf(pass, no);
+    const ranMs = msOutside(outages, firstReadyAt, Math.max(since, firstReadyAt));
+    const byMs = startOf(outages, now, ranMs) - firstReadyAt;
+    emit(pass, { kind: "total-moved", step: no, byMs });
+  }
 }
 
 function endOf(run: Run, { reason }: StopReason): End {

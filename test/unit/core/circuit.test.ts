@@ -8,10 +8,13 @@ import {
   CLOSED,
   circuitAfter,
   flowOf,
+  mergedOutages,
+  msOutside,
   nextLaneState,
   type OutcomeClass,
   outageMs,
   outcomeClassOf,
+  startOf,
   type Tally,
 } from "../../../server/core/model/circuit.ts";
 
@@ -188,6 +191,26 @@ describe("whatever happens", () => {
           outages.some((one) => one.from <= at && at < (one.to ?? 1_000)),
         );
         expect(outageMs(outages, from, 1_000)).toBe(plain.length);
+      }),
+    );
+  });
+
+  it("time is counted back over outages, however they overlap, to the latest moment that fits", () => {
+    const time = fc.nat(300);
+    const outage = fc.record({ from: time, to: fc.oneof(time, fc.constant(null)) });
+    fc.assert(
+      fc.property(fc.array(outage, { maxLength: 6 }), time, fc.nat(400), (given, to, ms) => {
+        const some = given.filter((one) => one.to === null || one.to >= one.from);
+        const merged = mergedOutages(some);
+        const isOut = (at: number) =>
+          some.some((one) => one.from <= at && at < (one.to ?? Number.POSITIVE_INFINITY));
+        let [start, left] = [to, ms];
+        while (left > 0) {
+          start -= 1;
+          if (!isOut(start)) left -= 1;
+        }
+        expect(startOf(merged, to, ms)).toBe(start);
+        expect(msOutside(merged, start, to)).toBe(ms);
       }),
     );
   });

@@ -231,6 +231,26 @@ describe("what is suspended", () => {
     expect(world.step("b").forward).toMatchObject({ until: world.now() + 50_000 });
   });
 
+  test.each([
+    { when: "before the pause", from: 2_000, to: 6_000, ran: 6_000 },
+    { when: "from before the pause until after it", from: 4_000, to: 1_020_000, ran: 4_000 },
+    { when: "that begins before the pause and ends in it", from: 8_000, to: 500_000, ran: 8_000 },
+    { when: "in the pause", from: 500_000, to: 600_000, ran: 10_000 },
+  ])("is not twice what an outage $when suspends, and not forgotten", ({ from, to, ran }) => {
+    const world = createWorld(workflow({ a: { timeouts: { totalMs: 60_000 } } }));
+    world.outages("a", [{ from: START + from, to: START + to }]);
+    world.advance(10_000);
+    world.pause();
+    world.advance(1_000_000);
+    world.resume();
+    expect(world.step("a").forward).toMatchObject({ until: world.now() + 60_000 - ran });
+    const openMs = Math.max(0, START + to - world.now());
+    world.advance(openMs + 60_000 - ran);
+    world.fire("a");
+    expect(kindOf(world, "a")).toBe("FAILED");
+    expect(world.interventions("total")).toMatchObject([{ dueAt: world.now() }]);
+  });
+
   test("is no time at all for a step that was first ready meanwhile", () => {
     const world = createWorld(
       workflow({ a: {}, b: { needs: ["a"], timeouts: { totalMs: 60_000 } } }),
