@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { createEmbeddedPostgres } from "../dev-postgres/postgres.ts";
-import { MIGRATIONS } from "../server/main.ts";
+import { MIGRATIONS } from "../server/store/postgres/migrations-folder.ts";
 import { cpuSeconds, memoryMiB } from "./machine.ts";
 
 export { MIGRATIONS };

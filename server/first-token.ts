@@ -12,10 +12,10 @@ import { createRequestCheck } from "./api/calls/request-check.ts";
 import { createTokenCalls } from "./api/operator/token-calls.ts";
 import { systemRandom } from "./clock.ts";
 import { LOG_DEFAULTS } from "./config.ts";
-import { MIGRATIONS } from "./main.ts";
 import { RPC_DEFAULTS } from "./rpc-config.ts";
 import { DATABASE_SCHEMA } from "./store/postgres/database-schema.ts";
 import { migrate } from "./store/postgres/migrate.ts";
+import { MIGRATIONS } from "./store/postgres/migrations-folder.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import { createLog } from "./telemetry/log.ts";
 

@@ -42,6 +42,7 @@ import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate, requireMigrated } from "./store/postgres/migrate.ts";
+import { MIGRATIONS } from "./store/postgres/migrations-folder.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
@@ -58,7 +59,6 @@ import type { TlsConfig } from "./tls-config.ts";
 // such text for ever, for the case that the same one comes again. A process compiles each once.
 setFlagsFromString("--no-compilation-cache");
 
-export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /**
  * Scans of the consistency check after which a round is late: with few runs it takes a third of
  * them.

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node, so that an old one gets a sentence instead of a syntax error.
 
-const nodeMajorMin = 24;
+// The first that runs TypeScript as it is, which the repository is; packages are JavaScript.
+const oldest = [22, 18];
 
-if (Number(process.versions.node.split(".")[0]) < nodeMajorMin) {
+const [major, minor] = process.versions.node.split(".").map(Number);
+
+if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   process.stderr.write(
-    `drover: needs Node ${nodeMajorMin} or newer, and this is ${process.version}.\n` +
-      "  next: npx drover or npm run drover, which use the Node that is installed with Drover\n",
+    `drover: needs Node ${oldest.join(".")} or newer, and this is ${process.version}.\n` +
+      "  next: install a newer Node; in a clone of Drover, npx drover uses the one that it brings\n",
   );
   process.exitCode = 2;
 } else {

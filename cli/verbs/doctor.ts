@@ -5,7 +5,7 @@
  */
 import { readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { fileURLToPath } from "node:url";
+import { MIGRATIONS } from "@drover/server/store/postgres/migrations-folder.ts";
 import type { Command } from "commander";
 import { listInstances } from "../agent-instances.ts";
 import { type Facts, type Finding, findingsOf, type Health } from "../checkup.ts";
@@ -127,10 +127,8 @@ function healthIn(body: unknown): Health {
   return { status: String(body.status), reasons };
 }
 
-const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
-
 function ownMigrations(): readonly number[] {
-  return readdirSync(folder).flatMap((name) => {
+  return readdirSync(MIGRATIONS).flatMap((name) => {
     const [, digits] = /^(\d{4})_.*\.sql$/.exec(name) ?? [];
     return digits === undefined ? [] : [Number(digits)];
   });

@@ -9,12 +9,12 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 const languages = ["go", "python", "typescript"] as const;
 type Language = (typeof languages)[number];
 
-/** The folder where this command is installed, with the SDKs. */
-const droverFolder = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const projectsFolder = join(droverFolder, "agents-examples/projects");
+const projectsFolder = fileURLToPath(new URL("../projects", import.meta.url));
 /** The ending of files that a tool would otherwise read in the folder of templates. */
 const templateEnding = /\.template$/;
 const nodeVersion = "24.21.0";
+const PYTHON_PACKAGE = "drover";
+const GO_MODULE = "go.drover.dev/drover";
 
 /** The commands to run in the new folder: the setup once, then the agent. */
 const lines: Readonly<Record<Language, { readonly setup: string; readonly agent: string }>> =
@@ -27,7 +27,38 @@ const lines: Readonly<Record<Language, { readonly setup: string; readonly agent:
     typescript: { setup: "npm install", agent: "npm run agent" },
   });
 
-export function addInit(program: Command, ended: Ended): void {
+/** Where a project gets the SDK of its language from. */
+interface Sdks {
+  readonly npm: (folder: string) => string;
+  readonly python: string;
+  readonly go: string;
+  /** After the requirements of go.mod. */
+  readonly goReplace: string;
+  /** A sentence for the README of the project. */
+  readonly origin: string;
+}
+
+/** From the clone in which this command runs, if it runs in one; else as they are published. */
+function sdksOf(version: string): Sdks {
+  const clone = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+  if (!existsSync(join(clone, "sdk/typescript/package.json")))
+    return {
+      npm: () => version,
+      python: `${PYTHON_PACKAGE}==${version}`,
+      go: `v${version}`,
+      goReplace: "",
+      origin: `The SDK has the version of the \`drover\` command that wrote this project, ${version}.`,
+    };
+  return {
+    npm: (folder) => `file:${join(clone, folder)}`,
+    python: `${PYTHON_PACKAGE} @ file://${join(clone, "sdk/python")}`,
+    go: "v0.0.0",
+    goReplace: `\nreplace ${GO_MODULE} => ${join(clone, "sdk/go")}\n`,
+    origin: `The SDK comes from the clone of Drover in which the \`drover\` command runs, \`${clone}\`.`,
+  };
+}
+
+export function addInit(program: Command, ended: Ended, version: string): void {
   program
     .command("init")
     .description("create a small project: a workflow and an agent")
@@ -44,7 +75,9 @@ export function addInit(program: Command, ended: Ended): void {
       checkEmpty(folder, to);
       checkName(name);
       const { setup, agent } = lines[lang];
-      const words = { name, setup, agent, drover: droverFolder, node: nodeVersion };
+      const { npm, ...sdks } = sdksOf(version);
+      const npmPackages = { proto: npm("proto"), typescript: npm("sdk/typescript") };
+      const words = { name, setup, agent, node: nodeVersion, ...npmPackages, ...sdks };
       for (const file of [...filesOf("shared"), ...filesOf(lang)]) write(file, to, words);
       output.line(`created ${folder}: a workflow and an agent in ${namesOf[lang]}`);
       output.note(`  next: cd ${folder} && ${setup} && ${agent}`);

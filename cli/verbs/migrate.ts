@@ -1,12 +1,10 @@
 /** `drover migrate`: migrates the database to the schema of this version; forward only. */
-import { fileURLToPath } from "node:url";
 import type { MigrationState } from "@drover/server/store/postgres/migrate.ts";
+import { MIGRATIONS } from "@drover/server/store/postgres/migrations-folder.ts";
 import { type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
-
-const folder = fileURLToPath(new URL("../../migrations", import.meta.url));
 
 interface MigrateOptions extends DatabaseOptions {
   readonly dryRun?: boolean;
@@ -31,7 +29,7 @@ export function addMigrate(program: Command, ended: Ended): void {
       const { migrate, migrationStates, pendingMigrations } = await import(
         "@drover/server/store/postgres/migrate.ts"
       );
-      const how = { folder, schema: options.databaseSchema };
+      const how = { folder: MIGRATIONS, schema: options.databaseSchema };
       if (options.status) {
         for (const state of await migrationStates(url, how)) output.line(stateLine(state));
         return ended(exitCodes.done);

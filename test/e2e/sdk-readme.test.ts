@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { packTypescript } from "../../sdk/pack-typescript.ts";
+import { packNpm } from "../../release/npm-packages.ts";
 import { startDroverServer } from "../support/drover-server.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 
@@ -66,7 +66,7 @@ test("no example is left out", () => {
   expect(examples).toHaveLength(4);
 });
 
-describe("the tarballs of npm run pack:sdk", () => {
+describe("the tarballs of npm run release", () => {
   test("hold what runs within node_modules, where Node runs no TypeScript", async () => {
     const folder = await packedProject();
     const server = await startDroverServer();
@@ -146,7 +146,7 @@ function newProject(): string {
 /** The tarballs are unpacked where npm would put them. */
 async function packedProject(): Promise<string> {
   const folder = newProject();
-  const tarballs = await packTypescript(join(folder, "tarballs"));
+  const tarballs = await packNpm(join(folder, "tarballs"), ["proto", "sdk/typescript"]);
   for (const [index, name] of ["proto", "sdk"].entries()) {
     const into = join(folder, "node_modules/@drover", name);
     mkdirSync(into, { recursive: true });

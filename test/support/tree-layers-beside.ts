@@ -93,6 +93,7 @@ export const besideLayers: readonly Layer[] = [
       "server/main.ts",
       "dev-postgres/postgres.ts",
       "server/store/postgres/migrate.ts",
+      "server/store/postgres/migrations-folder.ts",
       "test/support/blackhole-proxy.ts",
       "test/support/http2-bytes.ts",
     ],

@@ -323,10 +323,10 @@ export const layers: readonly Layer[] = [
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
   {
-    of: ["sdk/pack-typescript.ts"],
+    of: ["release/"],
     may: [],
     node: true,
-    instead: "what packs the SDK compiles it and imports nothing of it",
+    instead: "what packs the packages compiles them and imports nothing of them",
   },
   {
     of: ["cli/graph/"],
@@ -356,6 +356,7 @@ export const layers: readonly Layer[] = [
       "server/errors.ts",
       "dev-postgres/",
       "server/store/postgres/migrate.ts",
+      "server/store/postgres/migrations-folder.ts",
       "server/store/postgres/roles.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
       "server/definition-text/",

@@ -1,5 +1,6 @@
 // The state of the cluster: partitions and their supervisors, what needs a person, what runs here.
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -282,7 +283,9 @@ function namedPause(of: {
 }
 
 function versionOfServer(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  // By the package's name: where its files are differs between this repository and its package.
+  const file = createRequire(import.meta.url).resolve("@drover/server/package.json");
+  const text = readFileSync(file, "utf8");
   const { version }: { readonly version?: string } = JSON.parse(text);
   return version ?? "";
 }

@@ -19,8 +19,8 @@ test("an old Node gets a sentence about what to do", async () => {
   const { code, stderr } = await drover([], { nodeOptions: ["--import", pretend] });
   expect(code).toBe(2);
   expect(stderr).toBe(
-    "drover: needs Node 24 or newer, and this is v20.19.0.\n" +
-      "  next: npx drover or npm run drover, which use the Node that is installed with Drover\n",
+    "drover: needs Node 22.18 or newer, and this is v20.19.0.\n" +
+      "  next: install a newer Node; in a clone of Drover, npx drover uses the one that it brings\n",
   );
 });
 
