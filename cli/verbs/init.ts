@@ -13,7 +13,7 @@ const projectsFolder = fileURLToPath(new URL("../projects", import.meta.url));
 /** The ending of files that a tool would otherwise read in the folder of templates. */
 const templateEnding = /\.template$/;
 const nodeVersion = "24.21.0";
-const PYTHON_PACKAGE = "drover";
+const PYTHON_PACKAGE = "drover-sdk";
 const GO_MODULE = "go.drover.dev/drover";
 
 /** The commands to run in the new folder: the setup once, then the agent. */

@@ -59,7 +59,7 @@ test("its generated code is that of the contract", async () => {
   const folder = mkdtempSync(join(tmpdir(), "drover-python-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   expect(await python(["scripts/generate.py", folder])).toBe("");
-  expect(filesOf(join(folder, "drover/v1"))).toEqual(filesOf(join(sdk, "drover/v1")));
+  expect(filesOf(join(folder, "drover_sdk/v1"))).toEqual(filesOf(join(sdk, "drover_sdk/v1")));
 });
 
 test("its client without asyncio is made of that with it", async () => {
@@ -67,7 +67,7 @@ test("its client without asyncio is made of that with it", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "sync.py");
   expect(await python(["scripts/make_sync.py", file])).toBe("");
-  expect(readFileSync(file, "utf8")).toBe(readFileSync(join(sdk, "drover/sync.py"), "utf8"));
+  expect(readFileSync(file, "utf8")).toBe(readFileSync(join(sdk, "drover_sdk/sync.py"), "utf8"));
 });
 
 test("the definitions that its builder is held against are those of the text form", () => {

@@ -5,7 +5,7 @@ Drover decides what happens next; a handler only reports how its task ended.
 
 import os
 
-import drover
+import drover_sdk as drover
 
 agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="seats-1")
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import drover
+import drover_sdk as drover
 
 SCAN_EVERY = 0.02
 
@@ -127,7 +127,7 @@ def main() -> None:
     key = env.get("DROVER_CODEC_KEY")
     codec: drover.Codec | None = None
     if key is not None:
-        from drover.aes import AesGcmCodec
+        from drover_sdk.aes import AesGcmCodec
 
         codec = AesGcmCodec(bytes.fromhex(key))
     agent = drover.Agent(

@@ -3,7 +3,7 @@
 import logging
 import os
 
-import drover
+import drover_sdk as drover
 
 agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="greeter")
 

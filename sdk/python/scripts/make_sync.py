@@ -1,4 +1,4 @@
-"""Makes drover/sync.py of the asyncio client: `python scripts/make_sync.py [FILE]`.
+"""Makes drover_sdk/sync.py of the asyncio client: `python scripts/make_sync.py [FILE]`.
 
 Every public call gets a twin of the same name, arguments, docstring and types, which waits for it.
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parent / "drover"
+PACKAGE = HERE.parent / "drover_sdk"
 
 PARTS = (
     "Escalations",
@@ -37,13 +37,13 @@ MODULES = {
 }
 MIXINS = ("Commands", "WorkflowCalls")
 
-HEAD = '''"""The client for programs without asyncio, with the same calls as drover.clients.
+HEAD = '''"""The client for programs without asyncio, with the same calls as drover_sdk.clients.
 
-    with drover.sync.Client("127.0.0.1:7420") as client:
+    with drover_sdk.sync.Client("127.0.0.1:7420") as client:
         run = client.wait_run(client.schedule("trip", input={"to": "Lisbon"}).run_id)
 
-It may be used from several threads. Made by scripts/make_sync.py; change drover/clients.py and its
-parts instead.
+It may be used from several threads. Made by scripts/make_sync.py; change drover_sdk/clients.py and
+its parts instead.
 """
 '''
 
@@ -61,9 +61,9 @@ class Imports:
                 for name in node.names:
                     self.known.setdefault(name.asname or name.name, f"{node.module} {name.name}")
             elif isinstance(node, ast.ClassDef) and node.name not in MODULES:
-                self.known[node.name] = f"drover.{module} {node.name}"
+                self.known[node.name] = f"drover_sdk.{module} {node.name}"
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self.known[node.targets[0].id] = f"drover.{module} {node.targets[0].id}"
+                self.known[node.targets[0].id] = f"drover_sdk.{module} {node.targets[0].id}"
 
     def use(self, node: ast.AST) -> None:
         self.used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
@@ -176,8 +176,8 @@ def main() -> None:
         HEAD,
         "from __future__ import annotations\n",
         *imports.lines(),
-        f"from drover import {inner}",
-        "from drover.loop_thread import LoopThread\n\n",
+        f"from drover_sdk import {inner}",
+        "from drover_sdk.loop_thread import LoopThread\n\n",
     ]
     file.write_text("\n".join(lines) + "\n\n".join(classes))
     settings = ["--config", str(HERE.parent / "pyproject.toml"), "-q", str(file)]

@@ -11,8 +11,8 @@ import threading
 import time
 from typing import Any
 
-import drover
-from drover.tasks import Task
+import drover_sdk as drover
+from drover_sdk.tasks import Task
 
 agent = drover.Agent(
     sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:1",

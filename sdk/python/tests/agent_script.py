@@ -10,16 +10,16 @@ from typing import Any
 from fake_server import SECONDS_MOST, FakeServer
 from manual_clock import ManualClock
 
-from drover.agent_options import AgentSettings, Registered, check_settings
-from drover.channel import Connection
-from drover.clocks import SYSTEM_CLOCK, Clock
-from drover.durations import to_duration
-from drover.payloads import PLAIN, json_payload
-from drover.runtime import Runtime
-from drover.tasks import Handler, Task
-from drover.v1.agent_service_pb2 import CompleteAnswer, HeartbeatAnswer
-from drover.v1.task_pb2 import TASK_KIND_PERFORM
-from drover.v1.task_pb2 import Task as TaskMessage
+from drover_sdk.agent_options import AgentSettings, Registered, check_settings
+from drover_sdk.channel import Connection
+from drover_sdk.clocks import SYSTEM_CLOCK, Clock
+from drover_sdk.durations import to_duration
+from drover_sdk.payloads import PLAIN, json_payload
+from drover_sdk.runtime import Runtime
+from drover_sdk.tasks import Handler, Task
+from drover_sdk.v1.agent_service_pb2 import CompleteAnswer, HeartbeatAnswer
+from drover_sdk.v1.task_pb2 import TASK_KIND_PERFORM
+from drover_sdk.v1.task_pb2 import Task as TaskMessage
 
 CARRY_ON = HeartbeatAnswer(carry_on=HeartbeatAnswer.CarryOn(lease_for=to_duration(9)))
 ANSWERED: dict[str, Any] = {"answers": [CompleteAnswer()]}

@@ -15,9 +15,9 @@ from google.protobuf import any_pb2
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from drover import rpc
-from drover.durations import to_duration
-from drover.rpc import Method, Req, Res
+from drover_sdk import rpc
+from drover_sdk.durations import to_duration
+from drover_sdk.rpc import Method, Req, Res
 
 SECONDS_MOST = 20
 

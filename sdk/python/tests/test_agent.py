@@ -12,10 +12,10 @@ import pytest
 from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task
 from fake_server import FakeServer
 
-import drover
-from drover.payloads import json_payload
-from drover.tasks import Handler, Task
-from drover.v1.task_pb2 import TASK_KIND_COMPENSATE, TASK_KIND_VERIFY, Outcome
+import drover_sdk as drover
+from drover_sdk.payloads import json_payload
+from drover_sdk.tasks import Handler, Task
+from drover_sdk.v1.task_pb2 import TASK_KIND_COMPENSATE, TASK_KIND_VERIFY, Outcome
 
 # A server of the future may have more kinds.
 KIND_OF_LATER = 99

@@ -9,8 +9,8 @@ from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task, until
 from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
-from drover.tasks import Task
-from drover.v1.agent_service_pb2 import CompleteAnswer
+from drover_sdk.tasks import Task
+from drover_sdk.v1.agent_service_pb2 import CompleteAnswer
 
 UNAVAILABLE = 14
 INVALID_ARGUMENT = 3

@@ -9,11 +9,11 @@ from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task, carry_on_all,
 from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
-import drover
-from drover.durations import to_duration
-from drover.payloads import json_payload
-from drover.tasks import Task
-from drover.v1.agent_service_pb2 import HeartbeatAnswer, HeartbeatReport
+import drover_sdk as drover
+from drover_sdk.durations import to_duration
+from drover_sdk.payloads import json_payload
+from drover_sdk.tasks import Task
+from drover_sdk.v1.agent_service_pb2 import HeartbeatAnswer, HeartbeatReport
 
 CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(2)))
 LOST = HeartbeatAnswer(lease_lost=HeartbeatAnswer.LeaseLost())

@@ -12,11 +12,11 @@ from agent_script import ANSWERED, CARRY_ON, Agents, a_task, until
 from fake_server import SECONDS_MOST, FakeServer
 from manual_clock import ManualClock
 
-import drover
-from drover.durations import to_duration
-from drover.runtime import Runtime
-from drover.tasks import Task
-from drover.v1.agent_service_pb2 import HeartbeatAnswer
+import drover_sdk as drover
+from drover_sdk.durations import to_duration
+from drover_sdk.runtime import Runtime
+from drover_sdk.tasks import Task
+from drover_sdk.v1.agent_service_pb2 import HeartbeatAnswer
 
 CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(20)))
 GRACE = 4.0

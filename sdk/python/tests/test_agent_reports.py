@@ -10,8 +10,8 @@ from agent_script import ANSWERED, Agents, Gate, a_task, until
 from fake_server import FakeServer
 from manual_clock import ManualClock
 
-from drover.durations import to_duration
-from drover.tasks import Task
+from drover_sdk.durations import to_duration
+from drover_sdk.tasks import Task
 
 INVALID_ARGUMENT = 3
 NOT_FOUND = 5

@@ -6,8 +6,8 @@ import asyncio
 
 from manual_clock import ManualClock
 
-from drover.backoff import repeat
-from drover.errors import CallError
+from drover_sdk.backoff import repeat
+from drover_sdk.errors import CallError
 
 
 async def test_a_call_that_fails_after_a_long_wait_is_repeated_all_the_same() -> None:

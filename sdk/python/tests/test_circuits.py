@@ -6,9 +6,9 @@ import asyncio
 
 from fake_server import FakeServer
 
-import drover
-from drover import rpc
-from drover.v1 import circuit_pb2
+import drover_sdk as drover
+from drover_sdk import rpc
+from drover_sdk.v1 import circuit_pb2
 
 
 async def test_one_of_tasks_that_a_pin_reserves_for_a_version_of_agents_names_the_version(

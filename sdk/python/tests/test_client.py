@@ -12,23 +12,23 @@ import pytest
 from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
-import drover
-import drover.clients
-from drover import rpc
-from drover.aes import AesGcmCodec
-from drover.gathering import Gathering
-from drover.history import RunWarning
-from drover.payloads import json_payload
-from drover.reading import to_time
-from drover.runs import Key
-from drover.schedules import Cron, Interval, Recurring
-from drover.triggers import Hmac, Http, ScheduleAction, TriggerSpec
-from drover.v1 import run_pb2, schedule_pb2, scheduler_service_pb2
-from drover.v1.run_pb2 import Run as RunMessage
-from drover.v1.run_pb2 import RunState
-from drover.v1.run_pb2 import Step as StepMessage
-from drover.v1.scheduler_service_pb2 import BulkResult, ScheduleResult
-from drover.workflow import Step, Workflow
+import drover_sdk as drover
+import drover_sdk.clients
+from drover_sdk import rpc
+from drover_sdk.aes import AesGcmCodec
+from drover_sdk.gathering import Gathering
+from drover_sdk.history import RunWarning
+from drover_sdk.payloads import json_payload
+from drover_sdk.reading import to_time
+from drover_sdk.runs import Key
+from drover_sdk.schedules import Cron, Interval, Recurring
+from drover_sdk.triggers import Hmac, Http, ScheduleAction, TriggerSpec
+from drover_sdk.v1 import run_pb2, schedule_pb2, scheduler_service_pb2
+from drover_sdk.v1.run_pb2 import Run as RunMessage
+from drover_sdk.v1.run_pb2 import RunState
+from drover_sdk.v1.run_pb2 import Step as StepMessage
+from drover_sdk.v1.scheduler_service_pb2 import BulkResult, ScheduleResult
+from drover_sdk.workflow import Step, Workflow
 
 UNAVAILABLE = 14
 

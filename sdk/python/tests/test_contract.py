@@ -8,16 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
-from drover import rpc
-from drover.circuits import CircuitPage, Cordon
-from drover.commands import Completed, Rerun
-from drover.durations import from_duration, seconds_of, to_duration
-from drover.escalations import EscalationDetails, EscalationPage, Resolved
-from drover.explanation import RunExplanation, RunWait
-from drover.history import ItemPage, RunDetails, RunPage, RunSnapshot
-from drover.hooks import DeliveryPage, Hook
-from drover.namespaces import CreatedNamespace, NamespacePage
-from drover.operations import (
+from drover_sdk import rpc
+from drover_sdk.circuits import CircuitPage, Cordon
+from drover_sdk.commands import Completed, Rerun
+from drover_sdk.durations import from_duration, seconds_of, to_duration
+from drover_sdk.escalations import EscalationDetails, EscalationPage, Resolved
+from drover_sdk.explanation import RunExplanation, RunWait
+from drover_sdk.history import ItemPage, RunDetails, RunPage, RunSnapshot
+from drover_sdk.hooks import DeliveryPage, Hook
+from drover_sdk.namespaces import CreatedNamespace, NamespacePage
+from drover_sdk.operations import (
     AgentDetails,
     AgentPage,
     ClusterInfo,
@@ -27,13 +27,13 @@ from drover.operations import (
     PartitionPage,
     Supervisor,
 )
-from drover.queues import QueueDetails, QueuePage
-from drover.reading import plan_of
-from drover.rpc import Method
-from drover.runs import RunState, StepState
-from drover.schedules import BackfillOccurrence, CreatedSchedule, SchedulePage, TriggeredRun
-from drover.triggers import PutTrigger, Refusal, TriedTrigger
-from drover.v1 import (
+from drover_sdk.queues import QueueDetails, QueuePage
+from drover_sdk.reading import plan_of
+from drover_sdk.rpc import Method
+from drover_sdk.runs import RunState, StepState
+from drover_sdk.schedules import BackfillOccurrence, CreatedSchedule, SchedulePage, TriggeredRun
+from drover_sdk.triggers import PutTrigger, Refusal, TriedTrigger
+from drover_sdk.v1 import (
     agent_info_pb2,
     agent_service_pb2,
     circuit_pb2,
@@ -50,8 +50,8 @@ from drover.v1 import (
     trigger_pb2,
     workflow_pb2,
 )
-from drover.v1 import intervention_pb2 as interventions
-from drover.workflow_calls import MovedDefault, WorkflowVersion
+from drover_sdk.v1 import intervention_pb2 as interventions
+from drover_sdk.workflow_calls import MovedDefault, WorkflowVersion
 
 READ: list[tuple[type, Any]] = [
     (RunDetails, scheduler_service_pb2.GetRunResponse),

@@ -13,15 +13,15 @@ import pytest
 from agent_script import ANSWERED, a_task, accept_all, carry_on_all
 from fake_server import SECONDS_MOST, FakeServer
 
-import drover
-import drover.sync
-from drover import rpc
-from drover.aes import AesGcmCodec
-from drover.durations import to_duration
-from drover.payloads import json_payload
-from drover.tasks import Task
-from drover.v1.payload_pb2 import Payload
-from drover.workflow import Step, Workflow
+import drover_sdk as drover
+import drover_sdk.sync
+from drover_sdk import rpc
+from drover_sdk.aes import AesGcmCodec
+from drover_sdk.durations import to_duration
+from drover_sdk.payloads import json_payload
+from drover_sdk.tasks import Task
+from drover_sdk.v1.payload_pb2 import Payload
+from drover_sdk.workflow import Step, Workflow
 
 KEY = bytes(range(32))
 

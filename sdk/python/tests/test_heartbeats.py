@@ -7,10 +7,10 @@ from typing import cast
 
 from manual_clock import ManualClock
 
-from drover.background import Background
-from drover.heartbeats import Heartbeats
-from drover.held_task import HeldTask
-from drover.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
+from drover_sdk.background import Background
+from drover_sdk.heartbeats import Heartbeats
+from drover_sdk.held_task import HeldTask
+from drover_sdk.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
 
 
 class _Task:

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import pytest
 from fake_server import SECONDS_MOST, FakeServer
 
-import drover
-from drover import rpc
-from drover.circuits import Cordon
-from drover.namespaces import NamespaceLimits, Region
-from drover.operations import OpenRuns
-from drover.queues import QueueLimits
-from drover.rpc import Method
+import drover_sdk as drover
+from drover_sdk import rpc
+from drover_sdk.circuits import Cordon
+from drover_sdk.namespaces import NamespaceLimits, Region
+from drover_sdk.operations import OpenRuns
+from drover_sdk.queues import QueueLimits
+from drover_sdk.rpc import Method
 
 T = TypeVar("T")
 

@@ -17,9 +17,9 @@ import pytest
 from agent_script import ANSWERED, CARRY_ON, a_task, carry_on_all
 from fake_server import SECONDS_MOST, FakeServer
 
-from drover.durations import to_duration
-from drover.payloads import json_payload
-from drover.v1.agent_service_pb2 import HeartbeatAnswer
+from drover_sdk.durations import to_duration
+from drover_sdk.payloads import json_payload
+from drover_sdk.v1.agent_service_pb2 import HeartbeatAnswer
 
 HERE = Path(__file__).parent
 CANCEL = HeartbeatAnswer(cancel=HeartbeatAnswer.Cancel(within=to_duration(5)))

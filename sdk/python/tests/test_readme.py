@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from fake_server import SECONDS_MOST
 
-import drover
-from drover.workflow import Step, Workflow
+import drover_sdk as drover
+from drover_sdk.workflow import Step, Workflow
 
 SDK = Path(__file__).resolve().parents[1]
 TEXT = (SDK / "README.md").read_text()

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from fake_server import SECONDS_MOST
 
-import drover
-from drover import Client
-from drover.queues import QueueLimits
-from drover.tasks import Handler, Task
-from drover.workflow import Retry, Step, Timeouts, Verify, Workflow
+import drover_sdk as drover
+from drover_sdk import Client
+from drover_sdk.queues import QueueLimits
+from drover_sdk.tasks import Handler, Task
+from drover_sdk.workflow import Retry, Step, Timeouts, Verify, Workflow
 
 RETRY = Retry(initial="1ms", jitter=0)
 numbers = itertools.count(1)

@@ -10,10 +10,10 @@ import pytest
 from agent_script import until
 from fake_server import FakeServer
 
-import drover
-from drover import rpc
-from drover.channel import Connection
-from drover.workflow import Step, Workflow
+import drover_sdk as drover
+from drover_sdk import rpc
+from drover_sdk.channel import Connection
+from drover_sdk.workflow import Step, Workflow
 
 # Far less than a try, of 10 s, which a call at a frozen server would take.
 WITHIN = 8.0

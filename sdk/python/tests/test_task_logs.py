@@ -9,9 +9,9 @@ from agent_script import ANSWERED, Agents, a_task
 from fake_server import FakeServer
 from manual_clock import ManualClock
 
-from drover import TaskHandler, rpc
-from drover.tasks import Task
-from drover.v1.task_pb2 import LOG_LEVEL_ERROR, LOG_LEVEL_INFO, LOG_LEVEL_WARN
+from drover_sdk import TaskHandler, rpc
+from drover_sdk.tasks import Task
+from drover_sdk.v1.task_pb2 import LOG_LEVEL_ERROR, LOG_LEVEL_INFO, LOG_LEVEL_WARN
 
 UNAVAILABLE = 14
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import drover
-from drover.tasks import Task
-from drover.testing import run_handler, start_handler
+import drover_sdk as drover
+from drover_sdk.tasks import Task
+from drover_sdk.testing import run_handler, start_handler
 
 
 def book_flight(task: Task) -> Any:

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from fake_server import FakeServer
 from manual_clock import ManualClock
 
-import drover
-from drover import rpc
-from drover.tls_files import TlsFiles
+import drover_sdk as drover
+from drover_sdk import rpc
+from drover_sdk.tls_files import TlsFiles
 
 
 class Issued:

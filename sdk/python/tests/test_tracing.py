@@ -13,10 +13,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import drover
-import drover.tracing
-from drover import rpc
-from drover.tasks import Handler, Task
+import drover_sdk as drover
+import drover_sdk.tracing
+from drover_sdk import rpc
+from drover_sdk.tasks import Handler, Task
 
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 OF_THE_TRY = f"00-{TRACE_ID}-00f067aa0ba902b7-01"

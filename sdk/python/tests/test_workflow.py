@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from drover.definition import to_definition
-from drover.payloads import json_payload
-from drover.v1 import workflow_pb2 as wire
-from drover.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves, Workflow
+from drover_sdk.definition import to_definition
+from drover_sdk.payloads import json_payload
+from drover_sdk.v1 import workflow_pb2 as wire
+from drover_sdk.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves, Workflow
 
 # What the parser of the text form makes of each example; the project's tests hold it up to date.
 EXAMPLES = json.loads((Path(__file__).parent / "gen/definitions.json").read_text())

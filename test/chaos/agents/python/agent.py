@@ -6,7 +6,7 @@ import logging
 import os
 from typing import Any
 
-import drover
+import drover_sdk as drover
 
 DIED = 77
 env = os.environ
