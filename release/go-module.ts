@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 
-export const GO_MODULE = "go.drover.dev/drover";
+const GO_MODULE = "go.drover.dev/drover";
 
 /** Of the last commit, as a tag would be. Returns the path of the zip. */
 export async function packGo(to: string, version: string): Promise<string> {

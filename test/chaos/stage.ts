@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../sdk/typescript/index.ts";
 import { type Chance, createChance } from "../../simulator/chance.ts";
+import { createDatabaseClock, jumpClock } from "../simulation/database-clock.ts";
 import type { TaskSeen } from "../simulation/history.ts";
 import { createRecorder, type Recorder } from "../simulation/recorder.ts";
 import { freeAddress } from "../support/free-address.ts";
@@ -89,7 +90,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const { folder, seed } = options;
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
-  const clock = databaseClock();
+  // The database runs on this machine, so its clock is this one, but for its jumps.
+  const clock = createDatabaseClock({ now: machineNow });
   const { recorder, taskOf } = watchedRecorder(clock.now);
   const stops: (() => Promise<unknown>)[] = [];
   const unexpectedEnds: string[] = [];
@@ -109,14 +111,12 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const service = await startEffectsService({ recorder, taskOf, canaryOf, chance });
     stops.push(service.stop);
     const callers = await openCallers(opening, addresses, service.url);
-    const jumpClock = (byMs: number): void => {
+    const jump = (byMs: number): void => {
       control.database.jumpClock(byMs);
-      clock.jump(byMs);
-      recorder.fault({ kind: "clock", did: "jump", byMs }, "store", false);
+      jumpClock(clock, recorder, byMs);
     };
-    const { now } = clock;
-    const recorded = { recorder, service, unexpectedEnds, now };
-    return Object.freeze({ ...control, ...callers, ...recorded, jumpClock, stop });
+    const recorded = { recorder, service, unexpectedEnds, now: clock.now };
+    return Object.freeze({ ...control, ...callers, ...recorded, jumpClock: jump, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -211,20 +211,12 @@ function names(kind: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${kind}-${index + 1}`);
 }
 
-/** The database runs on this machine, so its clock is this one, but for its jumps. */
-function databaseClock() {
-  let machineMs = 0;
-  let aheadMs = 0;
-  return {
-    now(): number {
-      // A step of the machine's own clock is no fault of this run.
-      machineMs = Math.max(machineMs, Date.now());
-      return machineMs + aheadMs;
-    },
-    jump(byMs: number): void {
-      aheadMs += byMs;
-    },
-  };
+let machineMs = 0;
+
+/** By the clock of this machine; a step of it is no fault of this run. */
+function machineNow(): number {
+  machineMs = Math.max(machineMs, Date.now());
+  return machineMs;
 }
 
 /** Knows each task that has gone to an agent, by its own key and its fence. */

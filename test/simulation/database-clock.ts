@@ -9,7 +9,7 @@ export interface DatabaseClock {
   jump(byMs: number): void;
 }
 
-export function createDatabaseClock(time: VirtualTime): DatabaseClock {
+export function createDatabaseClock(time: Pick<VirtualTime, "now">): DatabaseClock {
   let aheadMs = 0;
   return Object.freeze({
     now: () => time.now() + aheadMs,
