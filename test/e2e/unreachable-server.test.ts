@@ -1,6 +1,5 @@
 /** An agent that cannot reach its server logs that, whatever its language: nothing else could. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { freeAddress } from "../support/free-address.ts";
@@ -11,7 +10,7 @@ import { endForLack } from "../support/required-tools.ts";
 const root = join(import.meta.dirname, "../..");
 const buildMs = 540_000;
 
-/** What it prints until it has named a poll that failed; no end if it never does. */
+/** What it prints until it has named a poll that failed, or has ended without. */
 async function printedBy(command: string, args: readonly string[], env = {}): Promise<string> {
   const address = await freeAddress();
   const agent = spawn(command, args, {
@@ -21,9 +20,9 @@ async function printedBy(command: string, args: readonly string[], env = {}): Pr
   onTestFinished(() => void agent.kill("SIGKILL"));
   let printed = "";
   agent.stderr.setEncoding("utf8");
-  while (!printed.includes("poll failed")) {
-    const [text] = await once(agent.stderr, "data");
+  for await (const text of agent.stderr) {
     printed += text;
+    if (printed.includes("poll failed")) break;
   }
   return printed;
 }
@@ -44,7 +43,8 @@ test("Python", { timeout: buildMs }, async (context) => {
   if (python.kind === "missing") return endForLack(context, "python", python.why);
   // Without logging.basicConfig, as a program that does not configure its log.
   const agent = `
-import os, drover
+import os
+import drover_sdk as drover
 agent = drover.Agent(os.environ["DROVER_ADDRESS"], id="lonely")
 agent.task("a")(lambda task: None)
 agent.run()
