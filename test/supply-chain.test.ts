@@ -37,7 +37,7 @@ const PERMISSIVE = [
 const ALLOWED = {
   production: PERMISSIVE,
   // A tool whose own files have to stay open is no part of what it builds or tests.
-  development: [...PERMISSIVE, "MPL-2.0"],
+  development: [...PERMISSIVE, "CC0-1.0", "EPL-2.0", "MPL-2.0"],
 } as const;
 
 /** Of an SPDX expression: all parts of an AND, any part of an OR. */

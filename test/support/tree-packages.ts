@@ -78,7 +78,7 @@ function undeclared(manifest: Manifest, tree: readonly SourceFile[]): readonly F
 }
 
 function unusedTools({ path, dependencies, scripts }: Manifest, tree: readonly SourceFile[]) {
-  const tests = tree.filter((file) => file.path.startsWith("test/") || !file.path.includes("/"));
+  const tests = tree.filter(({ path: of }) => /^(?:test|docs)\/|^[^/]+$/.test(of));
   const used = packagesOf(tests.filter(({ path: of }) => of.endsWith(".ts")));
   const settings = tree
     .filter(({ path: of }) => of === "buf.gen.yaml" || of === "tsconfig.json")
@@ -96,6 +96,7 @@ function unusedTools({ path, dependencies, scripts }: Manifest, tree: readonly S
 const starts = [
   /\.test\.ts$/,
   /^(?:vitest|web\/vite)\.config\.ts$/,
+  /^site\/\.vitepress\/(?:config|theme\/index)\.ts$/,
   /^agents-examples\/.+\/agents\/.+-agent\.ts$/,
 ];
 

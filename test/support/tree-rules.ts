@@ -98,7 +98,12 @@ export const bans: readonly Ban[] = [
     pattern: /\bexport\s+default\b/g,
     instead: "export it by its name",
     within: [""],
-    except: { "vitest.config.ts": "vitest asks for it", "web/vite.config.ts": "so does vite" },
+    except: {
+      "vitest.config.ts": "vitest asks for it",
+      "web/vite.config.ts": "so does vite",
+      "site/.vitepress/config.ts": "so does VitePress",
+      "site/.vitepress/theme/index.ts": "so does VitePress",
+    },
   },
   {
     what: "has an enum",
