@@ -1725,9 +1725,8 @@ const file_drover_v1_agent_service_proto_rawDesc = "" +
 	"\tHeartbeat\x12\x1b.drover.v1.HeartbeatRequest\x1a\x1c.drover.v1.HeartbeatResponse\x12C\n" +
 	"\bComplete\x12\x1a.drover.v1.CompleteRequest\x1a\x1b.drover.v1.CompleteResponse\x12I\n" +
 	"\n" +
-	"AppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseB\x86\x01\n" +
-	"\rcom.drover.v1B\x11AgentServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"AppendLogs\x12\x1c.drover.v1.AppendLogsRequest\x1a\x1d.drover.v1.AppendLogsResponseBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_agent_service_proto_rawDescOnce sync.Once
