@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 
-const GO_MODULE = "go.drover.dev/drover";
+const GO_MODULE = "github.com/drover-dev/drover/sdk/go";
 
 /** Of the last commit, as a tag would be. Returns the path of the zip. */
 export async function packGo(to: string, version: string): Promise<string> {

@@ -121,6 +121,8 @@ async function pack(source: Source, built: string, to: string): Promise<string> 
   const description = {
     ...described,
     exports: source.exports,
+    // A registry proves the origin of a package by it.
+    repository: { ...repository(), directory: source.folder },
     engines: { node: ">=22.18" },
     publishConfig: { access: "public", provenance: true },
   };
@@ -129,6 +131,14 @@ async function pack(source: Source, built: string, to: string): Promise<string> 
   copy(join(root, "LICENSE"), join(built, "LICENSE"));
   const { stdout } = await run("npm", ["pack", built, "--pack-destination", to, "--silent"]);
   return join(to, stdout.trim());
+}
+
+function repository(): object {
+  const described: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  if (typeof described === "object" && described !== null && "repository" in described)
+    if (typeof described.repository === "object" && described.repository !== null)
+      return described.repository;
+  throw new Error("package.json names no repository");
 }
 
 function copy(from: string, to: string): void {

@@ -121,7 +121,7 @@ describe("licences", () => {
 });
 
 /** Drover's own modules among those of a lock. */
-const OWN = new Set(["agent", "go.drover.dev/drover"]);
+const OWN = new Set(["agent", "github.com/drover-dev/drover/sdk/go"]);
 
 function matches(path: string, pattern: RegExp): readonly string[] {
   return [...read(path).matchAll(pattern)].map(([, ...groups]) => groups.join(":"));

@@ -14,7 +14,7 @@ const projectsFolder = fileURLToPath(new URL("../projects", import.meta.url));
 const templateEnding = /\.template$/;
 const nodeVersion = "24.21.0";
 const PYTHON_PACKAGE = "drover-sdk";
-const GO_MODULE = "go.drover.dev/drover";
+const GO_MODULE = "github.com/drover-dev/drover/sdk/go";
 
 /** The commands to run in the new folder: the setup once, then the agent. */
 const lines: Readonly<Record<Language, { readonly setup: string; readonly agent: string }>> =

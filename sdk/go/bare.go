@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
-	"go.drover.dev/drover/internal/bare"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/internal/bare"
 )
 
 func init() {

@@ -17,7 +17,7 @@ import (
 //
 //	errors.Is(err, drover.Reason("KEY_REUSED"))
 //
-// [droverpb.ErrorReason]: https://pkg.go.dev/go.drover.dev/drover/droverpb#ErrorReason
+// [droverpb.ErrorReason]: https://pkg.go.dev/github.com/drover-dev/drover/sdk/go/droverpb#ErrorReason
 type Reason string
 
 // Error returns the name.

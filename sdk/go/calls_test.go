@@ -15,8 +15,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 func nothing(context.Context, *drover.Task) (any, error) { return nil, nil }

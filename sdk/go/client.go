@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Client is for services that start work and want to know how it ended.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"iter"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // CancelRun stops a run. For the work that was done, undo is UNDO_COMPENSATE or UNDO_LEAVE.

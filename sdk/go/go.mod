@@ -1,4 +1,4 @@
-module go.drover.dev/drover
+module github.com/drover-dev/drover/sdk/go
 
 go 1.26.0
 

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Handler performs one attempt. It returns the step's output (any value with a JSON form, a payload

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // heartbeats sends one call for all tasks that the agent holds, at the shortest interval that one of

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // An agent may hold thousands of tasks: none that comes or goes makes it look at all

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // notes are progress and details of a handler that the server has not yet stored.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // working is one task in the hands of a handler that waits for its end or for its context.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // stuckBeside is an agent with a handler of t1, which ignores its cancel, and one of t2, which does

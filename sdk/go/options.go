@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Option is an option of clients and of agents.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // polling gets tasks, by two polls in turn: a long poll of its own, and the poll that a call of reports

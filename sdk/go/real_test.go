@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
-	"go.drover.dev/drover/examples/aesgcm"
-	"go.drover.dev/drover/workflow"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/examples/aesgcm"
+	"github.com/drover-dev/drover/sdk/go/workflow"
 )
 
 // Against a real server, whose address is in DROVER_TEST_ADDRESS: `drover dev` will do.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // counted is a wire that counts its calls.

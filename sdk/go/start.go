@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Start describes a run to start.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // taskLogs sends the lines that handlers log to the server, which stores them with the attempt.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	drover "go.drover.dev/drover"
+	drover "github.com/drover-dev/drover/sdk/go"
 )
 
 // issued is a certificate and its key.

@@ -9,13 +9,13 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Traces use only the OpenTelemetry API: the program must register an OpenTelemetry SDK, and
 // without one this file has no effect.
 
-const tracerName = "go.drover.dev/drover"
+const tracerName = "github.com/drover-dev/drover/sdk/go"
 
 // W3C Trace Context is what the contract has, whatever the program speaks elsewhere.
 var traceContext propagation.TraceContext

@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	drover "go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // tracing is what an SDK of OpenTelemetry is to the API: it makes spans, and stores them.

@@ -40,7 +40,7 @@ test("TypeScript", async () => {
 
 test("Python", { timeout: buildMs }, async (context) => {
   const python = await preparePython(join(root, "sdk/python/requirements.txt"));
-  if (python.kind === "missing") return endForLack(context, "python", python.why);
+  if (python.kind === "missing") return endForLack(context, "python3", python.why);
   // Without logging.basicConfig, as a program that does not configure its log.
   const agent = `
 import os

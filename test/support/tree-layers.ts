@@ -324,7 +324,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["release/"],
-    may: [],
+    may: ["@changesets/read"],
     node: true,
     instead: "what packs the packages compiles them and imports nothing of them",
   },

@@ -2,9 +2,7 @@
 // rules that it follows. Its handler is Script.java: put your own in its place.
 import static com.google.protobuf.util.Durations.*;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
-import drover.v1.AgentServiceGrpc;
-import drover.v1.AgentServiceOuterClass.*;
-import drover.v1.TaskOuterClass.*;
+import dev.drover.v1.*;
 import io.grpc.*;
 import java.security.SecureRandom;
 import java.util.*;

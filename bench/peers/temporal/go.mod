@@ -1,4 +1,4 @@
-module go.drover.dev/drover/bench/temporal
+module github.com/drover-dev/drover/bench/peers/temporal
 
 go 1.26.8
 

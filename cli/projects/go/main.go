@@ -9,7 +9,7 @@ import (
 	"log"
 	"os"
 
-	"go.drover.dev/drover"
+	drover "github.com/drover-dev/drover/sdk/go"
 )
 
 func main() {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"go.drover.dev/drover"
-	"go.drover.dev/drover/examples/aesgcm"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/examples/aesgcm"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"go.drover.dev/drover"
+	drover "github.com/drover-dev/drover/sdk/go"
 )
 
 // act is an object with one member, named after what it does.

@@ -1012,9 +1012,8 @@ const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\fB\a\xbaH\x04z\x02h\x10R\asession\"i\n" +
 	"\x10GetAgentResponse\x12*\n" +
 	"\x05agent\x18\x01 \x01(\v2\x14.drover.v1.AgentInfoR\x05agent\x12)\n" +
-	"\x05tasks\x18\x02 \x03(\v2\x13.drover.v1.HeldTaskR\x05tasksB\x83\x01\n" +
-	"\rcom.drover.v1B\x0eAgentInfoProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x05tasks\x18\x02 \x03(\v2\x13.drover.v1.HeldTaskR\x05tasksBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_agent_info_proto_rawDescOnce sync.Once

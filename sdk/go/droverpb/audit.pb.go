@@ -463,10 +463,8 @@ const file_drover_v1_audit_proto_rawDesc = "" +
 	" \x01(\tR\x06reason\x121\n" +
 	"\adetails\x18\v \x01(\v2\x17.google.protobuf.StructR\adetails\x12\x1f\n" +
 	"\vby_verified\x18\f \x01(\bR\n" +
-	"byVerifiedB\x7f\n" +
-	"\rcom.drover.v1B\n" +
-	"AuditProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"byVerifiedBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_audit_proto_rawDescOnce sync.Once

@@ -1223,9 +1223,8 @@ const file_drover_v1_circuit_proto_rawDesc = "" +
 	"\x0eCircuitSetting\x12\x1f\n" +
 	"\x1bCIRCUIT_SETTING_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14CIRCUIT_SETTING_OPEN\x10\x01\x12\x1a\n" +
-	"\x16CIRCUIT_SETTING_CLOSED\x10\x02B\x81\x01\n" +
-	"\rcom.drover.v1B\fCircuitProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x16CIRCUIT_SETTING_CLOSED\x10\x02BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_circuit_proto_rawDescOnce sync.Once

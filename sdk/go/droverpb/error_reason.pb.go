@@ -338,9 +338,8 @@ const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\x1bERROR_REASON_TOKEN_REQUIRED\x10<\x12\x1c\n" +
 	"\x18ERROR_REASON_NOT_ALLOWED\x10=\x12 \n" +
 	"\x1cERROR_REASON_TOKEN_NOT_FOUND\x10>\x12!\n" +
-	"\x1dERROR_REASON_KEYS_UNAVAILABLE\x10@B\x85\x01\n" +
-	"\rcom.drover.v1B\x10ErrorReasonProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x1dERROR_REASON_KEYS_UNAVAILABLE\x10@BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_error_reason_proto_rawDescOnce sync.Once

@@ -1771,9 +1771,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x16STOP_CAUSE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSTOP_CAUSE_RUN\x10\x01\x12\x16\n" +
 	"\x12STOP_CAUSE_TIMEOUT\x10\x02\x12\x16\n" +
-	"\x12STOP_CAUSE_STALLED\x10\x03B\x81\x01\n" +
-	"\rcom.drover.v1B\fExplainProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x12STOP_CAUSE_STALLED\x10\x03BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_explain_proto_rawDescOnce sync.Once

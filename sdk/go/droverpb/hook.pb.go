@@ -322,9 +322,8 @@ const file_drover_v1_hook_proto_rawDesc = "" +
 	"\fcreated_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedTime\x129\n" +
 	"\n" +
 	"ended_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tendedTime\x12>\n" +
-	"\rnext_try_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\vnextTryTimeB~\n" +
-	"\rcom.drover.v1B\tHookProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\rnext_try_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\vnextTryTimeBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_hook_proto_rawDescOnce sync.Once

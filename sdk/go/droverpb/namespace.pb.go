@@ -1304,9 +1304,8 @@ const file_drover_v1_namespace_proto_rawDesc = "" +
 	"\x17LIMIT_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11LIMIT_SCOPE_FIXED\x10\x01\x12\x16\n" +
 	"\x12LIMIT_SCOPE_SERVER\x10\x02\x12\x19\n" +
-	"\x15LIMIT_SCOPE_NAMESPACE\x10\x03B\x83\x01\n" +
-	"\rcom.drover.v1B\x0eNamespaceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x15LIMIT_SCOPE_NAMESPACE\x10\x03BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_namespace_proto_rawDescOnce sync.Once

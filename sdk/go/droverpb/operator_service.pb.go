@@ -2051,9 +2051,8 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"\vCreateToken\x12\x1d.drover.v1.CreateTokenRequest\x1a\x1e.drover.v1.CreateTokenResponse\x12I\n" +
 	"\n" +
 	"ListTokens\x12\x1c.drover.v1.ListTokensRequest\x1a\x1d.drover.v1.ListTokensResponse\x12L\n" +
-	"\vRevokeToken\x12\x1d.drover.v1.RevokeTokenRequest\x1a\x1e.drover.v1.RevokeTokenResponseB\x89\x01\n" +
-	"\rcom.drover.v1B\x14OperatorServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\vRevokeToken\x12\x1d.drover.v1.RevokeTokenRequest\x1a\x1e.drover.v1.RevokeTokenResponseBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_operator_service_proto_rawDescOnce sync.Once

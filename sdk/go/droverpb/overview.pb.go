@@ -1587,9 +1587,8 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\fapplied_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vappliedTime\"K\n" +
 	"\bOpenRuns\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.drover.v1.RunStateR\x05state\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05countB\x82\x01\n" +
-	"\rcom.drover.v1B\rOverviewProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x05count\x18\x02 \x01(\x05R\x05countBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_overview_proto_rawDescOnce sync.Once

@@ -796,9 +796,8 @@ const file_drover_v1_partition_proto_rawDesc = "" +
 	"\x1cHAND_OVER_REASON_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16HAND_OVER_REASON_FIRST\x10\x01\x12\x1f\n" +
 	"\x1bHAND_OVER_REASON_GIVEN_BACK\x10\x02\x12\x19\n" +
-	"\x15HAND_OVER_REASON_LOST\x10\x03B\x83\x01\n" +
-	"\rcom.drover.v1B\x0ePartitionProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x15HAND_OVER_REASON_LOST\x10\x03BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_partition_proto_rawDescOnce sync.Once

@@ -137,9 +137,8 @@ const file_drover_v1_payload_proto_rawDesc = "" +
 	"\x04json\x18\x02 \x01(\tB\f\xbaH\tr\a\x10\x01(\x80\x80\x80\x01H\x00R\x04json\x12 \n" +
 	"\x04data\x18\x03 \x01(\fB\n" +
 	"\xbaH\az\x05\x18\x80\x80\x80\x01H\x00R\x04dataB\r\n" +
-	"\x04body\x12\x05\xbaH\x02\b\x01B\x81\x01\n" +
-	"\rcom.drover.v1B\fPayloadProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x04body\x12\x05\xbaH\x02\b\x01BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_payload_proto_rawDescOnce sync.Once

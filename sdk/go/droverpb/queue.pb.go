@@ -1915,10 +1915,8 @@ const file_drover_v1_queue_proto_rawDesc = "" +
 	"\x15ResumeWorkflowRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12:\n" +
 	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\"\x18\n" +
-	"\x16ResumeWorkflowResponseB\x7f\n" +
-	"\rcom.drover.v1B\n" +
-	"QueueProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x16ResumeWorkflowResponseBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_queue_proto_rawDescOnce sync.Once

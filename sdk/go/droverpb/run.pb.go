@@ -2992,9 +2992,8 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x16SETTING_SOURCE_DEFAULT\x10\x01\x12\x1d\n" +
 	"\x19SETTING_SOURCE_DEFINITION\x10\x02\x12\x1c\n" +
 	"\x18SETTING_SOURCE_NAMESPACE\x10\x03\x12\x19\n" +
-	"\x15SETTING_SOURCE_SERVER\x10\x04B}\n" +
-	"\rcom.drover.v1B\bRunProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x15SETTING_SOURCE_SERVER\x10\x04BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_run_proto_rawDescOnce sync.Once

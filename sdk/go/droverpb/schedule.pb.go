@@ -2103,9 +2103,8 @@ const file_drover_v1_schedule_proto_rawDesc = "" +
 	"\x1dOCCURRENCE_OUTCOME_OVERLAPPED\x10\x02\x12\x1d\n" +
 	"\x19OCCURRENCE_OUTCOME_MISSED\x10\x03\x12\x1d\n" +
 	"\x19OCCURRENCE_OUTCOME_PAUSED\x10\x04\x12\x1e\n" +
-	"\x1aOCCURRENCE_OUTCOME_REFUSED\x10\x05B\x82\x01\n" +
-	"\rcom.drover.v1B\rScheduleProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x1aOCCURRENCE_OUTCOME_REFUSED\x10\x05BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_schedule_proto_rawDescOnce sync.Once

@@ -4974,9 +4974,8 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x0eResumeSchedule\x12 .drover.v1.ResumeScheduleRequest\x1a!.drover.v1.ResumeScheduleResponse\x12U\n" +
 	"\x0eDeleteSchedule\x12 .drover.v1.DeleteScheduleRequest\x1a!.drover.v1.DeleteScheduleResponse\x12[\n" +
 	"\x10BackfillSchedule\x12\".drover.v1.BackfillScheduleRequest\x1a#.drover.v1.BackfillScheduleResponse\x12X\n" +
-	"\x0fTriggerSchedule\x12!.drover.v1.TriggerScheduleRequest\x1a\".drover.v1.TriggerScheduleResponseB\x8a\x01\n" +
-	"\rcom.drover.v1B\x15SchedulerServiceProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x0fTriggerSchedule\x12!.drover.v1.TriggerScheduleRequest\x1a\".drover.v1.TriggerScheduleResponseBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_scheduler_service_proto_rawDescOnce sync.Once

@@ -228,8 +228,8 @@ type Task struct {
 	// Index of the item in the list, from 0, where the step is a map. Absent: the step has no items,
 	// or this task is the gate of a map.
 	Item *uint32 `protobuf:"varint,5,opt,name=item,proto3,oneof" json:"item,omitempty"`
-	// Number of the attempt, from 1. Tries that do not count leave it unchanged. Verify tasks are
-	// numbered separately.
+	// Number of the attempt, from 1. Tries that do not count leave it unchanged, so two hand-outs may
+	// have the same number: `fence` tells them apart. Verify tasks are numbered separately.
 	Attempt uint32 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Name of the workflow.
 	Workflow string `protobuf:"bytes,7,opt,name=workflow,proto3" json:"workflow,omitempty"`
@@ -1236,9 +1236,8 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17FAILURE_CLASS_TRANSIENT\x10\x01\x12\x1b\n" +
 	"\x17FAILURE_CLASS_PERMANENT\x10\x02\x12\x19\n" +
-	"\x15FAILURE_CLASS_UNKNOWN\x10\x03B~\n" +
-	"\rcom.drover.v1B\tTaskProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x15FAILURE_CLASS_UNKNOWN\x10\x03BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_task_proto_rawDescOnce sync.Once

@@ -695,10 +695,8 @@ const file_drover_v1_token_proto_rawDesc = "" +
 	"ROLE_AGENT\x10\x03\x12\x11\n" +
 	"\rROLE_OPERATOR\x10\x04\x12\x0e\n" +
 	"\n" +
-	"ROLE_ADMIN\x10\x05B\x7f\n" +
-	"\rcom.drover.v1B\n" +
-	"TokenProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"ROLE_ADMIN\x10\x05BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_token_proto_rawDescOnce sync.Once

@@ -1859,9 +1859,8 @@ const file_drover_v1_trigger_proto_rawDesc = "" +
 	"\bschedule\x18\x02 \x01(\v2\x19.drover.v1.ScheduleActionH\x00R\bschedule\x121\n" +
 	"\x06signal\x18\x03 \x01(\v2\x17.drover.v1.SignalActionH\x00R\x06signal\x127\n" +
 	"\bcomplete\x18\x04 \x01(\v2\x19.drover.v1.CompleteActionH\x00R\bcompleteB\b\n" +
-	"\x06actionB\x81\x01\n" +
-	"\rcom.drover.v1B\fTriggerProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x06actionBK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_trigger_proto_rawDescOnce sync.Once

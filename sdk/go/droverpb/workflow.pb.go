@@ -2911,9 +2911,8 @@ const file_drover_v1_workflow_proto_rawDesc = "" +
 	"\x15ON_FAILURE_COMPENSATE\x10\x01\x12\x13\n" +
 	"\x0fON_FAILURE_FAIL\x10\x02\x12\x17\n" +
 	"\x13ON_FAILURE_CONTINUE\x10\x03\x12\x17\n" +
-	"\x13ON_FAILURE_ESCALATE\x10\x04B\x82\x01\n" +
-	"\rcom.drover.v1B\rWorkflowProtoP\x01Z\x1dgo.drover.dev/drover/droverpb\xa2\x02\x03DXX\xaa\x02\tDrover.V1\xca\x02\tDrover\\V1\xe2\x02\x15Drover\\V1\\GPBMetadata\xea\x02\n" +
-	"Drover::V1b\x06proto3"
+	"\x13ON_FAILURE_ESCALATE\x10\x04BK\n" +
+	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_workflow_proto_rawDescOnce sync.Once

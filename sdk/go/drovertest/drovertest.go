@@ -15,9 +15,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
-	"go.drover.dev/drover/internal/bare"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/internal/bare"
 )
 
 // Task is the task for the handler. Fields that are left out have the values of a first attempt:

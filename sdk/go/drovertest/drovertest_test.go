@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"go.drover.dev/drover"
-	"go.drover.dev/drover/drovertest"
-	"go.drover.dev/drover/examples/aesgcm"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/drovertest"
+	"github.com/drover-dev/drover/sdk/go/examples/aesgcm"
 )
 
 func count(ctx context.Context, task *drover.Task) (any, error) {

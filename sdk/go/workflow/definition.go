@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"go.drover.dev/drover"
-	"go.drover.dev/drover/droverpb"
+	drover "github.com/drover-dev/drover/sdk/go"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Definition returns the workflow as a message. The error joins what is wrong with each step: a

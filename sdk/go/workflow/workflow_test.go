@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"go.drover.dev/drover/droverpb"
-	"go.drover.dev/drover/workflow"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/workflow"
 )
 
 // The messages in testdata are those that the server reads from the texts, in protobuf's JSON; a test

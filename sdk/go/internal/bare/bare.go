@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"go.drover.dev/drover/droverpb"
+	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // Attempt is one try, with what an agent would otherwise have around it.

@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/payload.proto\x12\tdrover.v1\"h\n\x07Payload\x12#\n\x0c\x63ontent_type\x18\x01 \x01(\tB\x00R\x0b\x63ontentType\x12\x16\n\x04json\x18\x02 \x01(\tB\x00H\x00R\x04json\x12\x16\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\x00H\x00R\x04\x64\x61taB\x08\n\x04\x62ody\x12\x00\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/payload.proto\x12\tdrover.v1\"h\n\x07Payload\x12#\n\x0c\x63ontent_type\x18\x01 \x01(\tB\x00R\x0b\x63ontentType\x12\x16\n\x04json\x18\x02 \x01(\tB\x00H\x00R\x04json\x12\x16\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\x00H\x00R\x04\x64\x61taB\x08\n\x04\x62ody\x12\x00\x42K\n\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover_sdk.v1.payload_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\rdev.drover.v1P\001Z,github.com/drover-dev/drover/sdk/go/droverpb\252\002\tDrover.V1'
   _globals['_PAYLOAD']._serialized_start=38
   _globals['_PAYLOAD']._serialized_end=142
 # @@protoc_insertion_point(module_scope)

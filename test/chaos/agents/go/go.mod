@@ -1,8 +1,8 @@
-module go.drover.dev/drover/chaos
+module github.com/drover-dev/drover/test/chaos/agents/go
 
 go 1.26.0
 
-require go.drover.dev/drover v0.0.0
+require github.com/drover-dev/drover/sdk/go v0.0.0
 
 require (
 	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2 // indirect
@@ -21,4 +21,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace go.drover.dev/drover => ../../../../sdk/go
+replace github.com/drover-dev/drover/sdk/go => ../../../../sdk/go

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"go.drover.dev/drover"
+	drover "github.com/drover-dev/drover/sdk/go"
 )
 
 type instruction struct {

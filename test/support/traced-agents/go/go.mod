@@ -1,9 +1,9 @@
-module go.drover.dev/drover/traced
+module github.com/drover-dev/drover/test/support/traced-agents/go
 
 go 1.26.0
 
 require (
-	go.drover.dev/drover v0.0.0
+	github.com/drover-dev/drover/sdk/go v0.0.0
 	go.opentelemetry.io/otel v1.45.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.45.0
 	go.opentelemetry.io/otel/sdk v1.45.0
@@ -31,4 +31,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace go.drover.dev/drover => ../../../../sdk/go
+replace github.com/drover-dev/drover/sdk/go => ../../../../sdk/go

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/trace"
 
-	"go.drover.dev/drover"
+	drover "github.com/drover-dev/drover/sdk/go"
 )
 
 func main() {

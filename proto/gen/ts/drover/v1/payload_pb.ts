@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/payload.proto.
  */
 export const file_drover_v1_payload: GenFile = /*@__PURE__*/
-  fileDesc("Chdkcm92ZXIvdjEvcGF5bG9hZC5wcm90bxIJZHJvdmVyLnYxIoUBCgdQYXlsb2FkEjEKDGNvbnRlbnRfdHlwZRgBIAEoCUIbukgYchYyFF5bXHgyMC1ceDdlXXswLDI1Nn0kEhwKBGpzb24YAiABKAlCDLpICXIHEAEogICAAUgAEhoKBGRhdGEYAyABKAxCCrpIB3oFGICAgAFIAEINCgRib2R5EgW6SAIIAWIGcHJvdG8z", [file_buf_validate_validate]);
+  fileDesc("Chdkcm92ZXIvdjEvcGF5bG9hZC5wcm90bxIJZHJvdmVyLnYxIoUBCgdQYXlsb2FkEjEKDGNvbnRlbnRfdHlwZRgBIAEoCUIbukgYchYyFF5bXHgyMC1ceDdlXXswLDI1Nn0kEhwKBGpzb24YAiABKAlCDLpICXIHEAEogICAAUgAEhoKBGRhdGEYAyABKAxCCrpIB3oFGICAgAFIAEINCgRib2R5EgW6SAIIAUJLCg1kZXYuZHJvdmVyLnYxUAFaLGdpdGh1Yi5jb20vZHJvdmVyLWRldi9kcm92ZXIvc2RrL2dvL2Ryb3ZlcnBiqgIJRHJvdmVyLlYxYgZwcm90bzM", [file_buf_validate_validate]);
 
 /**
  * Data that belongs to the user: an input, an output, the details of a task.

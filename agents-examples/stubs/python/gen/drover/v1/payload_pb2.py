@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/payload.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\"\x85\x01\n\x07Payload\x12\x31\n\x0c\x63ontent_type\x18\x01 \x01(\tB\x1b\xbaH\x18r\x16\x32\x14^[\\x20-\\x7e]{0,256}$\x12\x1c\n\x04json\x18\x02 \x01(\tB\x0c\xbaH\tr\x07\x10\x01(\x80\x80\x80\x01H\x00\x12\x1a\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\n\xbaH\x07z\x05\x18\x80\x80\x80\x01H\x00\x42\r\n\x04\x62ody\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x64rover/v1/payload.proto\x12\tdrover.v1\x1a\x1b\x62uf/validate/validate.proto\"\x85\x01\n\x07Payload\x12\x31\n\x0c\x63ontent_type\x18\x01 \x01(\tB\x1b\xbaH\x18r\x16\x32\x14^[\\x20-\\x7e]{0,256}$\x12\x1c\n\x04json\x18\x02 \x01(\tB\x0c\xbaH\tr\x07\x10\x01(\x80\x80\x80\x01H\x00\x12\x1a\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\n\xbaH\x07z\x05\x18\x80\x80\x80\x01H\x00\x42\r\n\x04\x62ody\x12\x05\xbaH\x02\x08\x01\x42K\n\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.payload_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\rdev.drover.v1P\001Z,github.com/drover-dev/drover/sdk/go/droverpb\252\002\tDrover.V1'
   _globals['_PAYLOAD'].oneofs_by_name['body']._loaded_options = None
   _globals['_PAYLOAD'].oneofs_by_name['body']._serialized_options = b'\272H\002\010\001'
   _globals['_PAYLOAD'].fields_by_name['content_type']._loaded_options = None
