@@ -228,7 +228,8 @@ describe("what PostgreSQL reads", () => {
         await client.query(about(`alter role ${role} rename to ${role}_before`));
       for (const [, role = ""] of text.matchAll(/(?:\bto |\balter role )(\w+)/g))
         await client.query(about(`create role ${role}`));
-      await client.query(text);
+      // What PostgreSQL refuses within a transaction is left out.
+      await client.query(text.replace(/^create database .*$/gm, ""));
     } finally {
       await client.query("rollback");
     }

@@ -1,6 +1,6 @@
 /**
- * The sidebar: the groups and links of docs/README.md. A link to the README of a folder opens the
- * other pages of that folder.
+ * The sidebar: the groups and links of docs/README.md. A link to the README of a folder of the
+ * reference opens the other pages of that folder.
  */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -28,7 +28,7 @@ function itemOf(line: string): Item[] {
   if (target.kind !== "page") throw new Error(`${INDEX} links to ${href}, which is no page`);
   const { path } = target;
   const folder = posix.dirname(path);
-  const isIndex = path.startsWith("docs/") && path.endsWith("/README.md");
+  const isIndex = path.startsWith("docs/reference/") && path.endsWith("/README.md");
   const below = isIndex ? pagePaths.filter((one) => posix.dirname(one) === folder) : [];
   const items = below.filter((one) => one !== path).map((one) => itemFor(one));
   return [{ ...itemFor(path, text), ...(items.length > 0 ? { collapsed: true, items } : {}) }];
