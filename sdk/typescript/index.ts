@@ -12,7 +12,12 @@ export {
 } from "./answers.ts";
 export type { BulkAction, BulkResult, BulkSpec } from "./bulk-actions.ts";
 export type { CallControl } from "./call.ts";
-export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
+export {
+  type CallCode,
+  type CallErrorDetails,
+  type CallField,
+  DroverCallError,
+} from "./call-error.ts";
 export type {
   Circuit,
   CircuitName,
@@ -37,6 +42,7 @@ export type {
 } from "./commands.ts";
 export type { Connection, Tls } from "./connection.ts";
 export { type Duration, durationMs } from "./duration.ts";
+export { ErrorReason } from "./error-reason.ts";
 export type {
   ClaimSpec,
   EscalationDetails,
