@@ -58,6 +58,7 @@ const SOURCES: readonly Source[] = [
     copied: [],
     exports: {
       ".": { types: "./index.d.ts", default: "./index.js" },
+      "./testing": { types: "./testing.d.ts", default: "./testing.js" },
       "./package.json": "./package.json",
     },
   },

@@ -21,6 +21,7 @@ import { createHooks, type Hooks } from "./hooks.ts";
 import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperations, type Operations } from "./operations.ts";
 import { createQueues, type Queues } from "./queues.ts";
+import { createOutputQueries, type OutputQueries } from "./run-outputs.ts";
 import { createRunQueries, type RunQueries } from "./run-queries.ts";
 import { createRunWatch, type RunWatch } from "./run-watch.ts";
 import { createSchedules, type Schedules } from "./schedules.ts";
@@ -38,7 +39,7 @@ export interface ClientOptions extends Connection {
 }
 
 /** Calls for runs and workflows, and below, by subject, all others. */
-export interface Client extends Commands, RunQueries, RunWatch, Starts, Workflows {
+export interface Client extends Commands, OutputQueries, RunQueries, RunWatch, Starts, Workflows {
   /** Questions that wait for a person. */
   readonly escalations: Escalations;
   /** Webhooks, which report events. */
@@ -64,9 +65,12 @@ export function createClient(options: ClientOptions): Client {
   const patienceMs = durationMs(patience);
   const channel = clearChannel(openChannel(options), codec);
   const call = createCall(channel, patienceMs);
+  const queries = createRunQueries(call, namespace);
+  const watch = createRunWatch({ call, channel, namespace, patienceMs });
   return Object.freeze({
-    ...createRunQueries(call, namespace),
-    ...createRunWatch({ call, channel, namespace, patienceMs }),
+    ...queries,
+    ...watch,
+    ...createOutputQueries(watch, queries),
     ...createStarts(call, namespace, codec, systemClock),
     ...createWorkflows(call, namespace),
     ...createCommands(call, namespace, codec),

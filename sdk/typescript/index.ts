@@ -124,6 +124,7 @@ export type {
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";
+export { type OutputQueries, RunNotCompletedError, type RunOutputs } from "./run-outputs.ts";
 export type {
   GetRunSpec,
   ItemPage,
@@ -134,7 +135,12 @@ export type {
 } from "./run-queries.ts";
 export type { RunSnapshot } from "./run-watch.ts";
 export type { Concurrency, Failure, Run, RunSubstateCount, Step } from "./runs.ts";
-export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
+export type {
+  ConcurrencySpec,
+  InputSpec,
+  ScheduleSettings,
+  ScheduleSpec,
+} from "./schedule-spec.ts";
 export type {
   BackfillOccurrence,
   BackfillSpec,
@@ -147,7 +153,14 @@ export type {
   Schedules,
   ScheduleTime,
 } from "./schedules.ts";
+export { type Given, type Received, type Schema, unchecked } from "./schema.ts";
 export type { BatchResult, Scheduled, Starts } from "./starts.ts";
+export {
+  defineTask,
+  type TaskDefinition,
+  type TaskKind,
+  type TaskSchemas,
+} from "./task-definition.ts";
 export {
   CancelledError,
   PermanentError,
@@ -164,6 +177,12 @@ export type {
   TriggerSpec,
 } from "./trigger-spec.ts";
 export type { Refusal, Tried as TriedTrigger, Trigger, Triggers, TrySpec } from "./triggers.ts";
+export {
+  type BoundHandler,
+  type HandlerResult,
+  handle,
+  type TypedHandler,
+} from "./typed-handler.ts";
 export type {
   ApprovalSpec,
   CompensateSpec,
@@ -182,6 +201,20 @@ export type {
   WavesSpec,
   WorkflowSpec,
 } from "./workflow.ts";
+export {
+  defineWorkflow,
+  type OutputsOf,
+  type WorkflowDefinition,
+  type WorkflowWithSteps,
+} from "./workflow-definition.ts";
+export {
+  type BoundStep,
+  type Expression,
+  type Mapping,
+  step,
+  type TaskFallback,
+  type TaskStepSpec,
+} from "./workflow-step.ts";
 export type {
   MovedDefault,
   Registered,

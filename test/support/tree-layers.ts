@@ -318,7 +318,14 @@ export const layers: readonly Layer[] = [
   {
     of: ["sdk/typescript/"],
     // `leven` finds the key that a mistyped one means.
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api", "leven"],
+    may: [
+      "proto/gen/ts/",
+      "@bufbuild/protobuf",
+      "@grpc/grpc-js",
+      "@opentelemetry/api",
+      "@standard-schema/spec",
+      "leven",
+    ],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
