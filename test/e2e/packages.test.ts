@@ -74,6 +74,7 @@ test("a TypeScript project of the packed command runs with the packed SDK", asyn
   const { env, drover } = await openServer(dirname(process.execPath));
   await drover(["init", "hello", "--lang", "typescript"]);
   const cwd = join(folder, "hello");
+  expect((await run(process.execPath, ["--test"], { cwd, env })).stdout).toMatch(/pass 3$/m);
   const agent = start(process.execPath, ["agent.ts"], env, cwd);
   await agent.wrote(/(waits for tasks)/);
   expect((await drover(["workflow", "test"], cwd)).stdout).toContain("3 scenarios, all passed");
