@@ -3,8 +3,8 @@
  * the schemas of the task check the values.
  *
  * - A wrong input is the permanent failure `bad-input`, which no retry repeats. A task that
- *   performs is not started with one; one that verifies or compensates fails when it reads it, since
- *   mostly the key of the effect is all that it needs.
+ *   performs is not started with one; one that verifies or compensates fails when it reads it,
+ *   since mostly the key of the effect is all that it needs.
  * - The work that returned a wrong output was done: it is reported as the permanent failure
  *   `drover.output`, and is undone if it can be.
  */

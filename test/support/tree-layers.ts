@@ -349,6 +349,12 @@ export const layers: readonly Layer[] = [
     instead: "a graph is made of the contract's messages alone, so that a browser can make it too",
   },
   {
+    of: ["cli/projects/"],
+    may: ["sdk/typescript/index.ts", "sdk/typescript/testing.ts"],
+    node: true,
+    instead: "a project shows what a user can do: import @drover/sdk",
+  },
+  {
     of: ["cli/"],
     may: [
       "proto/gen/ts/",
