@@ -31,9 +31,9 @@ export interface TaskDefinition<
 export interface TaskSchemas<I extends Schema, O extends Schema> {
   readonly input?: I;
   readonly output?: O;
+  readonly verifies?: never;
+  readonly compensates?: never;
 }
-
-type AnySchema = StandardSchemaV1;
 
 /**
  * Names a task and its types.
@@ -45,10 +45,6 @@ type AnySchema = StandardSchemaV1;
  * `Trip` and `Booking` are schemas, functions that read a value, or `unchecked<Trip>()` for a type
  * that is not checked at run time.
  */
-export function defineTask<I extends Schema = AnySchema, O extends Schema = AnySchema>(
-  name: string,
-  schemas?: TaskSchemas<I, O>,
-): TaskDefinition<Given<I>, Given<O>, Received<I>, Received<O>, "perform">;
 export function defineTask<In, Out, InRead, OutRead>(
   name: string,
   of: { readonly verifies: TaskDefinition<In, Out, InRead, OutRead, "perform"> },
@@ -57,15 +53,20 @@ export function defineTask<In, Out, InRead, OutRead>(
   name: string,
   of: { readonly compensates: TaskDefinition<In, Out, InRead, OutRead, "perform"> },
 ): TaskDefinition<In, Out, InRead, OutRead, "compensate">;
+// The last one is what the compiler explains a mistake by.
+export function defineTask<I extends Schema = Schema, O extends Schema = Schema>(
+  name: string,
+  schemas?: TaskSchemas<I, O>,
+): TaskDefinition<Given<I>, Given<O>, Received<I>, Received<O>, "perform">;
 export function defineTask(
   name: string,
   of:
     | TaskSchemas<Schema, Schema>
-    | { readonly verifies: TaskDefinition }
-    | { readonly compensates: TaskDefinition } = {},
+    | { readonly verifies: TaskDefinition; readonly compensates?: never }
+    | { readonly compensates: TaskDefinition; readonly verifies?: never } = {},
 ): TaskDefinition {
-  if ("verifies" in of) return Object.freeze({ ...of.verifies, name, kind: "verify" });
-  if ("compensates" in of) return Object.freeze({ ...of.compensates, name, kind: "compensate" });
+  if (of.verifies) return Object.freeze({ ...of.verifies, name, kind: "verify" });
+  if (of.compensates) return Object.freeze({ ...of.compensates, name, kind: "compensate" });
   const { input = anything, output = anything } = of;
   return Object.freeze({
     name,

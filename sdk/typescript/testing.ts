@@ -98,7 +98,7 @@ export type Reported<Out> =
   | { readonly kind: "cancelled"; readonly noEffect: boolean };
 
 export interface RunningHandler<Out = unknown> {
-  /** Stops the handler, as an agent would for this reason. Default: "cancelled". */
+  /** Stops the handler once it has started, as an agent would. Default: "cancelled". */
   stop(kind?: StopKind): void;
   /** Waits for the end of the handler; may be called twice. */
   outcome(): Promise<HandlerOutcome<Out>>;
@@ -161,8 +161,8 @@ function start(of: Handler | BoundHandler, given: GivenTask): RunningHandler {
   }).finally(held.close);
   return Object.freeze({
     stop(kind: StopKind = "cancelled"): void {
-      if (kind === "lease-lost") held.lose();
-      else held.stop(kind);
+      // Input is checked before a handler starts, and a signal says nothing to who listens later.
+      backgroundClock.soon(() => (kind === "lease-lost" ? held.lose() : held.stop(kind)));
     },
     outcome: async () => ({ ...reportedOf(await ended, codec), progress, details }),
   });

@@ -57,7 +57,7 @@ interface TypesOf<I extends Schema, O> {
  *     const other = defineWorkflow("other", { input: Trip, outputs: { flight: Booking } });
  */
 export function defineWorkflow<
-  I extends Schema = StandardSchemaV1,
+  I extends Schema = Schema,
   O extends Readonly<Record<string, Schema>> = Record<never, never>,
 >(
   name: string,
@@ -66,7 +66,7 @@ export function defineWorkflow<
 // The last one is what the compiler explains a mistake by.
 export function defineWorkflow<
   const Steps extends readonly (StepSpec | BoundStep<string, Given<I>>)[],
-  I extends Schema = StandardSchemaV1,
+  I extends Schema = Schema,
 >(name: string, of: StepsOf<I, Steps>): WorkflowWithSteps<Given<I>, OutputsOf<Steps>>;
 export function defineWorkflow(
   name: string,

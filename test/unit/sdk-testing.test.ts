@@ -10,6 +10,7 @@ import {
 } from "../../sdk/typescript/answers.ts";
 import { aesGcmCodec } from "../../sdk/typescript/codec.ts";
 import type { Handler } from "../../sdk/typescript/handler.ts";
+import { defineTask } from "../../sdk/typescript/task-definition.ts";
 import {
   CancelledError,
   PermanentError,
@@ -18,6 +19,7 @@ import {
   UnknownError,
 } from "../../sdk/typescript/task-errors.ts";
 import { runHandler, startHandler } from "../../sdk/typescript/testing.ts";
+import { handle } from "../../sdk/typescript/typed-handler.ts";
 import { silentLog } from "../support/agent-script.ts";
 
 const bookFlight: Handler = (task, context) => {
@@ -97,6 +99,16 @@ test("a handler that waits is stopped as an agent would stop it", async () => {
     running.stop(kind);
     expect(await running.outcome()).toMatchObject({ kind: "unknown", code: kind });
   }
+});
+
+test("a handler whose input is checked first has started before it is stopped", async () => {
+  const task = defineTask("wait", { input: (value) => String(value) });
+  const running = startHandler(
+    handle(task, (_task, context) => wait(_task, context)),
+    { input: "7" },
+  );
+  running.stop();
+  expect(await running.outcome()).toMatchObject({ kind: "cancelled" });
 });
 
 test("no time is left once the lease is lost, and the signal says why", async () => {
