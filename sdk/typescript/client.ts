@@ -18,8 +18,10 @@ import type { Connection } from "./connection.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
+import { type Logger, warningLogger } from "./logger.ts";
 import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperations, type Operations } from "./operations.ts";
+import { createOutage } from "./outage.ts";
 import { createQueues, type Queues } from "./queues.ts";
 import { createOutputQueries, type OutputQueries } from "./run-outputs.ts";
 import { createRunQueries, type RunQueries } from "./run-queries.ts";
@@ -36,6 +38,11 @@ export interface ClientOptions extends Connection {
   readonly patience?: Duration;
   /** Encrypts or compresses the payloads of runs. Default: none. */
   readonly codec?: Codec;
+  /**
+   * Log of the client, which says that calls fail and are repeated. Default: warnings, as warnings
+   * of the process.
+   */
+  readonly log?: Logger;
 }
 
 /** Calls for runs and workflows, and below, by subject, all others. */
@@ -61,12 +68,13 @@ export interface Client extends Commands, OutputQueries, RunQueries, RunWatch, S
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { namespace = "", patience = "30s", codec = noCodec } = options;
+  const { namespace = "", patience = "30s", codec = noCodec, log = warningLogger } = options;
   const patienceMs = durationMs(patience);
   const channel = clearChannel(openChannel(options), codec);
-  const call = createCall(channel, patienceMs);
+  const outage = createOutage(log, patienceMs);
+  const call = createCall(channel, patienceMs, outage);
   const queries = createRunQueries(call, namespace);
-  const watch = createRunWatch({ call, channel, namespace, patienceMs });
+  const watch = createRunWatch({ call, channel, namespace, patienceMs, outage });
   return Object.freeze({
     ...queries,
     ...watch,
