@@ -4,7 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Payload } from "./payload.ts";
-import type { TaskDefinition, TaskKind } from "./task-definition.ts";
+import type { TaskDefinition } from "./task-definition.ts";
 import type {
   CompensateSpec,
   FallbackSpec,
@@ -26,14 +26,6 @@ export type Mapping<T> = unknown extends T
 
 type MappingWithin<T> = T extends object ? { readonly [K in keyof T]: Mapping<T[K]> } : T;
 
-type Bound<In, Out, InRead, OutRead, Kind extends TaskKind> = TaskDefinition<
-  In,
-  Out,
-  InRead,
-  OutRead,
-  Kind
->;
-
 /** A task by its definition alone, or with settings. */
 type Served<Spec extends VerifySpec, Task> = Task | (Omit<Spec, "task"> & { readonly task: Task });
 
@@ -41,20 +33,23 @@ type Served<Spec extends VerifySpec, Task> = Task | (Omit<Spec, "task"> & { read
 export interface TaskStepSpec<Id extends string, In, Out, InRead, OutRead>
   extends Omit<StepSettings, "id" | "input" | "verify" | "compensate" | "fallback"> {
   readonly id: Id;
-  readonly task: Bound<In, Out, InRead, OutRead, "perform">;
+  readonly task: TaskDefinition<In, Out, InRead, OutRead, "perform">;
   /** Default: "default". */
   readonly queue?: string;
   /** The task that finds out whether a lost attempt took effect; only with `verifiable`. */
-  readonly verify?: Served<VerifySpec, Bound<In, Out, InRead, OutRead, "verify">>;
+  readonly verify?: Served<VerifySpec, TaskDefinition<In, Out, InRead, OutRead, "verify">>;
   /** The task that undoes the step. */
-  readonly compensate?: Served<CompensateSpec, Bound<In, Out, InRead, OutRead, "compensate">>;
+  readonly compensate?: Served<
+    CompensateSpec,
+    TaskDefinition<In, Out, InRead, OutRead, "compensate">
+  >;
   /** Other ways to try the step, in this order, by tasks with the same types. */
   readonly fallback?: readonly TaskFallback<In, Out, InRead, OutRead>[];
 }
 
 export interface TaskFallback<In, Out, InRead, OutRead>
   extends Omit<FallbackSpec, "task" | "run" | "input"> {
-  readonly task?: Bound<In, Out, InRead, OutRead, "perform">;
+  readonly task?: TaskDefinition<In, Out, InRead, OutRead, "perform">;
   /** Merged over the step's input, key by key. */
   readonly input?: Partial<MappingWithin<In>>;
 }
