@@ -99,6 +99,11 @@ export interface TaskContext {
    */
   details(value: unknown): void;
   /**
+   * Resolves when the server has stored the last `details`: await it before an answer that relies on
+   * them, such as `again`. Rejects with the reason of `signal` when that is aborted.
+   */
+  stored(): Promise<void>;
+  /**
    * With run, step and attempt in each line. The server stores the lines with the attempt, of every
    * level, up to 64 KiB; not if the step has `logs: off`.
    */
@@ -113,6 +118,8 @@ export interface AttemptOptions {
   readonly logs: Pick<TaskLogs, "tee">;
   /** Called when progress or details wait for the next heartbeat. */
   readonly noted: () => void;
+  /** Resolves when the server has stored the details; rejects when the task must stop. */
+  readonly stored: () => Promise<void>;
 }
 
 /** Runs the handler to its end, however long that takes; never rejects. */
@@ -122,7 +129,7 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 }
 
 async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
-  const { handler, held, codec, noted } = options;
+  const { handler, held, codec, noted, stored } = options;
   const { task } = held.task;
   const ofProcess = withFields(options.log, { ...attemptFields(held.task), ...ids });
   const log = options.logs.tee(held.task, ofProcess);
@@ -137,6 +144,7 @@ async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
       held.note({ details: codec.encode(toPayload(value) ?? json(null)) });
       noted();
     },
+    stored,
     log,
   });
   try {
