@@ -178,6 +178,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover agent uncordon flights-1 --instance 3f2a91bc",
   ],
   "agent cordons": ["drover agent cordons"],
+  "agent http": ["drover agent http http-agent.yaml", "drover agent http http-agent.yaml --check"],
+  "agent shell": ["drover agent shell shell-agent.yaml --log info"],
   "intervention list": ["drover intervention list --rule lease --after 2026-01-31"],
   "audit list": [
     "drover audit list --run 01986f3e-7c1a-7d34-9b52-3f0c8a6e1d27",

@@ -135,15 +135,17 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "agent",
-    description: "agents: list, show, cordon",
+    description: "agents: list, show, cordon; http, shell: run one without code",
     async load() {
-      const [{ addAgentVerbs }, { addCordonVerbs }] = await Promise.all([
+      const [{ addAgentVerbs }, { addCordonVerbs }, { addRunAgentVerbs }] = await Promise.all([
         import("./verbs/agent.ts"),
         import("./verbs/agent-cordon.ts"),
+        import("./verbs/agent-run.ts"),
       ]);
-      return (agent, ended) => {
+      return (agent, ended, version) => {
         addAgentVerbs(agent, ended);
         addCordonVerbs(agent, ended);
+        addRunAgentVerbs(agent, ended, version);
       };
     },
   },

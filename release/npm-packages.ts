@@ -85,6 +85,13 @@ const SOURCES: readonly Source[] = [
     exports: modulesIn("."),
   },
   {
+    folder: "agents",
+    base: "agents",
+    compiled: ["**/*.ts"],
+    copied: [],
+    exports: modulesIn("."),
+  },
+  {
     folder: "cli",
     base: "cli",
     compiled: ["**/*.ts", "bin/*.js"],

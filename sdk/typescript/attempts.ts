@@ -78,7 +78,7 @@ async function run(state: State, held: HeldTask, handler: Handler): Promise<void
   await conclude(state, held, await end.promise);
 }
 
-/** A heartbeat that fails is repeated until the task must stop: without a lease none is answered. */
+/** A heartbeat that fails is repeated until the task must stop, as without a lease. */
 async function untilStored({ settings, heartbeats }: State, held: HeldTask): Promise<void> {
   for (;;) {
     await heartbeats.sendDetails(held);

@@ -99,8 +99,8 @@ export interface TaskContext {
    */
   details(value: unknown): void;
   /**
-   * Resolves when the server has stored the last `details`: await it before an answer that relies on
-   * them, such as `again`. Rejects with the reason of `signal` when that is aborted.
+   * Resolves when the server has stored the last `details`: await it before an answer that relies
+   * on them, such as `again`. Rejects with the reason of `signal` when that is aborted.
    */
   stored(): Promise<void>;
   /**

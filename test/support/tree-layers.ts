@@ -330,6 +330,28 @@ export const layers: readonly Layer[] = [
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },
   {
+    of: ["agents/"],
+    may: [
+      "sdk/typescript/index.ts",
+      "proto/gen/ts/drover/v1/task_pb.ts",
+      // The expressions of workflows, the reader of their texts, and the addresses to refuse.
+      "server/expressions/",
+      "server/definition-text/",
+      "server/duration-text.ts",
+      "server/integrations/webhooks/refused-addresses.ts",
+      "server/telemetry/log.ts",
+      "@bufbuild/protobuf",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+      "ajv",
+    ],
+    types: ["server/config.ts"],
+    node: true,
+    instead: "a ready-made agent is an agent of @drover/sdk: it knows the server by the contract",
+  },
+  {
     of: ["release/"],
     may: ["@changesets/read"],
     node: true,
@@ -382,6 +404,7 @@ export const layers: readonly Layer[] = [
       "@connectrpc/connect-node",
       // `bench` is a client and an agent as a user writes them.
       "sdk/typescript/index.ts",
+      "agents/run-agent.ts",
       "hdr-histogram-js",
       "commander",
       "diff",

@@ -176,6 +176,7 @@ const workspaces: Readonly<Record<string, string>> = {
   "@drover/proto": "proto/gen/ts",
   "@drover/server": "server",
   "@drover/sdk": "sdk/typescript",
+  "@drover/agents": "agents",
   "@drover/cli": "cli",
   "@drover/simulator": "simulator",
   "@drover/dev-postgres": "dev-postgres",
