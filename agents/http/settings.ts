@@ -104,12 +104,18 @@ function problemsOf(
   const refuse = (key: string, message: string) =>
     problems.push({ path: `${path}.${key}`, message });
   if (!URL.canParse(origin)) refuse("origin", `"${origin}" is no origin: https://api.example.com`);
-  if (before.some((one) => one.origin === origin)) refuse("origin", `${origin} is listed twice`);
+  if (before.some((one) => normalized(one.origin) === normalized(origin)))
+    refuse("origin", `${origin} is listed twice`);
   if (origin.startsWith("http:") && (ca ?? cert) !== undefined)
     refuse("origin", "certificates are for https: write https, or remove them");
   for (const [at, text] of addresses.entries())
     if (!isNet(text)) refuse(`addresses[${at}]`, `"${text}" is no address or net: 10.0.0.0/8`);
   return problems;
+}
+
+/** Without a port that the scheme has anyway, and in lower case. */
+function normalized(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).origin : origin;
 }
 
 function isNet(text: string): boolean {

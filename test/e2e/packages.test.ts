@@ -84,6 +84,17 @@ test("a TypeScript project of the packed command runs with the packed SDK", asyn
   expect(watched.stdout).toContain("run: completed");
 });
 
+test("the ready-made agents are in the packed command", async () => {
+  const { drover } = await openServer(join(folder, "node_modules", OLDEST_NODE, "bin"));
+  const shell = "agent: s\ncommands:\n  greet: { run: [echo, hello] }\n";
+  writeFileSync(join(folder, "shell.yaml"), shell);
+  writeFileSync(join(folder, "http.yaml"), "agent: h\nhosts:\n  - origin: https://a.example\n");
+  for (const kind of ["shell", "http"]) {
+    const { stderr } = await drover(["agent", kind, `${kind}.yaml`, "--check"]);
+    expect(stderr).toContain("is valid");
+  }
+});
+
 test.each(["typescript", "python", "go"])("a project names the version, in %s", async (lang) => {
   const command = join(folder, "node_modules/.bin/drover");
   await run(command, ["init", `named-${lang}`, "--lang", lang], { cwd: folder });

@@ -34,8 +34,8 @@ test.each([
   ],
   [
     "a host that is listed twice",
-    "agent: a\nhosts:\n  - origin: http://a\n  - origin: http://a\n",
-    "hosts[1].origin: http://a is listed twice (line 4, column 13)",
+    "agent: a\nhosts:\n  - origin: http://a\n  - origin: http://A:80\n",
+    "hosts[1].origin: http://A:80 is listed twice (line 4, column 13)",
   ],
   [
     "no address",
