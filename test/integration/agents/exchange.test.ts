@@ -98,7 +98,7 @@ describe("it may have been received", () => {
   });
 
   test("where no answer comes in time", async () => {
-    const found = await exchanged(() => undefined, { limits: { timeoutMs: 50 } });
+    const found = await exchanged(() => undefined, { limits: { timeoutMs: 1_000 } });
     expect(found).toMatchObject({ kind: "no-answer", code: "timeout" });
   });
 
@@ -144,7 +144,7 @@ describe("of an answer", () => {
         response.writeHead(200, { "content-length": "100" });
         response.write("half");
       },
-      { limits: { timeoutMs: 200 } },
+      { limits: { timeoutMs: 1_000 } },
     );
     expect(found).toMatchObject({ answer: { status: 200, lacks: "cut" } });
   });

@@ -221,7 +221,7 @@ describe("a command that must stop", () => {
 
   test("is ended by its own timeout, and is unknown", async () => {
     const { start, finished } = await given(
-      `  do: { run: ['${stubborn("trap '' TERM")}'], timeout: 300ms, kill_after: 100ms }`,
+      `  do: { run: ['${stubborn("trap '' TERM")}'], timeout: 2s, kill_after: 100ms }`,
     );
     const { attempts } = await finished(await start({ command: "do" }, { retry: { attempts: 1 } }));
     expect(attempts).toMatchObject([{ outcome: "UNKNOWN", failure: { code: "timeout" } }]);
