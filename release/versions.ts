@@ -10,6 +10,7 @@ const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
   ["sdk/python/pyproject.toml", /^version = "(.+)"$/m],
   ["deploy/container/Containerfile", /^ARG VERSION=(.+)$/m],
   ["deploy/compose.yaml", /^ {2}image: localhost\/drover:(.+)$/m],
+  ["deploy/helm/drover/Chart.yaml", /^appVersion: "(.+)"$/m],
 ];
 
 /** Each place that names the version of Drover, and what it says. */
