@@ -134,6 +134,39 @@ describe("the compose file", () => {
   });
 });
 
+describe("the page of containers", () => {
+  const page = readFileSync(join(dirname(composeFile), "../docs/CONTAINERS.md"), "utf8");
+  const rowsOf = (heading: string) => {
+    const [table = ""] = new RegExp(`^\\| ${heading} \\|(?:.*\\n)+?\\n`, "m").exec(page) ?? [];
+    return [...table.matchAll(/^\| `(\w+)` \| (?:`([^`]+)`|none)/gm)].map(
+      ([, name = "", byDefault = ""]) => [name, byDefault],
+    );
+  };
+
+  test("names the variables of the compose file with their defaults", () => {
+    const written = readFileSync(composeFile, "utf8");
+    const variables = [...written.matchAll(/\$\{(\w+):([-?])([^}]*)\}/g)].map(
+      ([, name = "", kind, word = ""]) => [name, kind === "-" ? word : ""],
+    );
+    expect(Object.fromEntries(rowsOf("variable"))).toEqual(Object.fromEntries(variables));
+  });
+
+  test("names build arguments with their defaults", () => {
+    const rows = rowsOf("build argument");
+    expect(rows).toHaveLength(3);
+    for (const [name, byDefault = ""] of rows) {
+      const [value = ""] = valuesOf("ARG").filter((one) => one.startsWith(`${name}=`));
+      expect(value.endsWith(byDefault), value).toBe(true);
+    }
+  });
+
+  test("asks for health as the compose file does", () => {
+    const { healthcheck } = composeServices({ POSTGRES_PASSWORD: "secret" }).server ?? {};
+    const [, program = "", option = "", code = ""] = healthcheck?.test ?? [];
+    expect(page).toContain(`${program} ${option} '${code}'`);
+  });
+});
+
 describe("the image", () => {
   let image: Image;
   let database: TestDatabase;

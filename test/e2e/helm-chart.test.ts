@@ -257,6 +257,44 @@ function valuesSchema(): ValuesSchema {
   return schema;
 }
 
+describe("the page of Kubernetes", () => {
+  const page = readFileSync(join(chartFolder, "../../../docs/KUBERNETES.md"), "utf8");
+
+  test("shows values that the chart takes, with a role of their own for migrations", async () => {
+    const [, text = ""] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? [];
+    const values = join(folder, "values.yaml");
+    writeFileSync(values, text);
+    const manifests = await render(tools, { values, to: folder });
+    const secrets = manifests.pods.map(({ name, pod }) => {
+      const url = pod.spec.containers[0].env.find((one) => one.name === "DATABASE_URL");
+      return [name, url?.valueFrom?.secretKeyRef.name];
+    });
+    expect(secrets.sort()).toEqual([
+      ["migrate", "drover-owner"],
+      ["server", "drover-database"],
+    ]);
+  });
+
+  test("names values that there are", () => {
+    const values: unknown = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8"));
+    const tops = Object.keys(valuesSchema().properties ?? {});
+    const names = [...page.matchAll(/`(\w+\.\w+)(?:: [^`]+)?`/g)].map(([, name = ""]) => name);
+    const ours = names.filter((name) => tops.includes(name.split(".")[0] ?? ""));
+    expect(ours.length).toBeGreaterThan(10);
+    const isThere = (name: string) =>
+      name.split(".").reduce<unknown>((of, key) => Reflect.get(Object(of), key), values);
+    expect(ours.filter((name) => isThere(name) === undefined)).toEqual([]);
+  });
+
+  test("calls the command by its path in the image, as NOTES.txt does", () => {
+    const file = readFileSync(join(chartFolder, "../../container/Containerfile"), "utf8");
+    const [, entrypoint = "[]"] = /^ENTRYPOINT (.*)$/m.exec(file) ?? [];
+    const command = (JSON.parse(entrypoint) as readonly string[]).join(" ");
+    expect(page).toContain(command);
+    expect(readFileSync(join(chartFolder, "templates/NOTES.txt"), "utf8")).toContain(command);
+  });
+});
+
 /** An empty database, and a role that is a member of drover_server. */
 async function openDatabase() {
   const database = await createTestDatabase({ empty: true });
