@@ -24,7 +24,7 @@ import {
   type ImageProcess,
   instructionsOf,
 } from "../support/container-image.ts";
-import { deploymentTools } from "../support/deployment-tools.ts";
+import { deploymentTools, TOOLS_MS_MAX } from "../support/deployment-tools.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { commandProblems } from "../support/known-command.ts";
@@ -46,16 +46,20 @@ function aFolder(): string {
 }
 
 describe("the Containerfile", () => {
-  test("is accepted by hadolint, which refuses a root without a tag", async (context: TestContext) => {
-    const { hadolint } = await deploymentTools(context);
-    const { code, stdout } = await hadolint(["--no-color", containerfile]);
-    expect(stdout).toBe("");
-    expect(code).toBe(0);
-    const wrong = join(aFolder(), "Containerfile");
-    writeFileSync(wrong, "FROM node\nUSER root\nCOPY . .\nCMD node a.js\n");
-    const { stdout: found } = await hadolint(["--no-color", wrong]);
-    for (const rule of ["DL3006", "DL3002", "DL3025"]) expect(found).toContain(rule);
-  });
+  test(
+    "is accepted by hadolint, which refuses a root without a tag",
+    async (context: TestContext) => {
+      const { hadolint } = await deploymentTools(context);
+      const { code, stdout } = await hadolint(["--no-color", containerfile]);
+      expect(stdout).toBe("");
+      expect(code).toBe(0);
+      const wrong = join(aFolder(), "Containerfile");
+      writeFileSync(wrong, "FROM node\nUSER root\nCOPY . .\nCMD node a.js\n");
+      const { stdout: found } = await hadolint(["--no-color", wrong]);
+      for (const rule of ["DL3006", "DL3002", "DL3025"]) expect(found).toContain(rule);
+    },
+    TOOLS_MS_MAX,
+  );
 
   test("names base images by a tag other than latest, in arguments that may have a digest", () => {
     const images = valuesOf("ARG").filter((value) => value.includes("_IMAGE="));
@@ -88,17 +92,21 @@ describe("the Containerfile", () => {
 describe("the compose file", () => {
   const services = composeServices({ POSTGRES_PASSWORD: "secret" });
 
-  test("is read by the parser of Compose, which refuses an unknown key", async (context) => {
-    const { compose } = await deploymentTools(context);
-    // The parser as a command does not read the environment.
-    const { code, stdout, stderr } = await compose(["-no-interpolation", composeFile]);
-    expect(stderr).toBe("");
-    expect(code).toBe(0);
-    expect(Object.keys(JSON.parse(stdout).services).sort()).toEqual(Object.keys(services).sort());
-    const wrong = join(aFolder(), "compose.yaml");
-    writeFileSync(wrong, readFileSync(composeFile, "utf8").replace("read_only:", "read_onli:"));
-    expect((await compose(["-no-interpolation", wrong])).stderr).toContain("read_onli");
-  });
+  test(
+    "is read by the parser of Compose, which refuses an unknown key",
+    async (context) => {
+      const { compose } = await deploymentTools(context);
+      // The parser as a command does not read the environment.
+      const { code, stdout, stderr } = await compose(["-no-interpolation", composeFile]);
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+      expect(Object.keys(JSON.parse(stdout).services).sort()).toEqual(Object.keys(services).sort());
+      const wrong = join(aFolder(), "compose.yaml");
+      writeFileSync(wrong, readFileSync(composeFile, "utf8").replace("read_only:", "read_onli:"));
+      expect((await compose(["-no-interpolation", wrong])).stderr).toContain("read_onli");
+    },
+    TOOLS_MS_MAX,
+  );
 
   test("needs a password", () => {
     expect(() => composeServices({})).toThrow("POSTGRES_PASSWORD is not set");

@@ -13,7 +13,12 @@ import { createProgram } from "../../cli/program.ts";
 import { statusPages } from "../../server/api/transport/pages.ts";
 import { RPC_DEFAULTS } from "../../server/rpc-config.ts";
 import { createCertificates } from "../support/certificates.ts";
-import { type DeploymentTools, deploymentTools, KUBERNETES } from "../support/deployment-tools.ts";
+import {
+  type DeploymentTools,
+  deploymentTools,
+  KUBERNETES,
+  TOOLS_MS_MAX,
+} from "../support/deployment-tools.ts";
 import { drover, startDrover } from "../support/drover-process.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import {
@@ -38,7 +43,7 @@ beforeEach(async (context) => {
   tools = await deploymentTools(context);
   folder = makeTestFolder();
   onTestFinished(() => rmSync(folder, { recursive: true }));
-});
+}, TOOLS_MS_MAX);
 
 const rendered = (name: string, ...sets: readonly string[]): Promise<Rendered> =>
   render(tools, { values: valuesFile(name), sets, to: folder });

@@ -49,6 +49,9 @@ const hash = createHash("sha256").update(versions).digest("hex").slice(0, 12);
 const folder = join(cacheFolder, `deployment-tools-${hash}`);
 const schemas = join(folder, "schemas");
 
+/** For a test, or a hook, that is the first to make them. */
+export const TOOLS_MS_MAX = 600_000;
+
 export interface ToolResult {
   readonly code: number;
   readonly stdout: string;
