@@ -7,6 +7,7 @@
  * gives none, and the other calls by their effect. Any other error is thrown at once as
  * DroverCallError.
  */
+import { type Approvals, createApprovals } from "./approvals.ts";
 import { createCall } from "./call.ts";
 import { openChannel } from "./channel.ts";
 import { type Circuits, createCircuits } from "./circuits.ts";
@@ -43,10 +44,16 @@ export interface ClientOptions extends Connection {
    * of the process.
    */
   readonly log?: Logger;
+  /** Who calls, for the audit, unless a call or a JWT says it. Default: not said. */
+  readonly by?: string;
+  /** The kind of program that calls, for the audit, such as `mcp`. Default: not said. */
+  readonly via?: string;
 }
 
 /** Calls for runs and workflows, and below, by subject, all others. */
 export interface Client extends Commands, OutputQueries, RunQueries, RunWatch, Starts, Workflows {
+  /** Approvals that wait for a person; `decide` approves or rejects. */
+  readonly approvals: Approvals;
   /** Questions that wait for a person. */
   readonly escalations: Escalations;
   /** Webhooks, which report events. */
@@ -70,7 +77,7 @@ export interface Client extends Commands, OutputQueries, RunQueries, RunWatch, S
 export function createClient(options: ClientOptions): Client {
   const { namespace = "", patience = "30s", codec = noCodec, log = warningLogger } = options;
   const patienceMs = durationMs(patience);
-  const channel = clearChannel(openChannel(options), codec);
+  const channel = clearChannel(openChannel(options, headersOf(options)), codec);
   const outage = createOutage(log, patienceMs);
   const call = createCall(channel, patienceMs, outage);
   const queries = createRunQueries(call, namespace);
@@ -82,6 +89,7 @@ export function createClient(options: ClientOptions): Client {
     ...createStarts(call, namespace, codec, systemClock),
     ...createWorkflows(call, namespace),
     ...createCommands(call, namespace, codec),
+    approvals: createApprovals(call, namespace),
     escalations: createEscalations(call, namespace, codec),
     hooks: createHooks(call, namespace),
     schedules: createSchedules(call, namespace, codec),
@@ -92,4 +100,12 @@ export function createClient(options: ClientOptions): Client {
     operations: createOperations(call, namespace),
     close: channel.close,
   });
+}
+
+/** Headers have no characters but those of ASCII. */
+function headersOf({ by, via }: ClientOptions): Readonly<Record<string, string>> {
+  return {
+    ...(by && { "drover-by": encodeURIComponent(by) }),
+    ...(via && { "drover-via": via }),
+  };
 }

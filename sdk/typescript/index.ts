@@ -10,6 +10,7 @@ export {
   didNotHappen,
   happened,
 } from "./answers.ts";
+export type { Approval, ApprovalPage, Approvals, ListApprovalsSpec } from "./approvals.ts";
 export type { BulkAction, BulkResult, BulkSpec } from "./bulk-actions.ts";
 export type { CallControl } from "./call.ts";
 export {
@@ -219,6 +220,8 @@ export type {
   MovedDefault,
   Registered,
   WorkflowDetails,
+  WorkflowPage,
+  WorkflowSummary,
   Workflows,
   WorkflowVersion,
 } from "./workflows.ts";

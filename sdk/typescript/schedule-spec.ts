@@ -1,7 +1,11 @@
 /** A run to start, as callers describe it. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type WorkflowDefinition as WorkflowMessage,
+  WorkflowDefinitionSchema,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import { DroverCallError } from "./call-error.ts";
 import { type Codec, encoded } from "./codec.ts";
 import { toDefinition } from "./definition.ts";
@@ -15,9 +19,9 @@ import type { WorkflowDefinition } from "./workflow-definition.ts";
 export type ScheduleSpec<In = unknown> = ScheduleSettings & {
   /**
    * A registered workflow, by its name or by `defineWorkflow`, which checks the input; or a whole
-   * workflow for this run only.
+   * workflow for this run only: an object, or a message.
    */
-  readonly workflow: string | WorkflowSpec | WorkflowDefinition<In>;
+  readonly workflow: string | WorkflowSpec | WorkflowMessage | WorkflowDefinition<In>;
 } & InputSpec<In>;
 
 /** JSON, or a Payload. It may be left out where it may be undefined. */
@@ -102,8 +106,12 @@ export function toSchedule(spec: ScheduleSpec, codec: Codec) {
 }
 
 function toTarget({ workflow, version = 0 }: ScheduleSpec) {
-  if (typeof workflow !== "string" && "steps" in workflow)
-    return { case: "definition" as const, value: toDefinition(workflow) };
+  if (typeof workflow !== "string") {
+    if (isMessage(workflow, WorkflowDefinitionSchema))
+      return { case: "definition" as const, value: workflow };
+    if ("steps" in workflow)
+      return { case: "definition" as const, value: toDefinition(workflow) };
+  }
   const name = typeof workflow === "string" ? workflow : workflow.name;
   return { case: "workflow" as const, value: { name, version } };
 }
