@@ -25,6 +25,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   doctor: ["drover doctor", "drover doctor --namespace payments -o json", "drover doctor --strict"],
   version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
+  mcp: [
+    "drover mcp --address https://drover.example --namespace payments --read-only",
+    "drover mcp --by planner --tools search_runs,explain_run,show_run,start_run",
+  ],
   "context add": [
     "drover context add prod --address https://drover.example --namespace payments --token-file prod.token",
     "drover context add here --address 127.0.0.1:7420",

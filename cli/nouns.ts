@@ -79,6 +79,13 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/bench.ts")).addBench,
   },
   {
+    name: "mcp",
+    more: "[options]",
+    description:
+      "serve tools for AI assistants over MCP, on standard input and output; docs/MCP.md",
+    load: async () => (await import("./verbs/mcp.ts")).addMcp,
+  },
+  {
     name: "db",
     description: "the database",
     load: async () => (await import("./verbs/db.ts")).addDbVerbs,

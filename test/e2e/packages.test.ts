@@ -68,6 +68,10 @@ test("the server serves on the oldest Node, with its dashboard and its migration
   const page = await fetch(`http://${env.DROVER_ADDRESS}/`);
   expect(await page.text()).toContain("<title>");
   expect((await drover(["status"])).stdout).toContain("(0001_init.sql)");
+  // It has loaded its protocol when it looks for the tool.
+  await expect(drover(["mcp", "--by", "ada", "--tools", "x"])).rejects.toMatchObject({
+    stderr: expect.stringContaining('"x", which is no tool'),
+  });
 });
 
 test("a TypeScript project of the packed command runs with the packed SDK", async () => {

@@ -377,6 +377,24 @@ export const layers: readonly Layer[] = [
     instead: "a project shows what a user can do: import @drover/sdk",
   },
   {
+    of: ["cli/mcp/"],
+    may: [
+      "sdk/typescript/index.ts",
+      "server/errors.ts",
+      "@modelcontextprotocol/server",
+      "zod",
+      "cli/client.ts",
+      "cli/sdk-connection.ts",
+      "cli/check-text.ts",
+      "cli/text-refusal.ts",
+      "cli/escalation-words.ts",
+      "cli/failure.ts",
+      "cli/words.ts",
+    ],
+    node: true,
+    instead: "a tool asks a server by @drover/sdk, with the connection of the command line",
+  },
+  {
     of: ["cli/"],
     may: [
       "proto/gen/ts/",
