@@ -158,6 +158,8 @@ function start(of: Handler | BoundHandler, given: GivenTask): RunningHandler {
     log,
     logs: { tee: (_task, own) => own },
     noted: () => undefined,
+    // What a handler notes is kept at once.
+    stored: () => Promise.resolve(),
   }).finally(held.close);
   return Object.freeze({
     stop(kind: StopKind = "cancelled"): void {
