@@ -121,6 +121,18 @@ describe.for(["OPERATING", "RUNBOOKS"])("the page %s", (name) => {
   });
 });
 
+test("the page of deploying sizes by figures that the page of performance has", () => {
+  const read = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), "utf8");
+  const [, section = ""] = /^## Sizing\n(.*?)^## /ms.exec(read("DEPLOYING")) ?? [];
+  const rows = [...section.matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)].slice(2);
+  const figures = rows.flatMap(([, measured = ""]) => measured.match(/\d[\d,.]*\d|\d/g) ?? []);
+  expect(figures.length).toBeGreaterThan(10);
+  const known = read("PERFORMANCE");
+  const isKnown = (figure: string) =>
+    new RegExp(`(?<![\\d.,])${figure}(?![\\d,.]*\\d)`).test(known);
+  expect(figures.filter((figure) => !isKnown(figure))).toEqual([]);
+});
+
 describe("the page of what a workflow can say", () => {
   const check = createRequestCheck(RPC_DEFAULTS);
   const shown = blocks("yaml", workflows).map((text) =>

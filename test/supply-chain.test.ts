@@ -158,19 +158,40 @@ const SERVER_DEPENDENCIES: Readonly<Record<string, string>> = {
   "pino-pretty": "logs on a terminal",
   yaml: "definitions",
 };
+/** Code that runs with the token of a person, or starts a server. */
+const COMMAND_DEPENDENCIES: Readonly<Record<string, string>> = {
+  "@bufbuild/protobuf": "messages of the contract",
+  "@connectrpc/connect": "calls to a server",
+  "@connectrpc/connect-node": "calls to a server",
+  "@dagrejs/dagre": "the layout of graphs",
+  "@drover/dev-postgres": "drover dev",
+  "@drover/proto": "the contract",
+  "@drover/sdk": "drover bench and drover mcp",
+  "@drover/server": "drover server, and the check of workflows",
+  "@drover/simulator": "drover workflow test",
+  "@modelcontextprotocol/server": "drover mcp: the protocol, by its official SDK",
+  commander: "arguments and options",
+  diff: "drover workflow show --diff",
+  "hdr-histogram-js": "quantiles of drover bench",
+  yaml: "settings and outputs",
+  zod: "drover mcp: schemas of tools, which the SDK of the protocol has, too",
+};
 /** All that come with them, too. A new one is looked at, and then counted here. */
 const SERVER_PACKAGES_MAX = 150;
 
-describe("dependencies of the server", () => {
-  it("are the listed ones", () => {
-    const manifest: unknown = JSON.parse(read("server/package.json"));
+describe("dependencies of the product", () => {
+  it.each([
+    ["server", SERVER_DEPENDENCIES],
+    ["cli", COMMAND_DEPENDENCIES],
+  ])("of %s are the listed ones", (folder, listed) => {
+    const manifest: unknown = JSON.parse(read(`${folder}/package.json`));
     const names = Object.keys(
       (typeof manifest === "object" &&
         manifest !== null &&
         Reflect.get(manifest, "dependencies")) ||
         {},
     );
-    expect(names.sort()).toEqual(Object.keys(SERVER_DEPENDENCIES).sort());
+    expect(names.sort()).toEqual(Object.keys(listed).sort());
   });
 
   it("bring few others", () => {

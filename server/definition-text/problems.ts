@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** What a text describes. */
-export type TextKind = "workflow" | "trigger" | "scenarios";
+export type TextKind = "workflow" | "trigger" | "scenarios" | "agent";
 
 /** What people call such a text, and the line that it begins with. */
 export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonly line: string }>> =
@@ -20,6 +20,7 @@ export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonl
     workflow: { a: "a workflow", line: "workflow: NAME" },
     trigger: { a: "a trigger", line: "trigger: NAME" },
     scenarios: { a: "a file of scenarios", line: "workflow: FILE" },
+    agent: { a: "a file of an agent", line: "agent: NAME" },
   });
 
 export interface TextProblems {

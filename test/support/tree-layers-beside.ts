@@ -69,6 +69,14 @@ export const besideLayers: readonly Layer[] = [
     instead: "a stub is made of generated code alone: what it needs of ours is the contract",
   },
   {
+    // Its assistant is a client of MCP.
+    of: ["agents-examples/planner/"],
+    may: ["agents-examples/stage/", "sdk/typescript/index.ts", "@modelcontextprotocol/client"],
+    node: true,
+    instead:
+      "an example shows what a user can do: import @drover/sdk, or start a process of its own",
+  },
+  {
     of: ["agents-examples/"],
     may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
     node: true,

@@ -318,9 +318,38 @@ export const layers: readonly Layer[] = [
   {
     of: ["sdk/typescript/"],
     // `leven` finds the key that a mistyped one means.
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api", "leven"],
+    may: [
+      "proto/gen/ts/",
+      "@bufbuild/protobuf",
+      "@grpc/grpc-js",
+      "@opentelemetry/api",
+      "@standard-schema/spec",
+      "leven",
+    ],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",
+  },
+  {
+    of: ["agents/"],
+    may: [
+      "sdk/typescript/index.ts",
+      "proto/gen/ts/drover/v1/task_pb.ts",
+      // The expressions of workflows, the reader of their texts, and the addresses to refuse.
+      "server/expressions/",
+      "server/definition-text/",
+      "server/duration-text.ts",
+      "server/integrations/webhooks/refused-addresses.ts",
+      "server/telemetry/log.ts",
+      "@bufbuild/protobuf",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+      "ajv",
+    ],
+    types: ["server/config.ts"],
+    node: true,
+    instead: "a ready-made agent is an agent of @drover/sdk: it knows the server by the contract",
   },
   {
     of: ["release/"],
@@ -340,6 +369,30 @@ export const layers: readonly Layer[] = [
     ],
     node: false,
     instead: "a graph is made of the contract's messages alone, so that a browser can make it too",
+  },
+  {
+    of: ["cli/projects/"],
+    may: ["sdk/typescript/index.ts", "sdk/typescript/testing.ts"],
+    node: true,
+    instead: "a project shows what a user can do: import @drover/sdk",
+  },
+  {
+    of: ["cli/mcp/"],
+    may: [
+      "sdk/typescript/index.ts",
+      "server/errors.ts",
+      "@modelcontextprotocol/server",
+      "zod",
+      "cli/client.ts",
+      "cli/sdk-connection.ts",
+      "cli/check-text.ts",
+      "cli/text-refusal.ts",
+      "cli/escalation-words.ts",
+      "cli/failure.ts",
+      "cli/words.ts",
+    ],
+    node: true,
+    instead: "a tool asks a server by @drover/sdk, with the connection of the command line",
   },
   {
     of: ["cli/"],
@@ -369,6 +422,7 @@ export const layers: readonly Layer[] = [
       "@connectrpc/connect-node",
       // `bench` is a client and an agent as a user writes them.
       "sdk/typescript/index.ts",
+      "agents/run-agent.ts",
       "hdr-histogram-js",
       "commander",
       "diff",
