@@ -30,6 +30,8 @@ const RUN: readonly (readonly [page: RegExp, languages: string, by: string])[] =
   [/^docs\/TESTING\.md$/, "yaml text", "test/docs.test.ts"],
   [/^docs\/SCHEDULES\.md$/, "sh", "test/integration/cli/schedule.test.ts"],
   [/^README\.md$/, "yaml ts", "test/docs.test.ts"],
+  [/^docs\/KUBERNETES\.md$/, "yaml", "test/e2e/helm-chart.test.ts"],
+  [/^docs\/READY-AGENTS\.md$/, "yaml", "test/e2e/ready-agents.test.ts"],
   [/^sdk\/typescript\/README\.md$/, "ts", "test/e2e/sdk-readme.test.ts"],
   [/^sdk\/python\/README\.md$/, "python", "sdk/python/tests/test_readme.py"],
   [/^agents-examples\/(?!stubs)\w+\/README\.md$/, "yaml text", "test/support/story-run.ts"],

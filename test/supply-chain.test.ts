@@ -164,6 +164,7 @@ const COMMAND_DEPENDENCIES: Readonly<Record<string, string>> = {
   "@connectrpc/connect": "calls to a server",
   "@connectrpc/connect-node": "calls to a server",
   "@dagrejs/dagre": "the layout of graphs",
+  "@drover/agents": "drover agent http and drover agent shell",
   "@drover/dev-postgres": "drover dev",
   "@drover/proto": "the contract",
   "@drover/sdk": "drover bench and drover mcp",

@@ -12,7 +12,7 @@ type MakeToken = (type: string, tag: string, nesting: 0) => Token;
 export const repositoryRoot = posix.join(import.meta.dirname, "../..");
 
 /** Besides docs/: each README of these folders is a page. */
-const FOLDERS = ["sdk", "deploy", "proto", "agents-examples"];
+const FOLDERS = ["sdk", "deploy", "proto", "agents", "agents-examples"];
 
 /** By their paths in the repository, sorted. */
 export const pagePaths: readonly string[] = globSync(
