@@ -3,8 +3,8 @@ import { isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
 import {
-  type WorkflowDefinition as WorkflowMessage,
   WorkflowDefinitionSchema,
+  type WorkflowDefinition as WorkflowMessage,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { DroverCallError } from "./call-error.ts";
 import { type Codec, encoded } from "./codec.ts";
@@ -109,8 +109,7 @@ function toTarget({ workflow, version = 0 }: ScheduleSpec) {
   if (typeof workflow !== "string") {
     if (isMessage(workflow, WorkflowDefinitionSchema))
       return { case: "definition" as const, value: workflow };
-    if ("steps" in workflow)
-      return { case: "definition" as const, value: toDefinition(workflow) };
+    if ("steps" in workflow) return { case: "definition" as const, value: toDefinition(workflow) };
   }
   const name = typeof workflow === "string" ? workflow : workflow.name;
   return { case: "workflow" as const, value: { name, version } };
