@@ -24,7 +24,7 @@ const LONG = [
   "test/e2e/{tutorial,incidents-cli,cause-by-command,traces,ready-agents}.test.ts",
   "test/integration/take-over/{blackhole,take-over,schedules}.test.ts",
   "test/integration/embedded-postgres.test.ts",
-  "test/e2e/examples/*.test.ts",
+  "test/e2e/{examples,how-to}/*.test.ts",
 ];
 
 /** Of every project: a project takes nothing over from the root but what its setup provides. */
