@@ -1,6 +1,6 @@
 /** Every page of docs/how-to is played as it is written (page-player.ts has the rules). */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, type TestContext, test } from "vitest";
@@ -9,7 +9,7 @@ import { makeNextVersion } from "../../support/next-version.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
 import { preparePython } from "../../support/python-env.ts";
 import { endForLack } from "../../support/required-tools.ts";
-import { type PageSettings, pageMsMax, playPage, treeRoot } from "./page-player.ts";
+import { blocksOf, type PageSettings, pageMsMax, playPage, treeRoot } from "./page-player.ts";
 
 type Prepare = (context: TestContext) => Promise<PageSettings>;
 
@@ -70,6 +70,22 @@ describe("a page does not pass", () => {
   test("with a block that nothing runs", async () => {
     await expect(broken("```sh", "```ruby")).rejects.toThrow("nothing runs");
   });
+});
+
+test("the TypeScript of the pages has no type error", async () => {
+  const folder = join(treeRoot, ".drover", `how-to-${process.pid}-types`);
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const page of Object.keys(PAGES)) {
+    const text = readFileSync(join(treeRoot, "docs/how-to", `${page}.md`), "utf8");
+    mkdirSync(join(folder, page), { recursive: true });
+    for (const block of blocksOf(text))
+      if (block.fence === "ts") writeFileSync(join(folder, page, block.file ?? ""), block.text);
+  }
+  const config = { extends: "../../tsconfig.json", include: ["**/*.ts"] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(treeRoot, "node_modules/.bin/tsc");
+  const found = await promisify(execFile)(tsc, ["-p", folder]).catch((error: unknown) => error);
+  expect(found).toMatchObject({ stdout: "" });
 });
 
 test("every page is played", () => {
