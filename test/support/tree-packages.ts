@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, string>> = {
   "@biomejs/biome": "biome",
   "@bufbuild/buf": "buf",
   "@bufbuild/protoc-gen-es": "protoc-gen-es",
+  pyright: "pyright",
   typescript: "tsc",
 };
 

@@ -8,14 +8,15 @@ from drover_sdk.agents import Agent
 from drover_sdk.answers import Answer, again, cannot_tell, deferred, did_not_happen, happened
 from drover_sdk.clients import Client, Refused, RegisteredWorkflow, Scheduled
 from drover_sdk.durations import Duration
+from drover_sdk.error_reason import ErrorReason
 from drover_sdk.errors import (
     CallError,
     CallField,
-    HandlersLost,
+    HandlersLostError,
     PermanentError,
     StopKind,
-    TaskCancelled,
-    TaskStopped,
+    TaskCancelledError,
+    TaskStoppedError,
     TransientError,
     UnknownError,
 )
@@ -39,8 +40,9 @@ __all__ = [
     "Codec",
     "Concurrency",
     "Duration",
+    "ErrorReason",
     "Handler",
-    "HandlersLost",
+    "HandlersLostError",
     "Key",
     "NewRun",
     "Notify",
@@ -57,9 +59,9 @@ __all__ = [
     "Step",
     "StopKind",
     "Task",
+    "TaskCancelledError",
     "TaskHandler",
-    "TaskCancelled",
-    "TaskStopped",
+    "TaskStoppedError",
     "Tls",
     "TransientError",
     "UnknownError",

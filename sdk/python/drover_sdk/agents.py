@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from drover_sdk.agent_options import (
     AgentSettings,
@@ -33,12 +33,15 @@ from drover_sdk.agent_options import (
 from drover_sdk.channel import Connection
 from drover_sdk.clocks import SYSTEM_CLOCK, Clock
 from drover_sdk.durations import Duration
-from drover_sdk.errors import HandlersLost
+from drover_sdk.errors import HandlersLostError
 from drover_sdk.executions import call_in
 from drover_sdk.payloads import PLAIN, Codec
 from drover_sdk.runtime import Runtime
 from drover_sdk.tasks import Handler
 from drover_sdk.tls_files import Tls
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 H = TypeVar("H", bound=Handler)
 
@@ -92,7 +95,7 @@ class Agent:
         `grace`: how long running handlers may take to finish when the agent stops.
         `cancel_grace`: how long a handler may take to end once it has to stop. After that it is
         lost: an isolated one is killed; for any other the agent drains and ends with
-        HandlersLost.
+        HandlersLostError.
         `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
         `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload.
         `clock`: for tests.
@@ -177,14 +180,14 @@ class Agent:
             self._done.set_result(None)
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits until the agent has stopped. Raises HandlersLost, and TimeoutError."""
+        """Waits until the agent has stopped. Raises HandlersLostError, and TimeoutError."""
         try:
             self._done.result(timeout)
         except FutureTimeout:
             raise TimeoutError(f"The agent has not stopped within {timeout} s.") from None
 
     async def stopped(self) -> None:
-        """Waits until the agent has stopped. Raises HandlersLost."""
+        """Waits until the agent has stopped. Raises HandlersLostError."""
         await asyncio.shield(asyncio.wrap_future(self._done))
 
     def run(self) -> None:
@@ -208,7 +211,7 @@ class Agent:
             while not self._done.done():
                 wait([self._done], timeout=_SIGNAL_CHECK)
             self.join()
-        except HandlersLost as error:
+        except HandlersLostError as error:
             # Nothing that waits for threads or loops: the lost handler is in one of them.
             logging.getLogger("drover").critical("%s", error)
             logging.shutdown()
@@ -219,7 +222,7 @@ class Agent:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def __enter__(self) -> Agent:
+    def __enter__(self) -> Self:
         """Starts the agent."""
         self.start()
         return self
@@ -234,7 +237,7 @@ class Agent:
         self.stop()
         self.join()
 
-    async def __aenter__(self) -> Agent:
+    async def __aenter__(self) -> Self:
         """Starts the agent."""
         self.start()
         return self
@@ -291,7 +294,7 @@ class Agent:
             runtime.stop()
         await runtime.done
         if runtime.failed:
-            self._done.set_exception(HandlersLost(_LOST))
+            self._done.set_exception(HandlersLostError(_LOST))
         else:
             self._done.set_result(None)
 

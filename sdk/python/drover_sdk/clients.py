@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from drover_sdk import rpc
 from drover_sdk.backoff import Backoff
@@ -44,6 +44,9 @@ from drover_sdk.v1 import scheduler_service_pb2 as wire
 from drover_sdk.workflow import Workflow
 from drover_sdk.workflow_calls import WorkflowCalls
 from drover_sdk.writing import number_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _WAIT = 30.0
 # Minimum time from one call to the next, in seconds.
@@ -277,7 +280,7 @@ class Client(Commands, WorkflowCalls):
         await self._gathering.stop()
         await self._caller.close()
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         """The client connects when it is first used."""
         return self
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from drover_sdk import (
     circuits,
@@ -73,6 +73,9 @@ from drover_sdk.tls_files import Tls
 from drover_sdk.triggers import PutTrigger, Refusal, TriedTrigger, Trigger, TriggerSpec
 from drover_sdk.workflow import Workflow
 from drover_sdk.workflow_calls import MovedDefault, WorkflowDetails
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Escalations:
@@ -556,7 +559,7 @@ class Client:
             self._loop.call(self._inner.close())
             self._loop.stop()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         """The client connects when it is first used."""
         return self
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar, Union
 
-from drover_sdk.errors import PermanentError, StopKind, TaskStopped
+from drover_sdk.errors import PermanentError, StopKind, TaskStoppedError
 from drover_sdk.held_task import Notes
 from drover_sdk.payloads import PLAIN, Codec, json_payload, read_payload, to_payload
 from drover_sdk.task_log import Line, TaskLog
@@ -141,10 +141,10 @@ class Task:
         return self._hold.stopped()
 
     def raise_if_stopped(self) -> None:
-        """Raises TaskStopped when the work must stop."""
+        """Raises TaskStoppedError when the work must stop."""
         kind = self.stopped
         if kind is not None:
-            raise TaskStopped(kind)
+            raise TaskStoppedError(kind)
 
     def left(self) -> float:
         """Remaining seconds of lease and attempt: check them before a call that must not come

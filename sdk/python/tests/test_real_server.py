@@ -135,6 +135,7 @@ async def test_a_handler_whose_heartbeats_come_without_progress_is_stopped_and_t
         task.details({"frame": 1})
         assert task.stopping.wait(SECONDS_MOST)
         task.raise_if_stopped()
+        raise AssertionError("it was not stopped")
 
     stage = given({"encode": encode})
     timeouts = Timeouts(heartbeat="9s", stall="1s")

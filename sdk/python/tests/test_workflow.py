@@ -14,6 +14,7 @@ from google.protobuf import json_format
 
 from drover_sdk.definition import to_definition
 from drover_sdk.payloads import json_payload
+from drover_sdk.reading import is_repeated
 from drover_sdk.v1 import workflow_pb2 as wire
 from drover_sdk.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves, Workflow
 
@@ -71,7 +72,7 @@ def messages_in(message: Any) -> list[Any]:
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
-            for one in value if field.is_repeated else [value]:
+            for one in value if is_repeated(field) else [value]:
                 found += messages_in(one)
     return found
 
