@@ -24,8 +24,9 @@ from drover_sdk.history import RunDetails, RunSnapshot
 from drover_sdk.new_runs import Concurrency, NewRun, Notify
 from drover_sdk.payloads import Codec, bytes_payload, json_payload
 from drover_sdk.run_filters import RunFilter
-from drover_sdk.runs import Key, Run, RunName, Step
+from drover_sdk.runs import Key, Run, RunName, RunNotCompletedError, Step
 from drover_sdk.task_log import TaskHandler
+from drover_sdk.task_types import TaskType, WorkflowType
 from drover_sdk.tasks import Handler, Task
 from drover_sdk.tls_files import Tls
 from drover_sdk.v1.payload_pb2 import Payload
@@ -54,6 +55,7 @@ __all__ = [
     "RunDetails",
     "RunFilter",
     "RunName",
+    "RunNotCompletedError",
     "RunSnapshot",
     "Scheduled",
     "Step",
@@ -62,10 +64,12 @@ __all__ = [
     "TaskCancelledError",
     "TaskHandler",
     "TaskStoppedError",
+    "TaskType",
     "Tls",
     "TransientError",
     "UnknownError",
     "Workflow",
+    "WorkflowType",
     "again",
     "bytes_payload",
     "cannot_tell",

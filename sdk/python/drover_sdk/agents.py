@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from drover_sdk.agent_options import (
     AgentSettings,
@@ -37,13 +37,16 @@ from drover_sdk.errors import HandlersLostError
 from drover_sdk.executions import call_in
 from drover_sdk.payloads import PLAIN, Codec
 from drover_sdk.runtime import Runtime
-from drover_sdk.tasks import Handler
+from drover_sdk.task_types import TaskType
 from drover_sdk.tls_files import Tls
+from drover_sdk.typed_handlers import AnyHandler, Register, typed
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-H = TypeVar("H", bound=Handler)
+H = TypeVar("H", bound=AnyHandler)
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 _LOST = "Handlers did not end although they had to stop; end the process, they may still act."
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -57,8 +60,8 @@ class Agent:
         agent = Agent("127.0.0.1:7420", id="hello")
 
         @agent.task("greet")
-        def greet(task):
-            return f"Hello, {task.input['name']}!"
+        def greet(task: Task, person: Person) -> Greeting:
+            return Greeting(f"Hello, {person.name}!")
 
         if __name__ == "__main__":
             agent.run()
@@ -122,8 +125,14 @@ class Agent:
         self._started = False
         self._done: Future[None] = Future()
 
-    def task(self, name: str, *, isolated: bool = False) -> Callable[[H], H]:
-        """Registers the handler of a task, as a decorator.
+    @overload
+    def task(self, task: str, *, isolated: bool = False) -> Callable[[H], H]: ...
+    @overload
+    def task(self, task: TaskType[In, Out], *, isolated: bool = False) -> Register[In, Out]: ...
+    def task(self, task: str | TaskType[Any, Any], *, isolated: bool = False) -> Any:
+        """Registers the handler of a task, as a decorator: `def book(task)`, or
+        `def book(task, trip: Trip)`, which gets the input as the type of its annotation. Raises
+        TypeError for a type to which no JSON value can be converted.
 
         Tasks that verify and undo have handlers of their own, by their names. An `async def`
         handler shares an event loop with the others, a `def` handler gets a thread. `isolated`: it
@@ -131,14 +140,16 @@ class Agent:
         then be defined at the top level of a module, and the program must guard its start by
         `if __name__ == "__main__":`.
         """
+        name = task if isinstance(task, str) else task.name
+        kind = None if isinstance(task, str) else task.input
         check_name("name of a handler", name)
 
-        def register(handler: H) -> H:
+        def register(handler: AnyHandler) -> AnyHandler:
             if name in self._handlers:
                 raise ValueError(f'The task "{name}" has a handler already.')
             if self._started:
                 raise RuntimeError(f'The handler of "{name}" comes after the start of the agent.')
-            self._handlers[name] = Registered(handler, isolated)
+            self._handlers[name] = Registered(typed(handler, kind), isolated)
             return handler
 
         return register

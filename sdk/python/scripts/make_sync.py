@@ -99,6 +99,9 @@ def twin(method: ast.AsyncFunctionDef, imports: Imports) -> str:
     docstring = "\n".join(
         f"        {line}".rstrip() for line in f'"""{doc}"""'.splitlines()
     ).lstrip()
+    if any(ast.unparse(one) == "overload" for one in method.decorator_list):
+        imports.used.add("overload")
+        return f"    @overload\n    def {method.name}({ast.unparse(args)}) -> {returns}: ...\n"
     return (
         f"    def {method.name}({ast.unparse(args)}) -> {returns}:\n        {docstring}\n"
         f"        {'' if returns == 'None' else 'return '}{work}\n"

@@ -16,7 +16,17 @@ from drover_sdk.definition import to_definition
 from drover_sdk.payloads import json_payload
 from drover_sdk.reading import is_repeated
 from drover_sdk.v1 import workflow_pb2 as wire
-from drover_sdk.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves, Workflow
+from drover_sdk.workflow import (
+    AnyStep,
+    Compensate,
+    Map,
+    Retry,
+    Step,
+    Timeouts,
+    Until,
+    Waves,
+    Workflow,
+)
 
 # What the parser of the text form makes of each example; the project's tests hold it up to date.
 EXAMPLES = json.loads((Path(__file__).parent / "gen/definitions.json").read_text())
@@ -38,6 +48,8 @@ def _value(hint: Any, given: Any) -> Any:
 
 
 def _data_class_in(hint: Any) -> Any:
+    if hint is AnyStep:
+        return Step
     if dataclasses.is_dataclass(hint):
         return hint
     found = (_data_class_in(inner) for inner in typing.get_args(hint))
