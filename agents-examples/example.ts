@@ -14,6 +14,7 @@ const stories: Readonly<Record<string, () => Promise<{ readonly story: Story }>>
   etl: () => import("./etl/story.ts"),
   order: () => import("./order/story.ts"),
   payment: () => import("./payment/story.ts"),
+  planner: () => import("./planner/story.ts"),
   provisioning: () => import("./provisioning/story.ts"),
   transfer: () => import("./transfer/story.ts"),
 };

@@ -25,6 +25,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   doctor: ["drover doctor", "drover doctor --namespace payments -o json", "drover doctor --strict"],
   version: ["drover version", "drover version -o json"],
   bench: ["drover bench", "drover bench --duration 30s --concurrency 50 -o json"],
+  mcp: [
+    "drover mcp --address https://drover.example --namespace payments --read-only",
+    "drover mcp --by planner --tools search_runs,explain_run,show_run,start_run",
+  ],
   "context add": [
     "drover context add prod --address https://drover.example --namespace payments --token-file prod.token",
     "drover context add here --address 127.0.0.1:7420",
@@ -178,6 +182,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover agent uncordon flights-1 --instance 3f2a91bc",
   ],
   "agent cordons": ["drover agent cordons"],
+  "agent http": ["drover agent http http-agent.yaml", "drover agent http http-agent.yaml --check"],
+  "agent shell": ["drover agent shell shell-agent.yaml --log info"],
   "intervention list": ["drover intervention list --rule lease --after 2026-01-31"],
   "audit list": [
     "drover audit list --run 01986f3e-7c1a-7d34-9b52-3f0c8a6e1d27",

@@ -79,6 +79,13 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/bench.ts")).addBench,
   },
   {
+    name: "mcp",
+    more: "[options]",
+    description:
+      "serve tools for AI assistants over MCP, on standard input and output; docs/MCP.md",
+    load: async () => (await import("./verbs/mcp.ts")).addMcp,
+  },
+  {
     name: "db",
     description: "the database",
     load: async () => (await import("./verbs/db.ts")).addDbVerbs,
@@ -135,15 +142,17 @@ export const NOUNS: readonly Noun[] = [
   },
   {
     name: "agent",
-    description: "agents: list, show, cordon",
+    description: "agents: list, show, cordon; http, shell: run one without code",
     async load() {
-      const [{ addAgentVerbs }, { addCordonVerbs }] = await Promise.all([
+      const [{ addAgentVerbs }, { addCordonVerbs }, { addRunAgentVerbs }] = await Promise.all([
         import("./verbs/agent.ts"),
         import("./verbs/agent-cordon.ts"),
+        import("./verbs/agent-run.ts"),
       ]);
-      return (agent, ended) => {
+      return (agent, ended, version) => {
         addAgentVerbs(agent, ended);
         addCordonVerbs(agent, ended);
+        addRunAgentVerbs(agent, ended, version);
       };
     },
   },

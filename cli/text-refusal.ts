@@ -16,9 +16,24 @@ export function textRefusal(
 }
 
 /** The path becomes `file:line:column`, and the message begins with the path of the field. */
-export function placedInFile(file: string, { path, message }: FieldProblem): FieldProblem {
-  const position = positionAtEnd.exec(message);
+export function placedInFile(file: string, problem: FieldProblem): FieldProblem {
+  const { path } = problem;
+  const { message, line, column } = placed(problem);
+  const where = line === null ? file : `${file}:${line}:${column}`;
+  return { path: where, message: path === "text" ? message : `${path}: ${message}` };
+}
+
+interface Placed {
+  readonly message: string;
+  /** From 1, as `column`; null: the problem has no position. */
+  readonly line: number | null;
+  readonly column: number | null;
+}
+
+/** The message apart from the position at its end. */
+export function placed({ message }: FieldProblem): Placed {
+  const found = positionAtEnd.exec(message);
+  if (!found) return { message, line: null, column: null };
   const plain = message.replace(positionAtEnd, "");
-  const where = position ? `${file}:${position[1]}:${position[2]}` : file;
-  return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
+  return { message: plain, line: Number(found[1]), column: Number(found[2]) };
 }

@@ -3,8 +3,8 @@
  * (evaluated by the rules, one by one), and the defaults. `node docs/generate.ts` writes the page,
  * and the other pages and schemas below with it; tests compare them.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { dashboardText } from "../deploy/grafana/dashboard.ts";
 import { decide, start } from "../server/core/decide.ts";
 import type { Effects, RetryPolicy } from "../server/core/definition/definition.ts";
@@ -28,8 +28,10 @@ import {
 } from "../server/core/plan/plan.ts";
 import { cliPage } from "./cli-page.ts";
 import { words } from "./duration-words.ts";
+import { withHowTos } from "./how-to-list.ts";
 import { withLimits } from "./limits-table.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { referenceFolder, referencePages } from "./reference-pages.ts";
 import { scenariosPage, scenariosSchemaText } from "./scenarios-page.ts";
 import { tracesPage } from "./traces-page.ts";
 import { workflowSchemaText } from "./workflow-schema.ts";
@@ -392,4 +394,11 @@ if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "../deploy/grafana/drover.json"), dashboardText());
   writeFileSync(join(import.meta.dirname, "SCENARIOS.md"), scenariosPage());
   writeFileSync(join(import.meta.dirname, "scenarios.schema.json"), scenariosSchemaText());
+  const index = join(import.meta.dirname, "README.md");
+  writeFileSync(index, withHowTos(readFileSync(index, "utf8")));
+  rmSync(referenceFolder, { recursive: true, force: true });
+  for (const [name, text] of await referencePages()) {
+    mkdirSync(dirname(join(referenceFolder, name)), { recursive: true });
+    writeFileSync(join(referenceFolder, name), text);
+  }
 }

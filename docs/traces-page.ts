@@ -4,9 +4,9 @@ import { SERVER_SPANS, SPANS, type SpanSpec } from "../server/telemetry/spans.ts
 export function tracesPage(): string {
   return [
     HEAD,
-    ["```", ...EXAMPLE, "```"].join("\n"),
+    ["```text", ...EXAMPLE, "```"].join("\n"),
     READING,
-    ["```", ...LANGUAGES, "```"].join("\n"),
+    ["```text", ...LANGUAGES, "```"].join("\n"),
     SPANS_HEAD,
     table(SPANS),
     SERVER_SPANS_HEAD,
@@ -77,7 +77,7 @@ In this run an agent was lost, and the hotel was full at first. The server was k
 const READING = `
 The command \`npm run demo -- --trace http://127.0.0.1:4318\` books 25 holidays. Below is one of them as Jaeger shows it: the start of each span, its length, and in brackets the service that sent it. The flight service hung, so a verify task first found out whether the flight was booked. The agent that booked hotels was killed:
 
-\`\`\`
+\`\`\`text
   0.00 s  10.19 s  run book-holiday  [drover]
   0.00 s   2.44 s    queue flight  [drover]
   2.44 s   2.40 s    perform flight (timed-out)  [drover]

@@ -8,6 +8,7 @@ import { rmSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { requireContractOfWindow } from "./contract-window.ts";
 import { packGo } from "./go-module.ts";
 import { packNpm } from "./npm-packages.ts";
 import { packPython } from "./python-package.ts";
@@ -75,6 +76,7 @@ const version = theVersion();
 const folder = resolve(values.to);
 const isTrial = values["dry-run"];
 if (!isTrial) await requireTagged(`v${version}`);
+await requireContractOfWindow(root, version);
 for (const kind of kinds()) {
   const to = join(folder, kind);
   rmSync(to, { recursive: true, force: true });

@@ -58,6 +58,7 @@ const SOURCES: readonly Source[] = [
     copied: [],
     exports: {
       ".": { types: "./index.d.ts", default: "./index.js" },
+      "./testing": { types: "./testing.d.ts", default: "./testing.js" },
       "./package.json": "./package.json",
     },
   },
@@ -79,6 +80,13 @@ const SOURCES: readonly Source[] = [
   {
     folder: "dev-postgres",
     base: "dev-postgres",
+    compiled: ["**/*.ts"],
+    copied: [],
+    exports: modulesIn("."),
+  },
+  {
+    folder: "agents",
+    base: "agents",
     compiled: ["**/*.ts"],
     copied: [],
     exports: modulesIn("."),

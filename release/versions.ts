@@ -5,6 +5,14 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
+/** Besides package.json files. */
+const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
+  ["sdk/python/pyproject.toml", /^version = "(.+)"$/m],
+  ["deploy/container/Containerfile", /^ARG VERSION=(.+)$/m],
+  ["deploy/compose.yaml", /^ {2}image: localhost\/drover:(.+)$/m],
+  ["deploy/helm/drover/Chart.yaml", /^appVersion: "(.+)"$/m],
+];
+
 /** Each place that names the version of Drover, and what it says. */
 export function versionsFound(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
@@ -18,8 +26,7 @@ export function versionsFound(): ReadonlyMap<string, string> {
     for (const [name, wanted] of Object.entries(described.dependencies ?? {}))
       if (name.startsWith("@drover/")) found.set(`${file}, ${name}`, wanted);
   }
-  const python = "sdk/python/pyproject.toml";
-  found.set(python, /^version = "(.+)"$/m.exec(textOf(python))?.[1] ?? "none");
+  for (const [file, pattern] of PLACES) found.set(file, pattern.exec(textOf(file))?.[1] ?? "none");
   return found;
 }
 

@@ -37,7 +37,7 @@ const PERMISSIVE = [
 const ALLOWED = {
   production: PERMISSIVE,
   // A tool whose own files have to stay open is no part of what it builds or tests.
-  development: [...PERMISSIVE, "MPL-2.0"],
+  development: [...PERMISSIVE, "CC0-1.0", "EPL-2.0", "MPL-2.0"],
 } as const;
 
 /** Of an SPDX expression: all parts of an AND, any part of an OR. */
@@ -158,19 +158,41 @@ const SERVER_DEPENDENCIES: Readonly<Record<string, string>> = {
   "pino-pretty": "logs on a terminal",
   yaml: "definitions",
 };
+/** Code that runs with the token of a person, or starts a server. */
+const COMMAND_DEPENDENCIES: Readonly<Record<string, string>> = {
+  "@bufbuild/protobuf": "messages of the contract",
+  "@connectrpc/connect": "calls to a server",
+  "@connectrpc/connect-node": "calls to a server",
+  "@dagrejs/dagre": "the layout of graphs",
+  "@drover/agents": "drover agent http and drover agent shell",
+  "@drover/dev-postgres": "drover dev",
+  "@drover/proto": "the contract",
+  "@drover/sdk": "drover bench and drover mcp",
+  "@drover/server": "drover server, and the check of workflows",
+  "@drover/simulator": "drover workflow test",
+  "@modelcontextprotocol/server": "drover mcp: the protocol, by its official SDK",
+  commander: "arguments and options",
+  diff: "drover workflow show --diff",
+  "hdr-histogram-js": "quantiles of drover bench",
+  yaml: "settings and outputs",
+  zod: "drover mcp: schemas of tools, which the SDK of the protocol has, too",
+};
 /** All that come with them, too. A new one is looked at, and then counted here. */
 const SERVER_PACKAGES_MAX = 150;
 
-describe("dependencies of the server", () => {
-  it("are the listed ones", () => {
-    const manifest: unknown = JSON.parse(read("server/package.json"));
+describe("dependencies of the product", () => {
+  it.each([
+    ["server", SERVER_DEPENDENCIES],
+    ["cli", COMMAND_DEPENDENCIES],
+  ])("of %s are the listed ones", (folder, listed) => {
+    const manifest: unknown = JSON.parse(read(`${folder}/package.json`));
     const names = Object.keys(
       (typeof manifest === "object" &&
         manifest !== null &&
         Reflect.get(manifest, "dependencies")) ||
         {},
     );
-    expect(names.sort()).toEqual(Object.keys(SERVER_DEPENDENCIES).sort());
+    expect(names.sort()).toEqual(Object.keys(listed).sort());
   });
 
   it("bring few others", () => {

@@ -62,7 +62,7 @@ async function play(stage: Stage): Promise<Ended> {
   console.log(intro);
   timeline.head();
   const [drover, services] = await Promise.all([
-    startDrover(workspace, processes, null, options.trace),
+    startDrover(workspace, processes, null, { trace: options.trace }),
     startServices(workspace, processes, options.seed),
   ]);
   timeline.act(`PostgreSQL and Drover are up at http://${drover.address}/, and three services`);

@@ -31,6 +31,8 @@ export interface ChildSpec {
   readonly name: string;
   readonly program: URL;
   readonly args: readonly string[];
+  /** The API token with which it calls Drover; left out: none of its own. */
+  readonly token?: string | undefined;
   /** Traces itself, and sends that to this receiver of OTLP over HTTP; left out: it does not. */
   readonly trace?: string | null;
 }
@@ -128,11 +130,16 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
   });
 }
 
-function spawnLogged({ name, program, args, trace = null }: ChildSpec, logFile: string) {
+function spawnLogged(spec: ChildSpec, logFile: string) {
+  const { name, program, args, token, trace = null } = spec;
   const log = openSync(logFile, "a");
   const traced = trace === null ? [] : ["--import", tracing];
   const tracedEnv = { OTEL_EXPORTER_OTLP_ENDPOINT: trace ?? "", OTEL_SERVICE_NAME: name };
-  const env = { ...process.env, ...(trace === null ? {} : tracedEnv) };
+  const env = {
+    ...process.env,
+    ...(token === undefined ? {} : { DROVER_TOKEN: token }),
+    ...(trace === null ? {} : tracedEnv),
+  };
   const launched = spawn(
     process.execPath,
     ["--import", preload, ...traced, fileURLToPath(program), ...args],

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createClient } from "@drover/sdk";
+import { type Client, createClient } from "@drover/sdk";
 import { type Fact, readBooks } from "./books.ts";
 import { CutShort, createEnding, type Ending } from "./ending.ts";
 import { type Follow, followRuns } from "./follow.ts";
@@ -109,14 +109,23 @@ async function play(scene: Scene): Promise<Follow> {
   const { request, workspace, processes, timeline, ending } = scene;
   const { parameters } = request;
   const [drover, services] = await Promise.all([
-    startDrover(workspace, processes, request.databaseUrl),
+    startDrover(workspace, processes, request.databaseUrl, {
+      requireTokens: request.story.requireTokens ?? false,
+    }),
     startServices(scene, scene.ledger),
   ]);
-  const { address } = drover;
+  const { address, connectionString } = drover;
   timeline.act(`PostgreSQL, Drover and the remote services are up at ${address}`);
   const client = createClient({ address });
   const { signal } = ending;
-  let follow: Follow | null = null;
+  let following: Follow | null = null;
+
+  function follow(keys: readonly string[], by: Client): Follow {
+    const runs = followRuns({ client: by, runs: keys, onNews: timeline.news, signal });
+    following = runs;
+    ending.waitFor(() => describeOpen(runs, keys));
+    return runs;
+  }
 
   async function schedule(runs: readonly RunSpec[]): Promise<Follow> {
     const text = readFileSync(new URL("workflow.yaml", request.folder), "utf8");
@@ -124,16 +133,15 @@ async function play(scene: Scene): Promise<Follow> {
     for (const { run: key, ...spec } of runs)
       await client.schedule({ workflow, key, ...spec }, { signal });
     timeline.act(`${runs.length} runs of ${workflow} scheduled`);
-    const keys = runs.map(({ run }) => run);
-    const following = followRuns({ client, runs: keys, onNews: timeline.news, signal });
-    follow = following;
-    ending.waitFor(() => describeOpen(following, keys));
-    return following;
+    return follow(
+      runs.map(({ run }) => run),
+      client,
+    );
   }
 
-  function start(name: string, program = `agents/${name}-agent.ts`) {
+  function start(name: string, program = `agents/${name}-agent.ts`, token?: string) {
     const args = ["--address", address, "--services", services, "--seed", String(parameters.seed)];
-    return processes.start({ name, program: new URL(program, request.folder), args });
+    return processes.start({ name, program: new URL(program, request.folder), args, token });
   }
 
   try {
@@ -142,14 +150,17 @@ async function play(scene: Scene): Promise<Follow> {
     await request.story.play({
       ...request.parameters,
       client,
+      address,
+      connectionString,
       signal,
       start,
       schedule,
+      follow,
       act,
       facts,
     });
-    if (follow === null) throw new Error("the story scheduled no run");
-    return follow;
+    if (following === null) throw new Error("the story scheduled no run");
+    return following;
   } finally {
     client.close();
   }

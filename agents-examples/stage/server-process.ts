@@ -3,7 +3,7 @@
  * an empty database that is given.
  *
  * Prints one JSON line {address, connectionString} when it is ready; drains on SIGTERM. Ends with
- * code 1 and a sentence when it cannot start.
+ * code 1 and a sentence when it cannot start. With --require-tokens, no call is taken without one.
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
@@ -14,7 +14,12 @@ import { startServer } from "@drover/server/main.ts";
 async function serve(): Promise<void> {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
-    options: { "data-dir": text, "database-url": text, trace: text },
+    options: {
+      "data-dir": text,
+      "database-url": text,
+      trace: text,
+      "require-tokens": { type: "boolean", default: false },
+    },
   });
   const dataDir = values["data-dir"];
   if (dataDir === undefined) throw new Error("--data-dir is missing; give the folder of the data");
@@ -26,7 +31,8 @@ async function serve(): Promise<void> {
     : ({ kind: "launched", launch: postgresLauncher(dataDir) } as const);
   const receiver = values.trace === undefined ? null : traceReceiver(values.trace);
   const trace = receiver ? { ...receiver, ratio: 1 } : undefined;
-  const server = await startServer({ address: "127.0.0.1:0", database, trace });
+  const requireTokens = values["require-tokens"];
+  const server = await startServer({ address: "127.0.0.1:0", database, trace, requireTokens });
   const { address, connectionString } = server;
   process.stdout.write(`${JSON.stringify({ address, connectionString })}\n`);
   await stopRequested;

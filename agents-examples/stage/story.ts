@@ -28,13 +28,20 @@ export interface StoryParameters {
 
 /** What a story may do while it is played. */
 export interface Stage extends StoryParameters {
+  /** Without a token: of no use to a story that requires them. */
   readonly client: Client;
+  /** Of the Drover server: host:port. */
+  readonly address: string;
+  /** Of its database. */
+  readonly connectionString: string;
   /** Aborted when the story is cut short. */
   readonly signal: AbortSignal;
   /** Starts `agents/NAME-agent.ts` of the story, or another program that works with Drover. */
-  readonly start: (name: string, program?: string) => Child;
+  readonly start: (name: string, program?: string, token?: string) => Child;
   /** Registers workflow.yaml, schedules the runs and follows them, each on the timeline. */
   readonly schedule: (runs: readonly RunSpec[]) => Promise<Follow>;
+  /** Follows runs that the story itself has started, by their keys, with a client of its own. */
+  readonly follow: (runs: readonly string[], client: Client) => Follow;
   /** A line of the timeline. */
   readonly act: (text: string, actor?: string) => void;
   readonly facts: () => readonly Fact[];
@@ -52,6 +59,8 @@ export interface Story {
   readonly intro: string;
   /** What a right ledger means, in one sentence. */
   readonly right: string;
+  /** The server takes no call without a token. */
+  readonly requireTokens?: boolean;
   /** Names of failures by their codes, for the summary. */
   readonly meanings: Readonly<Record<string, string>>;
   /** Returns when every run has ended. */

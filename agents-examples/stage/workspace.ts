@@ -50,19 +50,33 @@ export interface Drover {
   readonly connectionString: string;
 }
 
-/** `databaseUrl` null: on an embedded PostgreSQL. `trace`: where traces go; null: nowhere. */
+/** Beside the database. */
+export interface DroverSettings {
+  /** Where traces go; null: nowhere. */
+  readonly trace?: string | null;
+  /** No call is taken without a token. */
+  readonly requireTokens?: boolean;
+}
+
+/** `databaseUrl` null: on an embedded PostgreSQL. */
 export async function startDrover(
   workspace: Workspace,
   processes: Processes,
   databaseUrl: string | null,
-  trace: string | null = null,
+  { trace = null, requireTokens = false }: DroverSettings = {},
 ): Promise<Drover> {
   const url = databaseUrl === null ? [] : ["--database-url", databaseUrl];
   const traces = trace === null ? [] : ["--trace", trace];
   const { ready } = await processes.startReady({
     name: "server",
     program: new URL("./server-process.ts", import.meta.url),
-    args: ["--data-dir", workspace.database, ...url, ...traces],
+    args: [
+      "--data-dir",
+      workspace.database,
+      ...url,
+      ...traces,
+      ...(requireTokens ? ["--require-tokens"] : []),
+    ],
   });
   return {
     address: textIn(ready, "address"),

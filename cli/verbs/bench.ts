@@ -6,10 +6,11 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { Connection as AgentConnection } from "@drover/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Latency, LoadResult } from "../bench-load.ts";
-import { baseUrlsOf, type Connection, type ConnectionOptions } from "../client.ts";
+import type { Connection } from "../client.ts";
 import { contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
+import { sdkConnection } from "../sdk-connection.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, counted } from "../words.ts";
 
@@ -41,7 +42,7 @@ export function addBench(program: Command, ended: Ended): void {
     .option("--concurrency <n>", "runs at once", wholeNumber(1, concurrencyMax), 20)
     .action(async (options: BenchOptions, command: Command) => {
       const { output, connectionOptions, connect } = contextOf(command);
-      const result = await measure(agentConnection(connectionOptions), connect(), options, output);
+      const result = await measure(sdkConnection(connectionOptions), connect(), options, output);
       output.value({ ...result, ...latencyValues(result) });
       if (output.format === "table") print(result, output);
       output.note(`  its runs are deleted after an hour: drover run list --namespace ${namespace}`);
@@ -58,24 +59,6 @@ function parseBenchTime(text: string): number {
   const ms = parseDuration(text);
   if (ms > 0 && ms <= durationMsMax) return ms;
   throw new InvalidArgumentError("It must be more than 0, and at most 1h.");
-}
-
-/** The agent uses gRPC: its addresses have no scheme. */
-function agentConnection({
-  address,
-  token,
-  plaintextToken,
-  tls,
-}: ConnectionOptions): AgentConnection {
-  const urls = baseUrlsOf(address).map((url) => new URL(url));
-  const isTls = urls.some(({ protocol }) => protocol === "https:");
-  const files = { ca: tls?.caFile, cert: tls?.clientCertFile, key: tls?.clientKeyFile };
-  return {
-    address: urls.map(({ host, port }) => (port === "" ? `${host}:${isTls ? 443 : 80}` : host)),
-    token,
-    plaintextToken,
-    tls: isTls ? files : undefined,
-  };
 }
 
 async function measure(

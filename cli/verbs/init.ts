@@ -16,16 +16,28 @@ const nodeVersion = "24.21.0";
 const PYTHON_PACKAGE = "drover-sdk";
 const GO_MODULE = "github.com/drover-dev/drover/sdk/go";
 
-/** The commands to run in the new folder: the setup once, then the agent. */
-const lines: Readonly<Record<Language, { readonly setup: string; readonly agent: string }>> =
-  Object.freeze({
-    go: { setup: "go mod tidy", agent: "go run ." },
-    python: {
-      setup: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-      agent: ".venv/bin/python agent.py",
-    },
-    typescript: { setup: "npm install", agent: "npm run agent" },
-  });
+/** For the README of the project. */
+interface Lines {
+  /** Run once. */
+  readonly setup: string;
+  readonly agent: string;
+  /** A sentence about tests of the handlers; empty: the project has none. */
+  readonly tests: string;
+}
+
+const lines: Readonly<Record<Language, Lines>> = Object.freeze({
+  go: { setup: "go mod tidy", agent: "go run .", tests: "" },
+  python: {
+    setup: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+    agent: ".venv/bin/python agent.py",
+    tests: "",
+  },
+  typescript: {
+    setup: "npm install",
+    agent: "npm run agent",
+    tests: "`npm test` tests the handlers, and `npm run typecheck` checks their types.\n\n",
+  },
+});
 
 /** Where a project gets the SDK of its language from. */
 interface Sdks {
@@ -74,10 +86,10 @@ export function addInit(program: Command, ended: Ended, version: string): void {
       const name = basename(to);
       checkEmpty(folder, to);
       checkName(name);
-      const { setup, agent } = lines[lang];
+      const { setup, agent, tests } = lines[lang];
       const { npm, ...sdks } = sdksOf(version);
       const npmPackages = { proto: npm("proto"), typescript: npm("sdk/typescript") };
-      const words = { name, setup, agent, node: nodeVersion, ...npmPackages, ...sdks };
+      const words = { name, setup, agent, tests, node: nodeVersion, ...npmPackages, ...sdks };
       for (const file of [...filesOf("shared"), ...filesOf(lang)]) write(file, to, words);
       output.line(`created ${folder}: a workflow and an agent in ${namesOf[lang]}`);
       output.note(`  next: cd ${folder} && ${setup} && ${agent}`);

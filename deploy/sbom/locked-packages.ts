@@ -18,7 +18,7 @@ export interface LockedPackage {
   readonly use: "production" | "development";
 }
 
-const PRODUCT = ["proto", "server", "simulator", "dev-postgres", "sdk/typescript", "cli", "web"];
+const PRODUCT = "proto server simulator dev-postgres sdk/typescript agents cli web".split(" ");
 /** Dependencies of the dashboard that only build it. */
 const BUILD_TOOLS = new Set(["vite", "@vitejs/plugin-react"]);
 

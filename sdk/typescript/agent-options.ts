@@ -8,6 +8,7 @@ import type { Connection } from "./connection.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import type { Handler } from "./handler.ts";
 import { type Logger, warningLogger } from "./logger.ts";
+import type { BoundHandler } from "./typed-handler.ts";
 
 export interface AgentOptions extends Connection {
   /** Namespace to work for. Default: "default". */
@@ -22,8 +23,11 @@ export interface AgentOptions extends Connection {
   readonly queues?: readonly (string | { readonly name: string; readonly weight: number })[];
   /** Maximum number of tasks at a time, 1 to 10,000. Default 10. */
   readonly slots?: number;
-  /** The handlers, by name of the task, including the tasks that verify and undo. */
-  readonly handlers: Readonly<Record<string, Handler>>;
+  /**
+   * The handlers, including those of tasks that verify and undo: a list of `handle(task, ...)` for
+   * defined tasks, or an object with the names of tasks that have no definition.
+   */
+  readonly handlers: readonly BoundHandler[] | Readonly<Record<string, Handler>>;
   /** How long running handlers may take to finish when the agent stops. Default 15 s. */
   readonly grace?: Duration;
   /**
@@ -67,7 +71,7 @@ const queuesMax = 100;
 const slotsMax = 10_000;
 
 export function checkAgentOptions(options: AgentOptions): AgentSettings {
-  const handlers = new Map(Object.entries(options.handlers));
+  const handlers = handlersOf(options);
   const queues = (options.queues ?? ["default"]).map((queue) =>
     typeof queue === "string" ? { name: queue, weight: 1 } : queue,
   );
@@ -99,6 +103,17 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
     log: options.log ?? warningLogger,
     clock: options.clock ?? systemClock,
   };
+}
+
+function handlersOf({ handlers }: AgentOptions): ReadonlyMap<string, Handler> {
+  if (!(Symbol.iterator in handlers)) return new Map(Object.entries(handlers));
+  const byName = new Map<string, Handler>();
+  for (const { task, handler } of handlers) {
+    if (byName.has(task.name))
+      throw new TypeError(`The task "${task.name}" has two handlers; leave one of them.`);
+    byName.set(task.name, handler);
+  }
+  return byName;
 }
 
 function checkName(what: string, name: string): void {

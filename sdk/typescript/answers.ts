@@ -15,8 +15,13 @@ import { type Duration, durationMs, toDuration } from "./duration.ts";
 import { toPayload } from "./payload.ts";
 import { tidyMessage } from "./tidy-text.ts";
 
-/** Made by the functions in this file; a handler returns it unchanged. */
-export type Answer = Outcome;
+declare const output: unique symbol;
+
+/**
+ * Made by the functions in this file; a handler returns it unchanged. `Out` is the type of the
+ * output that it has, `never` without one.
+ */
+export type Answer<Out = unknown> = Outcome & { readonly [output]?: Out };
 
 /** The server accepts no shorter wait. */
 const againMsMin = 1;
@@ -24,7 +29,7 @@ const againMsMin = 1;
 /**
  * No agent holds the task meanwhile, and no attempt is counted; the step's `total` limits the time.
  */
-export function again({ after }: { readonly after: Duration }): Answer {
+export function again({ after }: { readonly after: Duration }): Answer<never> {
   const value = { after: toDuration(Math.max(durationMs(after), againMsMin)) };
   return create(OutcomeSchema, { kind: { case: "again", value } });
 }
@@ -33,11 +38,13 @@ export function again({ after }: { readonly after: Duration }): Answer {
  * The outcome comes by `client.completeDeferred(task.callbackToken, ...)`, within the step's
  * `timeouts.callback`; after that it is unknown. That call may come before this answer.
  */
-export function deferred(): Answer {
+export function deferred(): Answer<never> {
   return create(OutcomeSchema, { kind: { case: "deferred", value: {} } });
 }
 
 /** `output` is what the lost attempt would have returned: JSON, a Payload, or nothing. */
+export function happened(): Answer<undefined>;
+export function happened<Out>(output: Out): Answer<Out>;
 export function happened(output?: unknown): Answer {
   const payload = toPayload(output);
   const value = payload === undefined ? {} : { output: payload };
@@ -45,7 +52,7 @@ export function happened(output?: unknown): Answer {
 }
 
 /** Nothing exists at the remote service, neither from this attempt nor from an earlier one. */
-export function didNotHappen(): Answer {
+export function didNotHappen(): Answer<never> {
   const value = {
     code: "did-not-happen",
     message: "It did not happen.",
@@ -56,7 +63,7 @@ export function didNotHappen(): Answer {
 }
 
 /** `message` is one sentence for the person who may be asked. */
-export function cannotTell(message: string): Answer {
+export function cannotTell(message: string): Answer<never> {
   const value = { code: "cannot-tell", message: tidyMessage(message) };
   return create(OutcomeSchema, { kind: { case: "unknown", value } });
 }

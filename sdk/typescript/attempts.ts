@@ -9,7 +9,7 @@
  */
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
 import type { AgentSettings } from "./agent-options.ts";
-import { within } from "./clock.ts";
+import { sleep, within } from "./clock.ts";
 import { attempt, type Handler } from "./handler.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { HeldTask } from "./held-task.ts";
@@ -47,6 +47,8 @@ interface State extends AttemptsOptions {
 
 /** How long a report waits for the details that are sent before it. */
 const detailsMs = 2_000;
+/** Between two tries to send details for which a handler waits. */
+const detailsRetryMs = 500;
 
 export function createAttempts(options: AttemptsOptions): Attempts {
   const state: State = {
@@ -71,8 +73,19 @@ async function run(state: State, held: HeldTask, handler: Handler): Promise<void
     once: true,
   });
   const { heartbeats, logs } = state;
-  end.resolve(attempt({ handler, held, codec, log, logs, noted: heartbeats.hurry }));
+  const stored = () => untilStored(state, held);
+  end.resolve(attempt({ handler, held, codec, log, logs, noted: heartbeats.hurry, stored }));
   await conclude(state, held, await end.promise);
+}
+
+/** A heartbeat that fails is repeated until the task must stop, as without a lease. */
+async function untilStored({ settings, heartbeats }: State, held: HeldTask): Promise<void> {
+  for (;;) {
+    await heartbeats.sendDetails(held);
+    held.signal.throwIfAborted();
+    if (held.notes().details === undefined) return;
+    await sleep(settings.clock, detailsRetryMs, held.signal);
+  }
 }
 
 /** Only the first outcome counts: a handler that was given up as lost may still return one. */

@@ -4,6 +4,7 @@
  */
 import { callOutcomeOf, DroverCallError } from "./call-error.ts";
 import { type Clock, sleep } from "./clock.ts";
+import type { Outage } from "./outage.ts";
 
 export interface Backoff {
   /** The next wait in milliseconds; each is longer, up to the limit. */
@@ -32,23 +33,27 @@ export interface RepeatOptions {
   /** For how long a call that fails each time is repeated. */
   readonly patienceMs: number;
   readonly signal?: AbortSignal | undefined;
+  readonly outage?: Outage | undefined;
 }
 
 /** Repeats a call, for which repeating must be safe, until its answer is a definite one. */
 export async function repeat<T>(call: () => Promise<T>, options: RepeatOptions): Promise<T> {
-  const { clock, patienceMs, signal } = options;
+  const { clock, patienceMs, signal, outage } = options;
   const backoff = createBackoff(clock);
   let failingSinceMs: number | null = null;
   for (;;) {
     signal?.throwIfAborted();
     try {
-      return await call();
+      const answer = await call();
+      outage?.answered();
+      return answer;
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof DroverCallError) || callOutcomeOf(error) === "definite") throw error;
       const waitMs = backoff.nextMs(error);
       failingSinceMs ??= clock.monotonicMs();
       if (clock.monotonicMs() - failingSinceMs + waitMs > patienceMs) throw error;
+      outage?.failed(error);
       await sleep(clock, waitMs, signal);
     }
   }

@@ -16,6 +16,7 @@ import {
 } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { fromDuration } from "./duration.ts";
+import { type ErrorReason, readReason } from "./error-reason.ts";
 
 const callCodes = [
   "OK",
@@ -48,9 +49,10 @@ export interface CallField {
 export class DroverCallError extends Error {
   readonly code: CallCode;
   /**
-   * Stable name as in error_reason.proto, such as KEY_REUSED; empty: not made by a Drover server.
+   * Stable name, see ErrorReason; UNSPECIFIED: one of a newer server, which this SDK does not know;
+   * empty: the error was not made by a Drover server.
    */
-  readonly reason: string;
+  readonly reason: ErrorReason | "";
   readonly fields: readonly CallField[];
   readonly metadata: Readonly<Record<string, string>>;
   /** How long to wait before the call is repeated; null if the server did not say. */
@@ -68,7 +70,7 @@ export class DroverCallError extends Error {
 }
 
 export interface CallErrorDetails {
-  readonly reason?: string;
+  readonly reason?: ErrorReason | "";
   readonly fields?: readonly CallField[];
   readonly metadata?: Readonly<Record<string, string>>;
   readonly retryAfterMs?: number;
@@ -105,7 +107,8 @@ export function callErrorOfStatus(status: Status, cause?: unknown): DroverCallEr
   let details: CallErrorDetails = cause === undefined ? {} : { cause };
   for (const detail of status.details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
-    if (info !== undefined) details = { ...details, reason: info.reason, metadata: info.metadata };
+    if (info?.domain === "drover")
+      details = { ...details, reason: readReason(info.reason), metadata: info.metadata };
     const bad = anyUnpack(detail, BadRequestSchema);
     if (bad !== undefined) {
       const fields = bad.fieldViolations.map((v) => ({ path: v.field, message: v.description }));

@@ -10,6 +10,7 @@ import { repeat } from "./backoff.ts";
 import { DroverCallError } from "./call-error.ts";
 import type { Channel } from "./channel.ts";
 import { systemClock } from "./clock.ts";
+import type { Outage } from "./outage.ts";
 
 export interface CallControl {
   /** Ends the call; the request may have taken effect all the same. */
@@ -33,12 +34,13 @@ export const tryMs = 10_000;
 /**
  * For methods that may be repeated with the same request, which are all methods of the contract.
  */
-export function createCall(channel: Channel, patienceMs: number): Call {
+export function createCall(channel: Channel, patienceMs: number, outage?: Outage): Call {
   return (method, request, { timeoutMs = tryMs, signal } = {}) =>
     repeat(() => channel.unary(method, request, { timeoutMs, signal }), {
       clock: systemClock,
       patienceMs,
       signal,
+      outage,
     });
 }
 

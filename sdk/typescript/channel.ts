@@ -72,11 +72,18 @@ interface State {
   readonly metadata: Metadata;
 }
 
-/** Connects with the first call. Throws for wrong settings, and for files that cannot be read. */
-export function openChannel(connection: Connection): Channel {
+/**
+ * Connects with the first call. Each call carries the headers. Throws for wrong settings, and for
+ * files that cannot be read.
+ */
+export function openChannel(
+  connection: Connection,
+  headers: Readonly<Record<string, string>> = {},
+): Channel {
   const token = tokenOf(connection);
   const state: State = { servers: openServers(connection), metadata: new Metadata() };
   if (token !== "") state.metadata.set("authorization", `Bearer ${token}`);
+  for (const [name, value] of Object.entries(headers)) state.metadata.set(name, value);
   return Object.freeze({
     unary: <I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,

@@ -7,6 +7,7 @@
  * gives none, and the other calls by their effect. Any other error is thrown at once as
  * DroverCallError.
  */
+import { type Approvals, createApprovals } from "./approvals.ts";
 import { createCall } from "./call.ts";
 import { openChannel } from "./channel.ts";
 import { type Circuits, createCircuits } from "./circuits.ts";
@@ -18,9 +19,12 @@ import type { Connection } from "./connection.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
+import { type Logger, warningLogger } from "./logger.ts";
 import { createNamespaces, type Namespaces } from "./namespaces.ts";
 import { createOperations, type Operations } from "./operations.ts";
+import { createOutage } from "./outage.ts";
 import { createQueues, type Queues } from "./queues.ts";
+import { createOutputQueries, type OutputQueries } from "./run-outputs.ts";
 import { createRunQueries, type RunQueries } from "./run-queries.ts";
 import { createRunWatch, type RunWatch } from "./run-watch.ts";
 import { createSchedules, type Schedules } from "./schedules.ts";
@@ -35,10 +39,21 @@ export interface ClientOptions extends Connection {
   readonly patience?: Duration;
   /** Encrypts or compresses the payloads of runs. Default: none. */
   readonly codec?: Codec;
+  /**
+   * Log of the client, which says that calls fail and are repeated. Default: warnings, as warnings
+   * of the process.
+   */
+  readonly log?: Logger;
+  /** Who calls, for the audit, unless a call or a JWT says it. Default: not said. */
+  readonly by?: string;
+  /** The kind of program that calls, for the audit, such as `mcp`. Default: not said. */
+  readonly via?: string;
 }
 
 /** Calls for runs and workflows, and below, by subject, all others. */
-export interface Client extends Commands, RunQueries, RunWatch, Starts, Workflows {
+export interface Client extends Commands, OutputQueries, RunQueries, RunWatch, Starts, Workflows {
+  /** Approvals that wait for a person; `decide` approves or rejects. */
+  readonly approvals: Approvals;
   /** Questions that wait for a person. */
   readonly escalations: Escalations;
   /** Webhooks, which report events. */
@@ -60,16 +75,21 @@ export interface Client extends Commands, RunQueries, RunWatch, Starts, Workflow
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { namespace = "", patience = "30s", codec = noCodec } = options;
+  const { namespace = "", patience = "30s", codec = noCodec, log = warningLogger } = options;
   const patienceMs = durationMs(patience);
-  const channel = clearChannel(openChannel(options), codec);
-  const call = createCall(channel, patienceMs);
+  const channel = clearChannel(openChannel(options, headersOf(options)), codec);
+  const outage = createOutage(log, patienceMs);
+  const call = createCall(channel, patienceMs, outage);
+  const queries = createRunQueries(call, namespace);
+  const watch = createRunWatch({ call, channel, namespace, patienceMs, outage });
   return Object.freeze({
-    ...createRunQueries(call, namespace),
-    ...createRunWatch({ call, channel, namespace, patienceMs }),
+    ...queries,
+    ...watch,
+    ...createOutputQueries(watch, queries),
     ...createStarts(call, namespace, codec, systemClock),
     ...createWorkflows(call, namespace),
     ...createCommands(call, namespace, codec),
+    approvals: createApprovals(call, namespace),
     escalations: createEscalations(call, namespace, codec),
     hooks: createHooks(call, namespace),
     schedules: createSchedules(call, namespace, codec),
@@ -80,4 +100,12 @@ export function createClient(options: ClientOptions): Client {
     operations: createOperations(call, namespace),
     close: channel.close,
   });
+}
+
+/** Headers have no characters but those of ASCII. */
+function headersOf({ by, via }: ClientOptions): Readonly<Record<string, string>> {
+  return {
+    ...(by && { "drover-by": encodeURIComponent(by) }),
+    ...(via && { "drover-via": via }),
+  };
 }

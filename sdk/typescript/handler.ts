@@ -6,14 +6,15 @@ import {
   OutcomeSchema,
   type Progress,
   ProgressSchema,
-  TaskKind,
   type Task as TaskMessage,
+  TaskKind as WireKind,
 } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Codec } from "./codec.ts";
 import type { HeldTask } from "./held-task.ts";
 import { attemptFields, type Logger, withFields } from "./logger.ts";
 import { isUnexpected, outcomeOfError, outcomeOfResult, withinLimit } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
+import type { TaskKind } from "./task-definition.ts";
 import { PermanentError } from "./task-errors.ts";
 import type { TaskLogs } from "./task-logs.ts";
 import { type TraceIds, withinTask } from "./tracing.ts";
@@ -24,19 +25,23 @@ import { type TraceIds, withinTask } from "./tracing.ts";
  */
 export type Handler = (task: Task, context: TaskContext) => unknown;
 
-/** Reads a payload, as received or through a parser; an error of the parser fails the attempt. */
-export interface Read {
-  (): unknown;
-  <T>(parse: Parse<T>): T;
+/**
+ * Reads a payload: as its task defines it, or as received; or through a parser, an error of which
+ * fails the attempt.
+ */
+export interface Read<T = unknown> {
+  (): T;
+  <P>(parse: Parse<P>): P;
 }
 
-export interface Task {
+/** `In` and `Out`: its input and output as they are read, see task-definition.ts. */
+export interface Task<In = unknown, Out = unknown> {
   /** Name of the task, as in the definition. */
   readonly name: string;
   /**
    * A verify task finds out whether an earlier attempt took effect, and never does the work itself.
    */
-  readonly kind: "perform" | "verify" | "compensate";
+  readonly kind: TaskKind;
   readonly queue: string;
   readonly runId: string;
   readonly stepId: string;
@@ -59,9 +64,9 @@ export interface Task {
   readonly fence: number;
   /** Labels of the run. */
   readonly labels: Readonly<Record<string, string>>;
-  readonly input: Read;
+  readonly input: Read<In>;
   /** Compensate: the step's output; `undefined` if there is none or it is not known. */
-  readonly output: Read;
+  readonly output: Read<Out | undefined>;
   /**
    * What an earlier attempt passed to `context.details`, to resume from; for a verify task, what
    * the lost attempt passed.
@@ -94,6 +99,11 @@ export interface TaskContext {
    */
   details(value: unknown): void;
   /**
+   * Resolves when the server has stored the last `details`: await it before an answer that relies
+   * on them, such as `again`. Rejects with the reason of `signal` when that is aborted.
+   */
+  stored(): Promise<void>;
+  /**
    * With run, step and attempt in each line. The server stores the lines with the attempt, of every
    * level, up to 64 KiB; not if the step has `logs: off`.
    */
@@ -108,6 +118,8 @@ export interface AttemptOptions {
   readonly logs: Pick<TaskLogs, "tee">;
   /** Called when progress or details wait for the next heartbeat. */
   readonly noted: () => void;
+  /** Resolves when the server has stored the details; rejects when the task must stop. */
+  readonly stored: () => Promise<void>;
 }
 
 /** Runs the handler to its end, however long that takes; never rejects. */
@@ -117,7 +129,7 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 }
 
 async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
-  const { handler, held, codec, noted } = options;
+  const { handler, held, codec, noted, stored } = options;
   const { task } = held.task;
   const ofProcess = withFields(options.log, { ...attemptFields(held.task), ...ids });
   const log = options.logs.tee(held.task, ofProcess);
@@ -132,6 +144,7 @@ async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
       held.note({ details: codec.encode(toPayload(value) ?? json(null)) });
       noted();
     },
+    stored,
     log,
   });
   try {
@@ -177,9 +190,9 @@ function readTask(task: TaskMessage, codec: Codec): Task {
   });
 }
 
-function kindOf(kind: TaskKind): Task["kind"] {
-  if (kind === TaskKind.VERIFY) return "verify";
-  return kind === TaskKind.COMPENSATE ? "compensate" : "perform";
+function kindOf(kind: WireKind): TaskKind {
+  if (kind === WireKind.VERIFY) return "verify";
+  return kind === WireKind.COMPENSATE ? "compensate" : "perform";
 }
 
 function reader(payload: Payload | undefined, what: string, codec: Codec): Read {

@@ -10,9 +10,15 @@ export {
   didNotHappen,
   happened,
 } from "./answers.ts";
+export type { Approval, ApprovalPage, Approvals, ListApprovalsSpec } from "./approvals.ts";
 export type { BulkAction, BulkResult, BulkSpec } from "./bulk-actions.ts";
 export type { CallControl } from "./call.ts";
-export { type CallCode, type CallField, DroverCallError } from "./call-error.ts";
+export {
+  type CallCode,
+  type CallErrorDetails,
+  type CallField,
+  DroverCallError,
+} from "./call-error.ts";
 export type {
   Circuit,
   CircuitName,
@@ -37,6 +43,7 @@ export type {
 } from "./commands.ts";
 export type { Connection, Tls } from "./connection.ts";
 export { type Duration, durationMs } from "./duration.ts";
+export { ErrorReason } from "./error-reason.ts";
 export type {
   ClaimSpec,
   EscalationDetails,
@@ -118,6 +125,7 @@ export type {
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";
+export { type OutputQueries, RunNotCompletedError, type RunOutputs } from "./run-outputs.ts";
 export type {
   GetRunSpec,
   ItemPage,
@@ -128,7 +136,12 @@ export type {
 } from "./run-queries.ts";
 export type { RunSnapshot } from "./run-watch.ts";
 export type { Concurrency, Failure, Run, RunSubstateCount, Step } from "./runs.ts";
-export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
+export type {
+  ConcurrencySpec,
+  InputSpec,
+  ScheduleSettings,
+  ScheduleSpec,
+} from "./schedule-spec.ts";
 export type {
   BackfillOccurrence,
   BackfillSpec,
@@ -141,7 +154,14 @@ export type {
   Schedules,
   ScheduleTime,
 } from "./schedules.ts";
+export { type Given, type Received, type Schema, unchecked } from "./schema.ts";
 export type { BatchResult, Scheduled, Starts } from "./starts.ts";
+export {
+  defineTask,
+  type TaskDefinition,
+  type TaskKind,
+  type TaskSchemas,
+} from "./task-definition.ts";
 export {
   CancelledError,
   PermanentError,
@@ -158,6 +178,12 @@ export type {
   TriggerSpec,
 } from "./trigger-spec.ts";
 export type { Refusal, Tried as TriedTrigger, Trigger, Triggers, TrySpec } from "./triggers.ts";
+export {
+  type BoundHandler,
+  type HandlerResult,
+  handle,
+  type TypedHandler,
+} from "./typed-handler.ts";
 export type {
   ApprovalSpec,
   CompensateSpec,
@@ -176,10 +202,26 @@ export type {
   WavesSpec,
   WorkflowSpec,
 } from "./workflow.ts";
+export {
+  defineWorkflow,
+  type OutputsOf,
+  type WorkflowDefinition,
+  type WorkflowWithSteps,
+} from "./workflow-definition.ts";
+export {
+  type BoundStep,
+  type Expression,
+  type Mapping,
+  step,
+  type TaskFallback,
+  type TaskStepSpec,
+} from "./workflow-step.ts";
 export type {
   MovedDefault,
   Registered,
   WorkflowDetails,
+  WorkflowPage,
+  WorkflowSummary,
   Workflows,
   WorkflowVersion,
 } from "./workflows.ts";

@@ -86,8 +86,8 @@ export function withinLimit(outcome: Outcome): Outcome {
   return outputLost(`The output has ${size}: keep it in object storage and return its address`);
 }
 
-/** It was done, and its output cannot be sent: the permanent failure drover.output. */
-function outputLost(problem: string): Outcome {
+/** It was done, and its output cannot be used: the permanent failure drover.output. */
+export function outputLost(problem: string): Outcome {
   const value = { outputProblem: tidyMessage(problem) };
   return create(OutcomeSchema, { kind: { case: "success", value } });
 }

@@ -7,6 +7,7 @@ import { callOutcomeOf, DroverCallError } from "./call-error.ts";
 import type { Channel } from "./channel.ts";
 import { sleep, systemClock } from "./clock.ts";
 import { toDuration } from "./duration.ts";
+import type { Outage } from "./outage.ts";
 import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
 
@@ -42,6 +43,7 @@ interface Connection {
   readonly channel: Channel;
   readonly namespace: string;
   readonly patienceMs: number;
+  readonly outage: Outage;
 }
 
 export function createRunWatch(connection: Connection): RunWatch {
@@ -52,7 +54,7 @@ export function createRunWatch(connection: Connection): RunWatch {
 }
 
 async function* watchRun(
-  { channel, namespace, patienceMs }: Connection,
+  { channel, namespace, patienceMs, outage }: Connection,
   name: RunName,
   { signal, afterVersion = 0n }: WatchSpec,
 ): AsyncGenerator<RunSnapshot, void, undefined> {
@@ -74,6 +76,7 @@ async function* watchRun(
         after = answer.cursor;
         failingSinceMs = null;
         backoff.reset();
+        outage.answered();
         yield snapshot;
         if (snapshot.run.ended) return;
       }
@@ -85,6 +88,7 @@ async function* watchRun(
       if (failingSinceMs === null || nowMs - openedMs > tryMs) failingSinceMs = nowMs;
       if (nowMs - failingSinceMs > patienceMs) throw error;
       failure = error;
+      outage.failed(error);
     }
     await sleep(systemClock, backoff.nextMs(failure), signal);
   }

@@ -1,19 +1,37 @@
 /** A run to start, as callers describe it. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { isMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  WorkflowDefinitionSchema,
+  type WorkflowDefinition as WorkflowMessage,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
+import { DroverCallError } from "./call-error.ts";
 import { type Codec, encoded } from "./codec.ts";
 import { toDefinition } from "./definition.ts";
+import { readPayload, toPayload } from "./payload.ts";
+import { check, textOf } from "./schema.ts";
 import { activeTrace } from "./tracing.ts";
 import type { WorkflowSpec } from "./workflow.ts";
+import type { WorkflowDefinition } from "./workflow-definition.ts";
 
-export interface ScheduleSpec {
-  /** A registered workflow by name, or a definition for this run only. */
-  readonly workflow: string | WorkflowSpec;
+/** `In`: what the workflow takes as input. */
+export type ScheduleSpec<In = unknown> = ScheduleSettings & {
+  /**
+   * A registered workflow, by its name or by `defineWorkflow`, which checks the input; or a whole
+   * workflow for this run only: an object, or a message.
+   */
+  readonly workflow: string | WorkflowSpec | WorkflowMessage | WorkflowDefinition<In>;
+} & InputSpec<In>;
+
+/** JSON, or a Payload. It may be left out where it may be undefined. */
+export type InputSpec<In> = undefined extends In
+  ? { readonly input?: NoInfer<In> }
+  : { readonly input: NoInfer<In> };
+
+export interface ScheduleSettings {
   /** Version of a registered workflow. Default: the default version. */
   readonly version?: number;
-  /** JSON, or a Payload. */
-  readonly input?: unknown;
   /** The caller's own name for the run: one key starts one run only. Default: random. */
   readonly key?: string;
   /** 1 (first) to 9 (last). Default 5. */
@@ -49,6 +67,28 @@ const policies = {
   "queue-one": ConcurrencyPolicy.QUEUE_ONE,
 };
 
+/**
+ * Throws what the server would throw for an input that it refuses; nothing is sent. What is checked
+ * is the input as its reader gets it.
+ */
+export async function checkInput({ workflow, input }: ScheduleSpec): Promise<void> {
+  if (typeof workflow === "string" || "steps" in workflow) return;
+  const checked = await check(workflow.input, readPayload(toPayload(input)));
+  if (checked.kind === "valid") return;
+  const text = textOf(checked.problems);
+  throw new DroverCallError(
+    "INVALID_ARGUMENT",
+    `The input for the workflow ${workflow.name} is not as expected: ${text}`,
+    {
+      reason: "INVALID_REQUEST",
+      fields: checked.problems.map(({ path, message }) => {
+        const within = path === "" || path.startsWith("[") ? path : `.${path}`;
+        return { path: `input${within}`, message };
+      }),
+    },
+  );
+}
+
 export function toSchedule(spec: ScheduleSpec, codec: Codec) {
   const { startTime, concurrency, notify } = spec;
   const input = encoded(spec.input, codec);
@@ -66,9 +106,13 @@ export function toSchedule(spec: ScheduleSpec, codec: Codec) {
 }
 
 function toTarget({ workflow, version = 0 }: ScheduleSpec) {
-  return typeof workflow === "string"
-    ? { case: "workflow" as const, value: { name: workflow, version } }
-    : { case: "definition" as const, value: toDefinition(workflow) };
+  if (typeof workflow !== "string") {
+    if (isMessage(workflow, WorkflowDefinitionSchema))
+      return { case: "definition" as const, value: workflow };
+    if ("steps" in workflow) return { case: "definition" as const, value: toDefinition(workflow) };
+  }
+  const name = typeof workflow === "string" ? workflow : workflow.name;
+  return { case: "workflow" as const, value: { name, version } };
 }
 
 function toConcurrency({

@@ -15,7 +15,7 @@ import { callErrorOfStatus, callOutcomeOf, DroverCallError } from "./call-error.
 import type { Clock } from "./clock.ts";
 import type { Codec } from "./codec.ts";
 import { createGathering, type Gathering, type Sent } from "./gathering.ts";
-import { type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
+import { checkInput, type ScheduleSpec, toSchedule } from "./schedule-spec.ts";
 import { type Within, withinActive, withinNone } from "./tracing.ts";
 
 export interface Scheduled {
@@ -31,12 +31,15 @@ export type BatchResult = Scheduled | { readonly key: string; readonly error: Dr
 export interface Starts {
   /**
    * Starts a run. Concurrent calls share a request, up to 100 runs each, so make many at a time; a
-   * single call is sent at once.
+   * single call is sent at once. An input that its `defineWorkflow` does not allow is not sent.
    */
-  schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
-  /** Starts up to 500 runs in one call, with one result for each, in the same order. */
-  scheduleBatch(
-    specs: readonly ScheduleSpec[],
+  schedule<In = unknown>(spec: ScheduleSpec<In>, options?: CallControl): Promise<Scheduled>;
+  /**
+   * Starts up to 500 runs in one call, with one result for each, in the same order. If its
+   * `defineWorkflow` does not allow the input of one, none is sent.
+   */
+  scheduleBatch<In = unknown>(
+    specs: readonly ScheduleSpec<In>[],
     options?: CallControl,
   ): Promise<readonly BatchResult[]>;
 }
@@ -67,12 +70,16 @@ export function createStarts(call: Call, namespace: string, codec: Codec, clock:
   const queue = createGathering<Start>({ clock, itemsMax: runsMax, sizeMax, send });
   const state: State = { call, namespace, codec, queue };
   return Object.freeze({
-    schedule: (spec: ScheduleSpec, control: CallControl = {}) => schedule(state, spec, control),
+    async schedule(spec: ScheduleSpec, control: CallControl = {}): Promise<Scheduled> {
+      await checkInput(spec);
+      return schedule(state, spec, control);
+    },
 
     async scheduleBatch(
       specs: readonly ScheduleSpec[],
       { signal }: CallControl = {},
     ): Promise<readonly BatchResult[]> {
+      await Promise.all(specs.map(checkInput));
       const runs = specs.map((spec) => toSchedule(spec, codec));
       const answer = await call(rpc.scheduleBatch, { namespace, runs }, { signal });
       return runs.map(({ key }, place) => resultAt(place, key, answer));

@@ -56,7 +56,10 @@ export function withinActive(): Within {
 export const withinNone: Within = (work) => context.with(ROOT_CONTEXT, work);
 
 /** The ids of a trace in a line of a log, hex. */
-export type TraceIds = { readonly trace?: string; readonly span?: string };
+export interface TraceIds {
+  readonly trace?: string;
+  readonly span?: string;
+}
 
 /** Does the work of a task in a span below that of its attempt, if the task is part of a trace. */
 export async function withinTask(

@@ -1,13 +1,16 @@
 /** Workflows: their versions, the runs that use them, the default version; pauses. */
-
-import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { WorkflowVersion as VersionMessage } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type {
+  WorkflowSummary as SummaryMessage,
+  WorkflowVersion as VersionMessage,
+} from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Call, CallControl } from "./call.ts";
 import type { ReasonSpec } from "./commands.ts";
 import { toDefinition } from "./definition.ts";
+import type { PageSpec } from "./operations.ts";
 import { type Pause, readPause } from "./queues.ts";
+import { readTime } from "./runs.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 
 export interface Registered {
@@ -27,8 +30,25 @@ export interface WorkflowVersion {
 export interface WorkflowDetails {
   readonly name: string;
   readonly defaultVersion: number;
+  /** The version that was asked for, in YAML; `registerWorkflow` takes it. */
+  readonly definitionText: string;
   /** The newest 1,000, newest first. */
   readonly versions: readonly WorkflowVersion[];
+}
+
+export interface WorkflowSummary {
+  readonly name: string;
+  readonly defaultVersion: number;
+  readonly newestVersion: number;
+  /** When the newest version was registered. */
+  readonly createdTime: Date | null;
+}
+
+export interface WorkflowPage {
+  /** By name. */
+  readonly workflows: readonly WorkflowSummary[];
+  /** Empty: this is the last page. */
+  readonly nextPageToken: string;
 }
 
 export interface MovedDefault {
@@ -43,7 +63,12 @@ export interface Workflows {
     definition: WorkflowSpec | string,
     options?: CallControl & { readonly keepDefault?: boolean },
   ): Promise<Registered>;
-  getWorkflow(name: string, options?: CallControl): Promise<WorkflowDetails>;
+  /** `version`: of the text. Default: the default version. */
+  getWorkflow(
+    name: string,
+    options?: CallControl & { readonly version?: number },
+  ): Promise<WorkflowDetails>;
+  listWorkflows(options?: PageSpec): Promise<WorkflowPage>;
   /** Runs that name no version start with this one from then on; open runs keep their version. */
   setDefaultVersion(name: string, version: number, options?: CallControl): Promise<MovedDefault>;
   /** Once this resolves, no task of its runs is handed out, in any version. */
@@ -69,14 +94,25 @@ export function createWorkflows(call: Call, namespace: string): Workflows {
       return { name: answer.name, version: answer.version, created: answer.created };
     },
 
-    async getWorkflow(name: string, { signal }: CallControl = {}): Promise<WorkflowDetails> {
-      const request = { namespace, name, includeVersions: true };
-      const { workflow, versions } = await call(rpc.getWorkflow, request, { signal });
+    async getWorkflow(
+      name: string,
+      { version = 0, signal }: CallControl & { readonly version?: number } = {},
+    ): Promise<WorkflowDetails> {
+      const request = { namespace, name, version, includeVersions: true, includeText: true };
+      const answer = await call(rpc.getWorkflow, request, { signal });
       return {
         name,
-        defaultVersion: workflow?.defaultVersion ?? 0,
-        versions: versions.map(readVersion),
+        defaultVersion: answer.workflow?.defaultVersion ?? 0,
+        definitionText: answer.definitionText,
+        versions: answer.versions.map(readVersion),
       };
+    },
+
+    async listWorkflows(spec: PageSpec = {}): Promise<WorkflowPage> {
+      const { pageSize = 0, pageToken = "", signal } = spec;
+      const request = { namespace, pageSize, pageToken };
+      const { workflows, nextPageToken } = await call(rpc.listWorkflows, request, { signal });
+      return { workflows: workflows.map(readSummary), nextPageToken };
     },
 
     async setDefaultVersion(
@@ -102,6 +138,11 @@ export function createWorkflows(call: Call, namespace: string): Workflows {
   });
 }
 
+function readSummary(summary: SummaryMessage): WorkflowSummary {
+  const { name, defaultVersion, newestVersion, createdTime } = summary;
+  return { name, defaultVersion, newestVersion, createdTime: readTime(createdTime) };
+}
+
 function readVersion({ version, createdTime, openRuns }: VersionMessage): WorkflowVersion {
-  return { version, createdTime: createdTime ? timestampDate(createdTime) : null, openRuns };
+  return { version, createdTime: readTime(createdTime), openRuns };
 }

@@ -2,9 +2,9 @@
  * Parses a text into its one YAML document, and finds line and column of any node.
  *
  * JSON is read as YAML. The rules are those of YAML 1.2 with the core schema: a plain `no` or
- * `2026-01-31` is text. To mean the same to every reader, a text may not contain anchors and
- * aliases, tags, other versions of YAML, keys that are not text, duplicate keys, or more than one
- * document.
+ * `2026-01-31` is text. To mean the same to every reader, a text may not contain tags, other
+ * versions of YAML, keys that are not text, duplicate keys, or more than one document. Aliases are
+ * resolved (aliases.ts).
  *
  * A text may come from anyone, so its cost is bounded before it is parsed: by bytes, by tokens, and
  * by depth.
@@ -19,6 +19,7 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
+import { resolveAliases } from "./aliases.ts";
 import { type Place, TEXT_KINDS, type TextKind, type TextProblems } from "./problems.ts";
 
 export interface TextDocument {
@@ -76,6 +77,8 @@ export function readDocument(
   if (root === null || (isScalar(root) && root.value === null))
     return refused(start, `the text is empty: ${a} begins with a line \`${line}\``);
   if (!isMap(root)) return refused(placeOf(root), `${a} is a map: begin with a line \`${line}\``);
+  const alias = resolveAliases(root);
+  if (alias !== null) return refused(placeOf(alias.node), alias.message);
   return { root, placeOf };
 }
 

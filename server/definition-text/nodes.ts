@@ -45,11 +45,9 @@ export function isAllowed(node: Node, path: string, reading: Reading): boolean {
   return why === null;
 }
 
-/** Why a node is not allowed anywhere; null: it is allowed. */
+/** Why a node is not allowed anywhere; null: it is allowed. Only keys can still be aliases. */
 export function forbidden(node: Node): string | null {
-  if (isAlias(node)) return `the alias *${clip(node.source)} is not read: write it out`;
-  const anchor = "anchor" in node && typeof node.anchor === "string" ? node.anchor : null;
-  if (anchor !== null) return `the anchor &${clip(anchor)} is not read: remove it`;
+  if (isAlias(node)) return `the alias *${clip(node.source)} is no key: write it out`;
   if (node.tag !== undefined)
     return `the tag ${clip(node.tag)} is not read: write plain text, numbers, lists and maps`;
   return null;
@@ -169,7 +167,8 @@ export function joined(path: string, key: string): string {
   return path === "" ? clip(key) : `${path}.${clip(key)}`;
 }
 
-function clip(name: string): string {
+/** A name as messages have it. */
+export function clip(name: string): string {
   return name.length > 40 ? `${name.slice(0, 40)}…` : name;
 }
 

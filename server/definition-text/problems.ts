@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** What a text describes. */
-export type TextKind = "workflow" | "trigger" | "scenarios";
+export type TextKind = "workflow" | "trigger" | "scenarios" | "agent";
 
 /** What people call such a text, and the line that it begins with. */
 export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonly line: string }>> =
@@ -20,15 +20,20 @@ export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonl
     workflow: { a: "a workflow", line: "workflow: NAME" },
     trigger: { a: "a trigger", line: "trigger: NAME" },
     scenarios: { a: "a file of scenarios", line: "workflow: FILE" },
+    agent: { a: "a file of an agent", line: "agent: NAME" },
   });
 
 export interface TextProblems {
+  /** Of all calls of `invalid`, also of those that repeat a problem. */
   readonly count: number;
   /** The list is full: later problems would be noise. */
   readonly full: boolean;
   /** The first ones, each message with its position. */
   readonly list: readonly FieldProblem[];
-  /** The path "" is that of the whole text. */
+  /**
+   * The path "" is that of the whole text. A problem of a value that aliases or defaults repeat is
+   * listed once, with the first of its paths.
+   */
   invalid(path: string, place: Place, message: string): void;
   /** Throws all problems as one error; does nothing if there are none. */
   throwIfAny(): void;
@@ -41,24 +46,28 @@ const shownCharactersMax = 60;
 
 export function createTextProblems(what: TextKind = "workflow"): TextProblems {
   const fields: FieldProblem[] = [];
-  let found = 0;
+  const messages = new Set<string>();
+  let count = 0;
   return Object.freeze({
     get count() {
-      return found;
+      return count;
     },
     get full() {
-      return found > problemsMax;
+      return messages.size > problemsMax;
     },
     get list() {
       return [...fields];
     },
     invalid(path: string, place: Place, message: string) {
-      found++;
+      count++;
+      const placed = withPlace(message, place);
+      if (messages.has(placed) || messages.size > problemsMax) return;
+      messages.add(placed);
       if (fields.length === problemsMax) return;
-      fields.push({ path: path === "" ? wholeText : path, message: withPlace(message, place) });
+      fields.push({ path: path === "" ? wholeText : path, message: placed });
     },
     throwIfAny() {
-      if (fields.length > 0) throw refusedText(fields, found, what);
+      if (fields.length > 0) throw refusedText(fields, messages.size, what);
     },
   });
 }

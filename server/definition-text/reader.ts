@@ -11,6 +11,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 import { StepDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { isMap, isScalar, type Node, type Scalar } from "yaml";
+import { DEFAULT_KEYS } from "./defaults.ts";
 import {
   kinds,
   namesOfMessages,
@@ -82,6 +83,23 @@ export function readMessage(
   readEntries(entries, path, { fields, unknown, read }, reading);
   reportMissing(node, entries, desc, path, reading);
   return problems.count > before && !reading.isPartial ? undefined : message;
+}
+
+/** Reports each problem of the defaults once, also of those that no step takes. */
+export function checkDefaults(node: Node, reading: Reading): void {
+  const path = "defaults";
+  const aMap = `this must be a map with keys out of ${DEFAULT_KEYS.join(", ")}`;
+  const entries = entriesAt(node, path, aMap, reading);
+  if (entries === undefined) return;
+  const keys = textKeysOf(StepDefinitionSchema);
+  const fields = new Map([...keys].filter(([key]) => DEFAULT_KEYS.some((one) => one === key)));
+  const unknown = (key: string): string =>
+    keys.has(key)
+      ? `${key} has no default: write it in each step; defaults are for ${DEFAULT_KEYS.join(", ")}`
+      : `unknown key ${shown(key)} in defaults: ${suggestion(key, DEFAULT_KEYS)}`;
+  const read = ({ field }: TextKey, value: Node, at: string) =>
+    void readField(value, field, at, reading);
+  readEntries(entries, path, { fields, unknown, read }, reading);
 }
 
 function set(message: JsonObject, { field, parent }: TextKey, value: JsonValue): void {

@@ -17,9 +17,14 @@ import {
   StepDefinitionSchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { DEFAULT_KEYS, EXTENSION_PREFIX } from "./defaults.ts";
 import { kinds, oneOrMany, requiredKeys, shortField, textKeysOf } from "./dialect.ts";
 import { DURATION_SCHEMA, describedAs, mapSchema, type Schema } from "./schema-parts.ts";
 import { enumWords } from "./values.ts";
+
+/** No message has them: they are entered into the steps. */
+const DEFAULTS_COMMENT =
+  "What each step with a `task` or a `map` has unless it has the key itself. Of `retry`, `timeouts` and `escalation`, that holds for each key in them.";
 
 /** The description of a field of the contract; "" if there is none. */
 type Describe = (message: DescMessage, field: DescField) => string;
@@ -33,24 +38,49 @@ export function workflowTextSchema(describe: Describe): Schema {
     }
     return { $ref: `#/definitions/${desc.name}` };
   };
-  const root = messageSchema(WorkflowDefinitionSchema, define, describe);
+  const defaults = mapSchema(
+    keySchemas(StepDefinitionSchema, define, describe, (key) =>
+      DEFAULT_KEYS.some((known) => known === key),
+    ),
+    [],
+  );
+  const root = messageSchema(WorkflowDefinitionSchema, define, describe, {
+    defaults: describedAs(DEFAULTS_COMMENT, defaults),
+  });
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Drover workflow",
     ...root,
+    patternProperties: { [`^${EXTENSION_PREFIX}`]: {} },
     definitions,
   };
 }
 
 type Define = (desc: DescMessage) => Schema;
 
-function messageSchema(desc: DescMessage, define: Define, describe: Describe): Schema {
+function messageSchema(
+  desc: DescMessage,
+  define: Define,
+  describe: Describe,
+  more: Readonly<Record<string, Schema>> = {},
+): Schema {
+  const properties = { ...keySchemas(desc, define, describe), ...more };
+  return mapSchema(properties, requiredKeys[desc.typeName] ?? [], oneOf(desc));
+}
+
+function keySchemas(
+  desc: DescMessage,
+  define: Define,
+  describe: Describe,
+  isWanted: (key: string) => boolean = () => true,
+): Readonly<Record<string, Schema>> {
   const properties: Record<string, Schema> = {};
   for (const [key, { field, parent }] of textKeysOf(desc)) {
+    if (!isWanted(key)) continue;
     const description = describe(parent?.message ?? desc, field);
     properties[key] = describedAs(description, fieldSchema(field, define));
   }
-  return mapSchema(properties, requiredKeys[desc.typeName] ?? [], oneOf(desc));
+  return properties;
 }
 
 /**

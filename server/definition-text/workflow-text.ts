@@ -1,7 +1,8 @@
 /**
  * The text form of a workflow, in YAML or JSON, as people store, review and diff it.
  *
- *     text -> document (YAML nodes with positions) -> reader (the dialect) -> WorkflowDefinition
+ *     text -> document (YAML nodes with positions) -> defaults (entered into the steps)
+ *          -> reader (the dialect) -> WorkflowDefinition
  *
  * Promise: a text gives exactly the message that it describes, or one error that lists its problems
  * (the first 20), each with path, line, column and what would be valid. Nothing is dropped, guessed
@@ -19,11 +20,13 @@ import {
   type WorkflowDefinition,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { YAMLMap } from "yaml";
 import type { FieldProblem } from "../errors.ts";
+import { enterDefaults } from "./defaults.ts";
 import { readDocument } from "./document.ts";
-import { nearestPlace } from "./nodes.ts";
+import { nearestPlace, type Reading } from "./nodes.ts";
 import { createTextProblems, type Place, type TextKind, type TextProblems } from "./problems.ts";
-import { readMessage } from "./reader.ts";
+import { checkDefaults, readMessage } from "./reader.ts";
 
 interface DefinitionText<Desc extends DescMessage> {
   readonly definition: MessageShape<Desc>;
@@ -60,7 +63,7 @@ export function readWorkflowText(text: string): WorkflowReading {
   const { root } = document;
   const places = new Map<string, Place>();
   const reading = { document, problems, places, isPartial: true };
-  const json = root && readMessage(root, WorkflowDefinitionSchema, "", reading);
+  const json = root && readWorkflow(root, reading);
   const sound = json && soundPart(json, problems, places);
   return Object.freeze({
     problems: problems.list,
@@ -71,6 +74,12 @@ export function readWorkflowText(text: string): WorkflowReading {
   });
 }
 
+function readWorkflow(root: YAMLMap, reading: Reading): JsonObject | undefined {
+  const defaults = enterDefaults(root, reading);
+  if (defaults) checkDefaults(defaults, reading);
+  return readMessage(root, WorkflowDefinitionSchema, "", reading);
+}
+
 /** Null: a part that concerns all steps is missing. */
 function soundPart(
   { steps, ...fields }: JsonObject,
@@ -79,7 +88,8 @@ function soundPart(
 ): JsonObject | null {
   if (list.length === 0) return { ...fields, ...(steps !== undefined && { steps }) };
   const isWhole = Array.isArray(steps) && !places.has(`steps[${steps.length}]`);
-  if (full || !isWhole || list.some(({ path }) => !/^(steps\[|workflow$)/.test(path))) return null;
+  if (full || !isWhole || list.some(({ path }) => !/^(steps\[|workflow$|defaults\b)/.test(path)))
+    return null;
   const isBad = (no: number) =>
     list.some(({ path }) => /^steps\[(\d+)\]/.exec(path)?.[1] === `${no}`);
   return { ...fields, steps: steps.map((step, no) => (isBad(no) ? placeholder(step) : step)) };
@@ -103,12 +113,14 @@ export function parseDefinitionText<Desc extends DescMessage>(
   const problems = createTextProblems(what);
   const document = readDocument(text, problems, what);
   const places = new Map<string, Place>();
+  const reading = { document, problems, places };
+  const { root } = document;
   const json =
-    document.root && readMessage(document.root, desc, "", { document, problems, places });
+    root &&
+    (what === "workflow" ? readWorkflow(root, reading) : readMessage(root, desc, "", reading));
   problems.throwIfAny();
-  if (document.root === null || !json)
-    throw new Error(`A ${what} text was refused without a reason`);
-  const whole = document.placeOf(document.root);
+  if (root === null || !json) throw new Error(`A ${what} text was refused without a reason`);
+  const whole = document.placeOf(root);
   return Object.freeze({
     definition: fromJson(desc, json),
     locate: (path: string) => nearestPlace(path, places) ?? (isFieldOf(desc, path) ? whole : null),

@@ -6,7 +6,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { fromDuration } from "../../sdk/typescript/duration.ts";
 import type { Program } from "./program.ts";
-import type { Wire } from "./wire.ts";
+import { TOKEN, type Wire } from "./wire.ts";
 
 /** An answer and the calls that were in flight by then may cross. */
 const crossingMax = 2;
@@ -28,10 +28,19 @@ export function brokenRules(seen: Seen): readonly string[] {
     ...brokenReports(seen.wire),
     ...brokenHeartbeats(seen.wire),
     ...printedTokens(seen),
+    ...callsWithoutToken(seen.wire),
   ];
 }
 
 const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
+
+function callsWithoutToken({ poll, heartbeat, complete, logs }: Wire): readonly string[] {
+  return [poll, heartbeat, complete, logs].flatMap(({ calls }) =>
+    calls
+      .filter(({ authorization }) => authorization !== `Bearer ${TOKEN}`)
+      .map(({ no }) => `call ${no} has not the token of DROVER_TOKEN as its authorization`),
+  );
+}
 
 function brokenSessions({ poll, heartbeat, complete }: Wire): readonly string[] {
   const sessions = new Map<string, Set<string>>();

@@ -13,7 +13,7 @@ import type { StepSpec, TimeoutsSpec } from "../../sdk/typescript/workflow.ts";
 import { until } from "../support/until.ts";
 import type { Script } from "./acts.ts";
 import { type Command, type Program, startProgram } from "./program.ts";
-import { openWire, type Wire } from "./wire.ts";
+import { openWire, TOKEN, type Wire } from "./wire.ts";
 
 /** Two servers on one database. */
 export interface Servers {
@@ -134,6 +134,7 @@ export async function openStage(
       const program = startProgram(id, command, {
         DROVER_ADDRESS: options.address ?? wire.address,
         DROVER_NAMESPACE: "default",
+        DROVER_TOKEN: TOKEN,
         DROVER_QUEUE: queue,
         DROVER_AGENT: id,
         DROVER_SLOTS: String(slots),

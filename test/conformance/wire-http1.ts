@@ -58,6 +58,7 @@ function rawCall(message: IncomingMessage, text: string, response: ServerRespons
   );
   return {
     timeoutMs: Number.isFinite(timeout) ? timeout : null,
+    authorization: message.headers.authorization ?? "",
     gone,
     read: (schema) => fromJsonString(schema, text, { ignoreUnknownFields: true, registry }),
     send: (address) =>

@@ -86,6 +86,7 @@ function rawCall(
   const gone = new Promise<void>((resolve) => call.once("cancelled", () => resolve()));
   return {
     timeoutMs: Number.isFinite(endMs) ? endMs - Date.now() : null,
+    authorization: String(call.metadata.get("authorization")[0] ?? ""),
     gone,
     read: (schema) => fromBinary(schema, call.request),
     send: (address) =>

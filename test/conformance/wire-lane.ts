@@ -16,6 +16,8 @@ import { toDuration } from "../../sdk/typescript/duration.ts";
 export interface RawCall {
   /** The time that the caller gave; null: no end. */
   readonly timeoutMs: number | null;
+  /** The header; "": there is none. */
+  readonly authorization: string;
   /** Resolves when the caller has given the call up. */
   readonly gone: Promise<void>;
   read<T extends DescMessage>(schema: T): MessageShape<T>;
@@ -69,6 +71,7 @@ export interface Call<I extends DescMessage, O extends DescMessage> {
   readonly way: number;
   readonly request: MessageShape<I>;
   readonly timeoutMs: number | null;
+  readonly authorization: string;
   /** What the server answered; null: nothing yet, or an error. */
   response(): MessageShape<O> | null;
   /** How many calls had arrived when its answer was passed on; null: it was not. */
@@ -136,6 +139,7 @@ export function createLane<I extends DescMessage, O extends DescMessage>(
       way,
       request: raw.read(input),
       timeoutMs: raw.timeoutMs,
+      authorization: raw.authorization,
       gone: raw.gone,
       response: () => response,
       passedAt: () => passedAt,

@@ -20,6 +20,9 @@ import { openHttp2Side } from "./wire-http2.ts";
 import { createLane, type Lane, type RawCall } from "./wire-lane.ts";
 import { openPipes, type Pipes } from "./wire-pipes.ts";
 
+/** What programs get as DROVER_TOKEN. The servers of the suite are open: the wire looks at it. */
+export const TOKEN = `drover_${"conformance".padEnd(43, "0")}`;
+
 export interface Wire extends Pipes {
   readonly poll: Lane<typeof PollTaskRequestSchema, typeof PollTaskResponseSchema>;
   readonly heartbeat: Lane<typeof HeartbeatRequestSchema, typeof HeartbeatResponseSchema>;

@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";
 import { type DroverProcess, drover, startDrover } from "../support/drover-process.ts";
@@ -72,14 +72,26 @@ async function ended(agent: ChildProcess): Promise<void> {
 
 test("a TypeScript project", { timeout: 120_000 }, async () => {
   const cwd = await init("typescript");
-  const { dependencies, optionalDependencies } = packageOf(cwd);
+  const { dependencies, devDependencies, optionalDependencies } = packageOf(cwd);
+  const tools = Object.keys(devDependencies);
+  expect(devDependencies).toEqual(pick(packageOf(root).devDependencies, tools));
+  expect(tools).toEqual(["@types/node", "typescript"]);
   expect(optionalDependencies).toEqual(nodeOf(packageOf(root).optionalDependencies));
   expect(Object.keys(dependencies)).toEqual(["@drover/proto", "@drover/sdk"]);
-  // All but the Node that it brings is on this machine already.
-  const install = ["install", "--offline", "--no-audit", "--no-fund", "--omit=optional"];
-  await promisify(execFile)("npm", install, { cwd, timeout: installMsMax });
+  // All but the Node that it brings is on this machine already, and the tools are in this clone.
+  for (const tool of tools)
+    await npm(cwd, ["pkg", "set", `devDependencies.${tool}=file:${root}/node_modules/${tool}`]);
+  await npm(cwd, ["install", "--offline", "--no-audit", "--no-fund", "--omit=optional"]);
+  await npm(cwd, ["run", "typecheck"]);
+  const onThisNode = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`;
+  expect(await npm(cwd, ["test"], { PATH: onThisNode })).toMatch(/pass 3$/m);
   await tryOut(cwd, process.execPath, ["agent.ts"]);
 });
+
+async function npm(cwd: string, args: readonly string[], more = {}): Promise<string> {
+  const options = { cwd, timeout: installMsMax, env: { ...process.env, ...more } };
+  return (await promisify(execFile)("npm", args, options)).stdout;
+}
 
 test("a Python project", { timeout: 300_000 }, async (context: TestContext) => {
   const found = await preparePython(join(root, "sdk/python/requirements.txt"));
@@ -119,6 +131,7 @@ test("nothing is written into a folder that is not empty, nor under a name that 
 
 interface Package {
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
@@ -130,8 +143,13 @@ function packageOf(of: string): Package {
   };
   return {
     dependencies: record("dependencies"),
+    devDependencies: record("devDependencies"),
     optionalDependencies: record("optionalDependencies"),
   };
+}
+
+function pick(of: Readonly<Record<string, string>>, names: readonly string[]) {
+  return Object.fromEntries(Object.entries(of).filter(([name]) => names.includes(name)));
 }
 
 /** The Node that the project brings, of all that it brings. */

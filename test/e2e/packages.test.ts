@@ -68,12 +68,17 @@ test("the server serves on the oldest Node, with its dashboard and its migration
   const page = await fetch(`http://${env.DROVER_ADDRESS}/`);
   expect(await page.text()).toContain("<title>");
   expect((await drover(["status"])).stdout).toContain("(0001_init.sql)");
+  // It has loaded its protocol when it looks for the tool.
+  await expect(drover(["mcp", "--by", "ada", "--tools", "x"])).rejects.toMatchObject({
+    stderr: expect.stringContaining('"x", which is no tool'),
+  });
 });
 
 test("a TypeScript project of the packed command runs with the packed SDK", async () => {
   const { env, drover } = await openServer(dirname(process.execPath));
   await drover(["init", "hello", "--lang", "typescript"]);
   const cwd = join(folder, "hello");
+  expect((await run(process.execPath, ["--test"], { cwd, env })).stdout).toMatch(/pass 3$/m);
   const agent = start(process.execPath, ["agent.ts"], env, cwd);
   await agent.wrote(/(waits for tasks)/);
   expect((await drover(["workflow", "test"], cwd)).stdout).toContain("3 scenarios, all passed");
@@ -81,6 +86,17 @@ test("a TypeScript project of the packed command runs with the packed SDK", asyn
   const input = JSON.stringify({ card: "visa" });
   const watched = await drover(["run", "start", "seats", "--input", input, "--watch"], cwd);
   expect(watched.stdout).toContain("run: completed");
+});
+
+test("the ready-made agents are in the packed command", async () => {
+  const { drover } = await openServer(join(folder, "node_modules", OLDEST_NODE, "bin"));
+  const shell = "agent: s\ncommands:\n  greet: { run: [echo, hello] }\n";
+  writeFileSync(join(folder, "shell.yaml"), shell);
+  writeFileSync(join(folder, "http.yaml"), "agent: h\nhosts:\n  - origin: https://a.example\n");
+  for (const kind of ["shell", "http"]) {
+    const { stderr } = await drover(["agent", kind, `${kind}.yaml`, "--check"]);
+    expect(stderr).toContain("is valid");
+  }
 });
 
 test.each(["typescript", "python", "go"])("a project names the version, in %s", async (lang) => {

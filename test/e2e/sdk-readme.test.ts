@@ -26,8 +26,13 @@ const examples = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""])
 test.each([
   [
     "books the flight",
-    /"book-flight"/,
+    /"hello-agent"/,
     { state: "COMPLETED", flight: { booking: "flight-to-Lisbon" } },
+  ],
+  [
+    "reads outputs with their types, and sends no wrong input",
+    /from "zod"/,
+    { flight: { id: "1-to-Lisbon" }, isRefused: true, path: "input.to" },
   ],
   [
     "finds the charge of which the answer was lost, and makes no second one",
@@ -62,8 +67,16 @@ test.each([
   expect(JSON.parse(stdout)).toMatchObject(expected);
 });
 
+test("the example of a test passes, without a server", async () => {
+  const code = examples.find((example) => example.includes("@drover/sdk/testing")) ?? "";
+  const folder = newProject();
+  writeFileSync(join(folder, "flights.test.ts"), code);
+  const { stdout } = await run(process.execPath, ["--test"], { cwd: folder });
+  expect(stdout).toMatch(/pass 3$/m);
+});
+
 test("no example is left out", () => {
-  expect(examples).toHaveLength(4);
+  expect(examples).toHaveLength(6);
 });
 
 describe("the tarballs of npm run release", () => {
@@ -77,7 +90,7 @@ describe("the tarballs of npm run release", () => {
     });
     expect(JSON.parse(stdout)).toMatchObject({ state: "COMPLETED" });
     const held = readdirSync(join(folder, "node_modules/@drover/sdk"), { recursive: true });
-    expect(held.filter((file) => /(?<!\.d)\.ts$|test|tsconfig/.test(String(file)))).toEqual([]);
+    expect(held.filter((file) => /(?<!\.d)\.ts$|\.test\.|tsconfig/.test(String(file)))).toEqual([]);
     expect(held).toEqual(expect.arrayContaining(["README.md", "LICENSE", "index.d.ts"]));
   });
 

@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PARTS = ["server", "cli", "proto", "sdk/typescript", "dev-postgres", "simulator"];
+const PARTS = ["server", "cli", "proto", "sdk/typescript", "agents", "dev-postgres", "simulator"];
 const MODULES = join(ROOT, "node_modules");
 const OURS = "@drover";
 

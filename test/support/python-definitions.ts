@@ -8,6 +8,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { parse } from "yaml";
 import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
+import { workflowTextOf } from "../../server/definition-text/writer.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const pythonDefinitionsFile = join(root, "sdk/python/tests/gen/definitions.json");
@@ -18,8 +19,10 @@ export function pythonDefinitions(): string {
   });
   const definitions = paths.sort().map((path) => {
     const text = readFileSync(join(root, path), "utf8");
-    const definition = toJson(WorkflowDefinitionSchema, parseWorkflowText(text).definition);
-    return { path, yaml: parse(text), definition };
+    const { definition } = parseWorkflowText(text);
+    // Only texts have defaults and aliases: the builder gets what they stand for.
+    const yaml = parse(text.includes("\ndefaults:") ? workflowTextOf(definition) : text);
+    return { path, yaml, definition: toJson(WorkflowDefinitionSchema, definition) };
   });
   return `${JSON.stringify(definitions, null, 1)}\n`;
 }

@@ -69,6 +69,14 @@ export const besideLayers: readonly Layer[] = [
     instead: "a stub is made of generated code alone: what it needs of ours is the contract",
   },
   {
+    // Its assistant is a client of MCP.
+    of: ["agents-examples/planner/"],
+    may: ["agents-examples/stage/", "sdk/typescript/index.ts", "@modelcontextprotocol/client"],
+    node: true,
+    instead:
+      "an example shows what a user can do: import @drover/sdk, or start a process of its own",
+  },
+  {
     of: ["agents-examples/"],
     may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
     node: true,
@@ -119,14 +127,29 @@ export const besideLayers: readonly Layer[] = [
     instead: "what watches a server from outside knows the names of its metrics alone",
   },
   {
+    of: ["site/"],
+    may: ["vitepress", "beautiful-mermaid"],
+    node: true,
+    instead: "the site shows the pages as they are: what they say is made by docs/generate.ts",
+  },
+  {
     of: ["docs/"],
     may: [
       "cli/examples.ts",
       "cli/program.ts",
       "commander",
       "deploy/grafana/dashboard.ts",
+      "cli/config-file.ts",
+      "proto/gen/ts/",
+      "@bufbuild/protobuf",
+      "@bufbuild/protoplugin",
       "server/core/",
+      "server/config.ts",
+      "server/rpc-config.ts",
+      "server/errors.ts",
       "simulator/",
+      "server/api/auth/roles.ts",
+      "server/api/calls/errors.ts",
       "server/api/operator/limit-list.ts",
       "server/definition-text/schema.ts",
       "server/telemetry/metric-list.ts",

@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, string>> = {
   "@biomejs/biome": "biome",
   "@bufbuild/buf": "buf",
   "@bufbuild/protoc-gen-es": "protoc-gen-es",
+  "@changesets/cli": "changeset",
   pyright: "pyright",
   typescript: "tsc",
 };
@@ -79,8 +80,8 @@ function undeclared(manifest: Manifest, tree: readonly SourceFile[]): readonly F
 }
 
 function unusedTools({ path, dependencies, scripts }: Manifest, tree: readonly SourceFile[]) {
-  const tests = tree.filter((file) => file.path.startsWith("test/") || !file.path.includes("/"));
-  const used = packagesOf(tests.filter(({ path: of }) => of.endsWith(".ts")));
+  const ofRoot = tree.filter((file) => /^(?:(?:test|release|docs)\/|[^/]+$)/.test(file.path));
+  const used = packagesOf(ofRoot.filter(({ path: of }) => of.endsWith(".ts")));
   const settings = tree
     .filter(({ path: of }) => of === "buf.gen.yaml" || of === "tsconfig.json")
     .map(({ text }) => text);
@@ -97,6 +98,7 @@ function unusedTools({ path, dependencies, scripts }: Manifest, tree: readonly S
 const starts = [
   /\.test\.ts$/,
   /^(?:vitest|web\/vite)\.config\.ts$/,
+  /^site\/\.vitepress\/(?:config|theme\/index)\.ts$/,
   /^agents-examples\/.+\/agents\/.+-agent\.ts$/,
 ];
 

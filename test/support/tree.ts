@@ -176,6 +176,7 @@ const workspaces: Readonly<Record<string, string>> = {
   "@drover/proto": "proto/gen/ts",
   "@drover/server": "server",
   "@drover/sdk": "sdk/typescript",
+  "@drover/agents": "agents",
   "@drover/cli": "cli",
   "@drover/simulator": "simulator",
   "@drover/dev-postgres": "dev-postgres",
@@ -189,7 +190,10 @@ function targetOf(from: string, specifier: string): string {
     .join("/");
   const folder = workspaces[name];
   if (folder === undefined) return name;
-  return specifier === name ? `${folder}/index.ts` : folder + specifier.slice(name.length);
+  if (specifier === name) return `${folder}/index.ts`;
+  const path = folder + specifier.slice(name.length);
+  // A part of a package by its name, such as @drover/sdk/testing.
+  return path.endsWith(".ts") ? path : `${path}.ts`;
 }
 
 export function lineAt(text: string, index: number): number {

@@ -38,7 +38,7 @@ function problems(value: unknown, rules: Schema, path = ""): string[] {
       for (const index of value.keys()) wrong.push(...sub(of, String(index)));
     if (rule === "properties" && isOf(value, "object"))
       for (const key of Object.keys(Object(value))) {
-        const known = member(of, key);
+        const known = member(of, key) ?? patterned(rules, key);
         if (known === undefined) wrong.push(`${path}/${key}`);
         else wrong.push(...sub(known, key));
       }
@@ -46,6 +46,8 @@ function problems(value: unknown, rules: Schema, path = ""): string[] {
   return wrong;
 }
 
+const patterned = (rules: Schema, key: string) =>
+  Object.entries(Object(rules.patternProperties)).find(([name]) => new RegExp(name).test(key))?.[1];
 const member = (value: unknown, key: string): unknown => Reflect.get(Object(value), key);
 const definition = (ref: string) =>
   member(schema.definitions, ref.replace("#/definitions/", "")) as Schema;

@@ -338,19 +338,39 @@ describe("mistakes are reported with their position and what would be right", ()
       "steps[0].input: input is empty: give it a value, or remove the key (line 5, column 5)",
     ],
     [
-      "an anchor",
-      step("task: t\n    retry: &r { attempts: 2 }"),
-      "steps[0].retry: the anchor &r is not read: remove it (line 5, column 15)",
+      "an alias without its anchor",
+      step("task: t\n    input: { a: *r, b: &r 1 }"),
+      "text: the alias *r follows no anchor of its name: write &r before the value that it repeats (line 5, column 17)",
     ],
     [
-      "an anchor at the whole text",
-      `&all\n${step("task: t")}`,
-      "text: the anchor &all is not read: remove it (line 2, column 1)",
+      "a merge of what is no map",
+      step("task: &t t\n    retry: { <<: *t }"),
+      "text: `<<` adds the entries of a map: write an alias of a map, or a list of them (line 4, column 14)",
     ],
     [
-      "an alias",
-      step("task: t\n    input: { a: *r }"),
-      "steps[0].input.a: the alias *r is not read: write it out (line 5, column 17)",
+      "an alias as a key",
+      step("task: &t t\n    input: { *t : 1 }"),
+      "steps[0].input: the alias *t is no key: write it out (line 5, column 14)",
+    ],
+    [
+      "a problem that aliases repeat, once",
+      `${step("task: t\n    retry: &r { attempts: x }")}\n  - { id: b, task: t, retry: *r }\n`,
+      'steps[0].retry[0].attempts: "x" must be a whole number, as 5 (line 5, column 27)',
+    ],
+    [
+      "a problem in the defaults, once",
+      `defaults: { timeouts: { attempt: 5 } }\n${step("task: t")}\n  - { id: b, task: t }\n`,
+      'defaults.timeouts.attempt: "5" needs a unit, as 5s: durations are written as 1h30m, 250ms, 30s or 7d (line 1, column 34)',
+    ],
+    [
+      "a key that has no default",
+      `defaults: { needs: [a] }\n${step("task: t")}`,
+      "defaults.needs: needs has no default: write it in each step; defaults are for queue, retry, timeouts, effects, on_failure, on_pickup, escalation, logs (line 1, column 13)",
+    ],
+    [
+      "an unknown key in the defaults",
+      `defaults: { retrys: { attempts: 2 } }\n${step("task: t")}`,
+      'defaults.retrys: unknown key "retrys" in defaults: did you mean "retry"? (line 1, column 13)',
     ],
     [
       "binary data",
@@ -432,6 +452,85 @@ describe("mistakes are reported with their position and what would be right", ()
   });
 });
 
+describe("what steps have in common", () => {
+  const same = (text: string, as: string) =>
+    expect(parseWorkflowText(text).definition).toEqual(parseWorkflowText(as).definition);
+
+  test("stands once in the defaults; a key of a step counts, also within a map", () => {
+    const text = `\
+workflow: w
+defaults:
+  queue: q
+  retry: { attempts: 5, max: 1m }
+  timeouts: { heartbeat: 10s, attempt: 2m }
+  effects: idempotent
+steps:
+  - { id: a, task: t }
+  - { id: b, task: t, queue: other, timeouts: { attempt: 5m }, retry: [{ attempts: 1 }] }
+  - { id: c, map: { over: "[1]", task: t }, effects: once }
+  - { id: d, map: { over: "[1]", task: t, queue: other }, retry: { attempts: 2 } }
+  - { id: e, wait: 5m }
+  - { id: f, run: child }
+`;
+    const usual = "effects: idempotent, timeouts: { heartbeat: 10s, attempt: 2m }";
+    const retry = "retry: { attempts: 5, max: 1m }";
+    const as = `\
+workflow: w
+steps:
+  - { id: a, task: t, queue: q, ${usual}, ${retry} }
+  - id: b
+    task: t
+    queue: other
+    effects: idempotent
+    timeouts: { heartbeat: 10s, attempt: 5m }
+    retry: [{ attempts: 1 }]
+  - id: c
+    map: { over: "[1]", task: t, queue: q }
+    effects: once
+    timeouts: { heartbeat: 10s, attempt: 2m }
+    ${retry}
+  - id: d
+    map: { over: "[1]", task: t, queue: other }
+    ${usual.replaceAll(", t", "\n    t")}
+    retry: { attempts: 2, max: 1m }
+  - { id: e, wait: 5m }
+  - { id: f, run: child }
+`;
+    same(text, as);
+  });
+
+  test("is repeated by aliases, from a key of any name that begins with x-", () => {
+    const text = `\
+workflow: w
+x-usual: &usual { attempts: 5, initial: 2s }
+x-patient: &patient
+  timeouts: { attempt: 1h }
+  retry: { <<: *usual, attempts: 50 }
+steps:
+  - { id: a, task: t, retry: *usual, input: &trip { from: Oslo, "<<": quoted } }
+  - { <<: *patient, id: b, task: t, input: { <<: [{ to: Rome }, *trip], from: Bergen } }
+`;
+    const as = `\
+workflow: w
+steps:
+  - { id: a, task: t, retry: { attempts: 5, initial: 2s }, input: { from: Oslo, "<<": quoted } }
+  - id: b
+    task: t
+    timeouts: { attempt: 1h }
+    retry: { attempts: 50, initial: 2s }
+    input: { from: Bergen, to: Rome, "<<": quoted }
+`;
+    same(text, as);
+  });
+
+  test("has the position where it is written", () => {
+    const { locate } = parseWorkflowText(
+      `workflow: w\ndefaults: { timeouts: { attempt: 5m } }\nsteps:\n  - { id: a, task: t }\n`,
+    );
+    expect(locate("steps[0].timeouts.attempt")).toEqual({ line: 2, column: 34 });
+  });
+});
+
 describe("the kind of a step", () => {
   test("is one, and not two", () => {
     expect(messages(step("task: t\n    wait: 5m"))).toContain(
@@ -439,6 +538,16 @@ describe("the kind of a step", () => {
     );
   });
 });
+
+/** Each line has the one before it ten times: 10^12 values. */
+const bomb = Array.from(
+  { length: 12 },
+  (_, no) => `x-${no}: &a${no} [${Array(10).fill(no === 0 ? "1" : `*a${no - 1}`)}]\n`,
+).join("");
+const largeDefaults = `workflow: w
+defaults: { retry: [${Array(10_000).fill("{ attempts: 1 }")}] }
+steps: [${Array(10_000).fill("{ task: t }")}]
+`;
 
 describe("a hostile text costs little", () => {
   test.each([
@@ -448,7 +557,10 @@ describe("a hostile text costs little", () => {
     ["keys without end", "a: 1\n".repeat(200_000)],
     ["more than a mebibyte", "#".repeat(1024 * 1024 + 1)],
     ["aliases that multiply", `a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n`],
+    ["aliases that multiply without end", bomb],
+    ["merges that multiply", bomb.replaceAll(/\[.*\]/g, (list) => `{ <<: ${list} }`)],
     ["an alias of itself", "workflow: &a [*a]"],
+    ["defaults that multiply", largeDefaults],
     ["a deep input", step(`task: t\n    input: ${"[".repeat(100)}${"]".repeat(100)}`)],
   ])("%s", (_, text) => {
     const { reason, fields } = refusal(text);

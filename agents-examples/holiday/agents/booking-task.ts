@@ -53,6 +53,11 @@ export interface HolidayInput {
   readonly run: string;
 }
 
+/** Output of a step that has booked. */
+export interface Booking {
+  readonly bookingId: string;
+}
+
 export function parseHoliday(value: unknown): HolidayInput {
   const fields: Readonly<Record<string, unknown>> =
     typeof value === "object" && value !== null ? { ...value } : {};
@@ -72,13 +77,13 @@ export function parseHoliday(value: unknown): HolidayInput {
 }
 
 /** The output of a step that has booked; anything else is thrown as what it means. */
-export function booked(result: BookResult, signal: AbortSignal): { readonly bookingId: string } {
+export function booked(result: BookResult, signal: AbortSignal): Booking {
   if (result.kind === "booked") return { bookingId: result.bookingId };
   throw meaning(result, signal);
 }
 
 /** What became of a booking of which no answer came; a find that fails is tried again. */
-export function found(result: FindResult, signal: AbortSignal): Answer {
+export function found(result: FindResult, signal: AbortSignal): Answer<Booking> {
   if (result.kind === "booked") return happened({ bookingId: result.bookingId });
   if (result.kind === "none") return didNotHappen();
   throw meaning(result, signal);

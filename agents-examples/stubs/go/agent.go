@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -22,7 +23,8 @@ const pause, receive = 200 * time.Millisecond, 8 << 20 // a task may exceed gRPC
 const timeouts = `{"methodConfig": [{"name": [{}], "timeout": "3s"}, {"timeout": "%vs",
 	"name": [{"service": "drover.v1.AgentService", "method": "PollTask"}]}]}`
 
-var always, namespace = context.Background(), os.Getenv("DROVER_NAMESPACE")
+var namespace, token = os.Getenv("DROVER_NAMESPACE"), "Bearer " + os.Getenv("DROVER_TOKEN")
+var always = metadata.AppendToOutgoingContext(context.Background(), "authorization", token)
 var pollWait, _ = time.ParseDuration(os.Getenv("DROVER_POLL_WAIT_MS") + "ms")
 var grace, _ = time.ParseDuration(os.Getenv("DROVER_GRACE_MS") + "ms")
 var me = &pb.Agent{Id: os.Getenv("DROVER_AGENT"), Session: make([]byte, 16)}

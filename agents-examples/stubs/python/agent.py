@@ -12,6 +12,7 @@ from script import emit, instead, perform
 
 NAMESPACE, QUEUE = os.environ["DROVER_NAMESPACE"], os.environ["DROVER_QUEUE"]
 POLL_WAIT, GRACE = (int(os.environ[f"DROVER_{name}_MS"]) / 1000 for name in ("POLL_WAIT", "GRACE"))
+TOKEN = [("authorization", f"Bearer {os.environ['DROVER_TOKEN']}")]  # open servers ignore it
 RECEIVE = 8 * 1024 * 1024  # bytes; a single task may be larger than the usual 4 MiB
 me = msg.Agent(id=os.environ["DROVER_AGENT"], session=os.urandom(16))
 lost = {}  # polls that ended without an answer: number -> time until which they are named
@@ -28,7 +29,8 @@ def lost_polls():
 
 def heartbeat(stub, reports):
     return stub.Heartbeat(msg.HeartbeatRequest(
-        namespace=NAMESPACE, agent=me, reports=reports, lost_polls=lost_polls()), timeout=3)
+        namespace=NAMESPACE, agent=me, reports=reports, lost_polls=lost_polls()),
+        timeout=3, metadata=TOKEN)
 
 
 class Held:
@@ -73,7 +75,7 @@ class Held:
         request = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result])
         while not self.answered.wait(0.2):
             try:
-                status = self.stub.Complete(request, timeout=5).answers[0].status
+                status = self.stub.Complete(request, timeout=5, metadata=TOKEN).answers[0].status
             except grpc.RpcError:
                 continue
             if status.code == 3 and not refused:  # it is still held
@@ -99,7 +101,7 @@ for seq in itertools.count(1):
     poll = stub.PollTask.future(msg.PollTaskRequest(
         namespace=NAMESPACE, agent=me, poll_seq=seq, queues=[msg.QueueWeight(name=QUEUE)],
         tasks=["work", "check", "undo"], lost_polls=lost_polls(),
-        wait=Duration(seconds=int(POLL_WAIT))), timeout=POLL_WAIT + 10)
+        wait=Duration(seconds=int(POLL_WAIT))), timeout=POLL_WAIT + 10, metadata=TOKEN)
     poll.add_done_callback(lambda _: wake.set())
     wake.wait()
     poll.cancel()  # only SIGTERM comes before the answer; one that is done stays as it is

@@ -6,14 +6,21 @@ use contract::drover::v1::{self as pb, agent_service_client::AgentServiceClient}
 use pb::{heartbeat_answer::Answer, outcome::Kind};
 use std::{cell::Cell, collections::HashMap, env, error::Error, time::Duration};
 use tokio::{signal::unix, sync::watch, time::{Instant, sleep, timeout}};
-use tonic::transport::Channel;
+use tonic::{Request, Status, service::interceptor::InterceptedService, transport::Channel};
+
+type WithToken = fn(Request<()>) -> Result<Request<()>, Status>;
+fn with_token(mut call: Request<()>) -> Result<Request<()>, Status> { // open servers ignore it
+    let token = format!("Bearer {}", variable("TOKEN")).parse();
+    call.metadata_mut().insert("authorization", token.map_err(|_| Status::internal("DROVER_TOKEN"))?);
+    Ok(call)
+}
 
 const PAUSE: Duration = Duration::from_millis(200);
 const CALL: Duration = Duration::from_secs(3); // a poll waits by itself
 
 pub struct Held { // a task that the agent holds, as its handler sees it
     pub task: pb::Task,
-    server: AgentServiceClient<Channel>, empty: pb::HeartbeatRequest,
+    server: AgentServiceClient<InterceptedService<Channel, WithToken>>, empty: pb::HeartbeatRequest,
     grace: watch::Receiver<Option<Instant>>, // its end, once the agent drains
     ends: Cell<Instant>, over: Instant, why: Cell<Option<&'static str>>,
 }
@@ -68,7 +75,8 @@ impl Held {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let channel = Channel::from_shared(format!("http://{}", variable("ADDRESS")))?;
-    let mut server = AgentServiceClient::new(channel.connect_timeout(CALL).connect_lazy())
+    let mut server = AgentServiceClient::with_interceptor(
+        channel.connect_timeout(CALL).connect_lazy(), with_token as WithToken)
         .max_decoding_message_size(8 << 20); // a task may exceed the usual 4 MiB
     let (drain, mut grace) = watch::channel(None);
     let mut terminate = unix::signal(unix::SignalKind::terminate())?;

@@ -16,6 +16,7 @@ const namespace = variable("NAMESPACE");
 const pollWaitMs = Number(variable("POLL_WAIT_MS"));
 const queues = [{ name: variable("QUEUE") }];
 const asked = { queues, tasks: ["work", "check", "undo"], wait: durationFromMs(pollWaitMs) };
+const headers = { authorization: `Bearer ${variable("TOKEN")}` }; // open servers ignore it
 const me = { id: variable("AGENT"), session: randomBytes(16) };
 const baseUrl = `http://${variable("ADDRESS")}`;
 const readMaxBytes = 8 * 1024 * 1024; // a single task may be larger than the default 4 MiB
@@ -29,7 +30,10 @@ const ms = (of: Task["leaseFor"]): number => (of === undefined ? 0 : durationMs(
 const lostPolls = (): bigint[] => [...lost.keys()].filter((seq) => (lost.get(seq) ?? 0) > now());
 
 const heartbeat = (reports: (Notes & { taskToken: string })[]) =>
-  server.heartbeat({ namespace, agent: me, reports, lostPolls: lostPolls() }, { timeoutMs: 3_000 });
+  server.heartbeat(
+    { namespace, agent: me, reports, lostPolls: lostPolls() },
+    { timeoutMs: 3_000, headers },
+  );
 
 /** Renews the lease of a task until the report is answered. */
 function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number) {
@@ -78,7 +82,7 @@ function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number
       if (Object.keys(notes).length > 0) await sendHeartbeat(); // the next attempt resumes from it
       const request = { namespace, agent: me, results: [{ taskToken, outcome }] };
       for (; !answered; await sleep(200)) {
-        const call = server.complete(request, { timeoutMs: 5_000 });
+        const call = server.complete(request, { timeoutMs: 5_000, headers });
         const [answer] = (await call.catch(() => null))?.answers ?? [];
         if (answer === undefined) continue;
         const { code = 0, message = "" } = answer.status ?? {};
@@ -97,7 +101,7 @@ emit("ready");
 for (let pollSeq = 1n; !drain.signal.aborted; pollSeq += 1n) {
   const sentMs = now();
   const request = { namespace, agent: me, pollSeq, ...asked, lostPolls: lostPolls() };
-  const call = { timeoutMs: pollWaitMs + 10_000, signal: drain.signal };
+  const call = { timeoutMs: pollWaitMs + 10_000, headers, signal: drain.signal };
   const response = await server.pollTask(request, call).catch(() => null);
   if (response === null) {
     lost.set(pollSeq, sentMs + pollWaitMs + 30_000);

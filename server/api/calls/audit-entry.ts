@@ -8,6 +8,9 @@ import type { CallContext } from "./mount.ts";
 
 /** The name of the person who calls, percent-encoded: headers have no other characters. */
 export const BY_HEADER = "drover-by";
+/** The kind of program that calls for the person, as `mcp`; stored as `via` of the details. */
+const VIA_HEADER = "drover-via";
+const VIA = /^[a-z][a-z0-9-]{0,31}$/;
 const BY_MAX = 256;
 /** Longer texts are cut: the details say what was changed, and are no copy of it. */
 const DETAIL_MAX = 256;
@@ -42,7 +45,7 @@ export function auditEntry(who: Who, change: Change): AuditEntry {
     token: caller && { id: caller.id, name: caller.name, role: caller.role },
     peer,
     reason,
-    details: bounded(details),
+    details: bounded({ ...details, ...viaOf(who) }),
   };
 }
 
@@ -60,6 +63,15 @@ function byHeader({ header }: Who): string {
           : null;
   if (by !== null && message === null) return by;
   throw refusal("INVALID_REQUEST", [{ path: `header ${BY_HEADER}`, message: message ?? "" }]);
+}
+
+/** Throws INVALID_REQUEST. */
+function viaOf({ header }: Who): AuditDetails {
+  const via = header(VIA_HEADER) ?? "";
+  if (via === "") return {};
+  if (VIA.test(via)) return { via };
+  const message = "is not 1 to 32 characters of a-z, 0-9 and -, beginning with a letter";
+  throw refusal("INVALID_REQUEST", [{ path: `header ${VIA_HEADER}`, message }]);
 }
 
 function decoded(text: string): string | null {

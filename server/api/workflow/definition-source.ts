@@ -49,9 +49,15 @@ export function definitionOfText(
 ): Definition {
   const { problems, sound, locate } = readWorkflowText(text);
   const found = new Map(problems.map((problem) => [problem.path, problem]));
+  // A value that aliases or defaults repeat has its problem once.
+  const messages = new Set(problems.map(({ message }) => message));
   const add = (more: readonly FieldProblem[]) => {
-    for (const problem of more)
-      if (!found.has(problem.path)) found.set(problem.path, withPlace(problem, locate));
+    for (const problem of more) {
+      const placed = withPlace(problem, locate);
+      if (found.has(placed.path) || messages.has(placed.message)) continue;
+      found.set(placed.path, placed);
+      messages.add(placed.message);
+    }
   };
   if (sound === null) throw refusedText(problems, problems.length, "workflow");
   const violations = violationsOf(sound, check);

@@ -76,12 +76,20 @@ describe("a command loads no more than it needs:", () => {
   it("drover run list no server, no database, no YAML and no drawing", async () => {
     const loaded = await loadedBy("run", "list", ...nowhere);
     expect(loaded).toContain("@connectrpc/connect");
-    for (const heavy of ["yaml", "pg", "kysely", "@grpc/grpc-js", "@dagrejs/dagre", "server/core"])
-      expect(loaded).not.toContain(heavy);
+    const heavy = ["yaml", "pg", "kysely", "@grpc/grpc-js", "@dagrejs/dagre", "server/core"];
+    for (const name of [...heavy, "@modelcontextprotocol/server", "zod"])
+      expect(loaded).not.toContain(name);
   });
 
   it("drover run list -o yaml writes YAML, and loads it for that", async () => {
     expect(await loadedBy("run", "list", "-o", "yaml", ...nowhere)).toContain("yaml");
+  });
+
+  it("drover mcp its protocol and a client, and no server before a definition is checked", async () => {
+    const loaded = await loadedBy("mcp", "--read-only", ...nowhere);
+    expect(loaded).toContain("@modelcontextprotocol/server");
+    for (const heavy of ["pg", "kysely", "yaml", "server/core", "server/store", "server/main.ts"])
+      expect(loaded).not.toContain(heavy);
   });
 
   it("drover workflow check the rules of the server, and nothing of its store or its port", async () => {

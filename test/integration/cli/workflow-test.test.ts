@@ -32,7 +32,7 @@ test("every workflow of the examples has scenarios, and all of them pass", async
   expect(code, stdout + stderr).toBe(0);
   expect(stdout).toMatch(/^(?:[5-9]\d|\d{3}) scenarios, all passed$/m);
   const workflows = globSync("agents-examples/*/{workflow,holiday}.yaml", { cwd: root });
-  expect(workflows).toHaveLength(8);
+  expect(workflows).toHaveLength(9);
   for (const path of workflows)
     expect(stdout).toContain(path.replace(/\.yaml$/, ".scenarios.yaml"));
 }, 120_000);

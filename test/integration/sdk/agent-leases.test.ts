@@ -99,6 +99,40 @@ test("details that cannot be sent do not hold up the report", async () => {
   expect(report.request.results[0]?.outcome?.kind.case).toBe("again");
 });
 
+test("a handler can wait until its details are stored, through calls that fail", async () => {
+  const server = await givenServer();
+  const { clock, context } = await aRunningTask(server);
+  const stored: boolean[] = [];
+  server.heartbeat.always((heartbeat) => {
+    const isFirst = stored.length === 0;
+    stored.push(heartbeat.request.reports[0]?.details !== undefined);
+    if (isFirst) heartbeat.fail(14, "STORE_UNAVAILABLE");
+    else heartbeat.answer({ answers: [carryOn] });
+  });
+  context.details({ page: 7 });
+  let isStored = false;
+  void context.stored().then(() => {
+    isStored = true;
+  });
+  await expect
+    .poll(() => {
+      clock.advance(100);
+      return isStored;
+    })
+    .toBe(true);
+  expect(stored.slice(1)).toContain(true);
+});
+
+test("a handler that waits for its details to be stored stops with its task", async () => {
+  const server = await givenServer();
+  const { context } = await aRunningTask(server);
+  context.details({ page: 7 });
+  const stored = context.stored();
+  const value = { within: toDuration(2_000) };
+  (await server.heartbeat.next()).answer({ answers: [{ answer: { case: "cancel", value } }] });
+  await expect(stored).rejects.toMatchObject({ kind: "cancelled" });
+});
+
 test("newer details wait for the heartbeat that carries older ones", async () => {
   const server = await givenServer();
   const { clock, context, end } = await aRunningTask(server);

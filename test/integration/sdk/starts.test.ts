@@ -129,11 +129,13 @@ test("a call that is refused as a whole is asked for each alone", async () => {
   const started = Promise.allSettled(["good", "bad"].map((key) => schedule(key)));
   (await server.scheduleBatch.next()).fail(3, "INVALID_REQUEST");
   server.schedule.always((call) =>
-    call.request.key === "good" ? call.answer({ runId: "r" }) : call.fail(notFound, "NO_SUCH"),
+    call.request.key === "good"
+      ? call.answer({ runId: "r" })
+      : call.fail(notFound, "WORKFLOW_NOT_FOUND"),
   );
   expect(await started).toMatchObject([
     { value: { runId: "r" } },
-    { reason: { code: "NOT_FOUND", reason: "NO_SUCH" } },
+    { reason: { code: "NOT_FOUND", reason: "WORKFLOW_NOT_FOUND" } },
   ]);
 });
 

@@ -28,10 +28,12 @@ test("versions come with their open runs", async () => {
   call.answer({
     workflow: { name: "holiday", defaultVersion: 1 },
     versions: [{ version: 1, createdTime, openRuns: 4 }],
+    definitionText: "workflow: holiday",
   });
   expect(await asked).toEqual({
     name: "holiday",
     defaultVersion: 1,
+    definitionText: "workflow: holiday",
     versions: [{ version: 1, createdTime: new Date("2026-01-01T00:00:00Z"), openRuns: 4 }],
   });
 });

@@ -48,11 +48,11 @@ async function ownerOf(partition: number): Promise<string | null> {
 }
 
 /** A batch of the session's that waits before its COMMIT until it may be sent. */
-async function batchOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
+async function batchOf({ node }: PartitionSession, taken: readonly TakenPartition[], writer = 0) {
   const release = Promise.withResolvers<void>();
   const holds = Promise.withResolvers<readonly TakenPartition[]>();
   const over = store.transact({ name: "advance" }, async (tx) => {
-    holds.resolve(await tx.holdWriter({ node, number: 0 }, taken));
+    holds.resolve(await tx.holdWriter({ node, number: writer }, taken));
     await release.promise;
   });
   expect(await holds.promise).toEqual(taken);
@@ -75,6 +75,29 @@ test("of two take-overs at once the second fences the first", async () => {
   expect(await ownerOf(partition)).toBe(two.node);
   expect(await writersLeft(former, one, two)).toEqual([two.node]);
   await Promise.all([former.leave(), one.leave(), two.leave()]);
+});
+
+test("an epoch begins when the one before is over, however long the take-over waited", async () => {
+  const [former, next] = await Promise.all([join(), join()]);
+  const partition = 9;
+  const taken = await former.takeOver([partition]);
+  const early = await batchOf(former, taken);
+  const takeOver = next.takeOver([partition]);
+  await hand.untilWaiting("delete from drover.writer");
+  // It begins after the transaction of the take-over, and writes in the epoch before.
+  const late = await batchOf(former, taken, 1);
+  const [now] = await hand.query<{ at: Date }>("select clock_timestamp() as at");
+  late.commit();
+  early.commit();
+  await Promise.all([early.over, late.over, takeOver]);
+  const [lease] = await hand.query<{ epoch: string; isLater: boolean; isNoted: boolean }>(
+    `select l.epoch, l.taken_at > $2 as "isLater", h.taken_at >= date_trunc('milliseconds', $2::timestamptz) as "isNoted"
+     from drover.partition_lease as l join drover.partition_history as h using (partition, epoch)
+     where l.partition = $1`,
+    [partition, now?.at],
+  );
+  expect(lease).toEqual({ epoch: "2", isLater: true, isNoted: true });
+  await Promise.all([former.leave(), next.leave()]);
 });
 
 test("a hand-back waits for a batch that may still commit", async () => {

@@ -1,6 +1,6 @@
 /** No webhook leads back into the machine that sends it, however its address is written. */
 import { describe, expect, test } from "vitest";
-import { isRefused } from "../../../server/integrations/webhooks/post.ts";
+import { isRefused } from "../../../server/integrations/webhooks/refused-addresses.ts";
 
 describe("an address is refused", () => {
   test.for([

@@ -1,6 +1,7 @@
 // The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
-// To write an agent, in any language, this file and the files that it
-// imports are all that is needed.
+// To write an agent, in any language, this file and the files that it imports are all that is
+// needed; error_reason.proto lists the reasons of errors, and google/rpc/error_details.proto has the
+// messages in which they come.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
 // the work, send a heartbeat every `heartbeat_interval`, and report the outcome with Complete until that

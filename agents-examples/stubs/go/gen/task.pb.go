@@ -228,8 +228,8 @@ type Task struct {
 	// Index of the item in the list, from 0, where the step is a map. Absent: the step has no items,
 	// or this task is the gate of a map.
 	Item *uint32 `protobuf:"varint,5,opt,name=item,proto3,oneof" json:"item,omitempty"`
-	// Number of the attempt, from 1. Tries that do not count leave it unchanged. Verify tasks are
-	// numbered separately.
+	// Number of the attempt, from 1. Tries that do not count leave it unchanged, so two hand-outs may
+	// have the same number: `fence` tells them apart. Verify tasks are numbered separately.
 	Attempt uint32 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Name of the workflow.
 	Workflow string `protobuf:"bytes,7,opt,name=workflow,proto3" json:"workflow,omitempty"`

@@ -120,20 +120,26 @@ where w.node = former.node;
 -- Params: :partitions smallint[], :node uuid, :hand_overs_max integer.
 -- Plan: partition_history by key.
 -- Result: The partitions with their new epochs.
-with before as materialized (
+-- Note: The new epoch begins now and not at the start of the transaction: a batch of the former owner may
+--   have begun in between, which the fence has waited for.
+with fenced as materialized (
+  select clock_timestamp() as at
+),
+before as materialized (
   select l.partition, l.epoch, l.node from drover.partition_lease as l
     where l.partition = any (:partitions::smallint[])
 ),
 taken as (
   update drover.partition_lease as l
-  set node = :node::uuid, epoch = l.epoch + 1, taken_at = now()
+  set node = :node::uuid, epoch = l.epoch + 1, taken_at = f.at
+  from fenced as f
   where l.partition = any (:partitions::smallint[])
   returning l.partition, l.epoch
 ),
 ended as (
   update drover.partition_history as h
-  set left_at = now()
-  from before as b
+  set left_at = f.at
+  from before as b, fenced as f
   where h.partition = b.partition and h.epoch = b.epoch and h.left_at is null
 ),
 trimmed as (
@@ -146,8 +152,9 @@ noted as (
   select t.partition, t.epoch, :node::uuid, n.address,
     case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
       else :hand_over_why.lost end,
-    date_trunc('milliseconds', now())
+    date_trunc('milliseconds', f.at)
   from taken as t
+  cross join fenced as f
   join before as b on b.partition = t.partition
   left join drover.node as n on n.id = :node::uuid
   -- A row that the history has already must not prevent the take-over.

@@ -1,6 +1,7 @@
 // The calls of an agent: three that every agent makes, and AppendLogs, which an agent may leave out.
-// To write an agent, in any language, this file and the files that it
-// imports are all that is needed.
+// To write an agent, in any language, this file and the files that it imports are all that is
+// needed; error_reason.proto lists the reasons of errors, and google/rpc/error_details.proto has the
+// messages in which they come.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
 // the work, send a heartbeat every `heartbeat_interval`, and report the outcome with Complete until that
@@ -277,8 +278,9 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
    * Numbers of polls of this session that ended on the agent's side without an answer (deadline,
    * cancel, broken connection). Repeat each number in every PollTask and Heartbeat until 30 s after
    * the end of its `wait`. The server takes back at once the tasks that it granted to these polls,
-   * and these hand-outs do not count as attempts; so never name a poll whose answer was read. At
-   * most 1,000.
+   * and these hand-outs do not count as attempts; so never name a poll whose answer was read. An
+   * agent that ends earlier names them in one last Heartbeat that is answered: a task that is
+   * granted later even so waits until its lease ends. At most 1,000.
    *
    * @generated from field: repeated uint64 lost_polls = 8;
    */
@@ -517,7 +519,8 @@ export const HeartbeatAnswerSchema: GenMessage<HeartbeatAnswer> = /*@__PURE__*/
  */
 export type HeartbeatAnswer_CarryOn = Message<"drover.v1.HeartbeatAnswer.CarryOn"> & {
   /**
-   * Length of the lease from now on, measured from when the Heartbeat was sent. Positive.
+   * Length of the lease from now on, measured from when the Heartbeat was sent. Positive. The
+   * interval between heartbeats stays a third of it.
    *
    * @generated from field: google.protobuf.Duration lease_for = 1;
    */

@@ -72,8 +72,8 @@ export type Task = Message<"drover.v1.Task"> & {
   item?: number | undefined;
 
   /**
-   * Number of the attempt, from 1. Tries that do not count leave it unchanged. Verify tasks are
-   * numbered separately.
+   * Number of the attempt, from 1. Tries that do not count leave it unchanged, so two hand-outs may
+   * have the same number: `fence` tells them apart. Verify tasks are numbered separately.
    *
    * @generated from field: uint32 attempt = 6;
    */
