@@ -3,6 +3,7 @@ package drover
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 )
@@ -45,12 +46,14 @@ func sleep(ctx context.Context, wait time.Duration) {
 }
 
 // repeat makes a call, for which repeating must be safe, until its answer is a definite one, or
-// failures in a row have lasted for longer than patience. What ends with the context has the
-// context's cause as its error.
-func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
+// failures in a row have lasted for longer than patience. The first failure is logged, so that a
+// program which waits for a server that is down does not look idle. What ends with the context has
+// the context's cause as its error.
+func repeat[T any](ctx context.Context, patience, tryFor time.Duration, log *slog.Logger,
 	call func(context.Context) (T, error)) (T, error) {
 	var backoff backoff
 	var failingSince time.Time
+	isLogged := false
 	for {
 		within, cancel := context.WithTimeout(ctx, tryFor)
 		answer, err := call(within)
@@ -68,6 +71,10 @@ func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
 		}
 		if failed.outcome() == definite || time.Since(failingSince)+wait > patience {
 			return answer, failed
+		}
+		if !isLogged {
+			isLogged = true
+			log.WarnContext(ctx, "call failed, will repeat it", "for", patience, "error", failed)
 		}
 		sleep(ctx, wait)
 	}

@@ -13,11 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Reason is the stable name of an error, as in [droverpb.ErrorReason] without its prefix:
+// Reason is the stable name of an error, one of the constants ReasonInvalidRequest and so on:
 //
-//	errors.Is(err, drover.Reason("KEY_REUSED"))
-//
-// [droverpb.ErrorReason]: https://pkg.go.dev/github.com/drover-dev/drover/sdk/go/droverpb#ErrorReason
+//	errors.Is(err, drover.ReasonKeyReused)
 type Reason string
 
 // Error returns the name.
@@ -95,7 +93,7 @@ func (e *CallError) outcome() callOutcome {
 // isAboutResults: whether the error of a whole Complete is about its results; only a Drover server
 // can judge them. Any other error is about the call, and proves nothing about the results.
 func (e *CallError) isAboutResults() bool {
-	if e.Reason == "MESSAGE_TOO_LARGE" {
+	if e.Reason == ReasonMessageTooLarge {
 		return true
 	}
 	named := slices.ContainsFunc(e.Fields, func(field FieldError) bool {
@@ -109,8 +107,8 @@ func (e *CallError) isAboutResults() bool {
 // client's own library made, such as RESOURCE_EXHAUSTED for an answer that it takes for too large.
 func (e *CallError) wasNotAdmitted() bool {
 	switch e.Reason {
-	case "INVALID_REQUEST", "MALFORMED_MESSAGE", "MESSAGE_TOO_LARGE", "DEADLINE_TOO_LONG",
-		"NAMESPACE_NOT_FOUND", "TOKEN_REQUIRED", "NOT_ALLOWED":
+	case ReasonInvalidRequest, ReasonMalformedMessage, ReasonMessageTooLarge, ReasonDeadlineTooLong,
+		ReasonNamespaceNotFound, ReasonTokenRequired, ReasonNotAllowed:
 		return true
 	}
 	return false

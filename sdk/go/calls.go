@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"log/slog"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,6 +23,7 @@ type calls struct {
 	namespace string
 	patience  time.Duration
 	codec     Codec
+	log       *slog.Logger
 }
 
 // tryFor is the time for one try.
@@ -35,11 +37,12 @@ func (c *calls) Invoke(ctx context.Context, method string, request, reply any,
 	if waiting, ok := asked.(*droverpb.WaitRunRequest); ok {
 		most += waiting.GetWait().AsDuration()
 	}
-	_, err := repeat(ctx, c.patience, most, func(ctx context.Context) (struct{}, error) {
+	log := c.log.With("call", method)
+	once := func(ctx context.Context) (struct{}, error) {
 		proto.Reset(answer)
 		return struct{}{}, c.conn.Invoke(ctx, method, asked, answer, options...)
-	})
-	if err != nil {
+	}
+	if _, err := repeat(ctx, c.patience, most, log, once); err != nil {
 		return err
 	}
 	return decodeAll(c.codec, answer)

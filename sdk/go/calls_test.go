@@ -565,7 +565,9 @@ func unquoted(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
 
 func TestAPanicOfAHandlerCostsOneAttemptAndNotTheAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
-		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
+		var written strings.Builder
+		log := drover.WithLog(slog.New(slog.NewTextHandler(&written, nil)))
+		agent := server.start(log, drover.WithSlots(1), drover.Handle("book-flight",
 			func(context.Context, *drover.Task) (any, error) { panic("no plane") }))
 		server.poll.next().answer(tasksOf(aTask("t1")))
 		report := server.complete.next()
@@ -574,5 +576,8 @@ func TestAPanicOfAHandlerCostsOneAttemptAndNotTheAgent(t *testing.T) {
 		equal(t, "message", outcome.GetMessage(), "panic: no plane")
 		accepted(report)
 		settle(server, agent)
+		for _, part := range []string{"handler panicked", `error="panic: no plane"`, "calls_test.go"} {
+			equal(t, part, strings.Count(written.String(), part) > 0, true)
+		}
 	})
 }

@@ -20,7 +20,7 @@ type Client struct {
 // It connects when it is first used.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	settings := &clientSettings{
-		shared:   shared{dialing: dialingTo(address), codec: plain{}},
+		shared:   sharedOf(address),
 		patience: 30 * time.Second,
 	}
 	for _, option := range options {
@@ -30,7 +30,7 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := &calls{conn, settings.namespace, settings.patience, settings.codec}
+	calls := &calls{conn, settings.namespace, settings.patience, settings.codec, settings.log}
 	scheduler := droverpb.NewSchedulerServiceClient(calls)
 	return &Client{
 		calls:     calls,

@@ -42,11 +42,11 @@ func decode(codec Codec, payload *droverpb.Payload, into any) (bool, error) {
 	if payload == nil {
 		return false, nil
 	}
-	clear, err := codec.Decode(payload)
+	opened, err := codec.Decode(payload)
 	if err != nil {
 		return true, err
 	}
-	return true, Unmarshal(clear, into)
+	return true, Unmarshal(opened, into)
 }
 
 // decodeAll decodes each payload in an answer, at any depth.
@@ -59,12 +59,12 @@ func decodeAll(codec Codec, message proto.Message) error {
 
 func decodeWithin(codec Codec, message protoreflect.Message) error {
 	if payload, ok := message.Interface().(*droverpb.Payload); ok {
-		clear, err := codec.Decode(payload)
-		if err != nil || clear == payload {
+		opened, err := codec.Decode(payload)
+		if err != nil || opened == payload {
 			return err
 		}
 		proto.Reset(payload)
-		proto.Merge(payload, clear)
+		proto.Merge(payload, opened)
 		return nil
 	}
 	var failed error

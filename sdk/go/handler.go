@@ -175,6 +175,10 @@ func attempt(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome
 
 func tried(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
 	result, err := callHandler(ctx, handler, task)
+	var answer Answer
+	if errors.As(err, &answer) && answer.kind != 0 {
+		result, err = answer, nil
+	}
 	if err == nil {
 		outcome := outcomeOfResult(task.codec, result, task.message.GetKind())
 		if problem := outcome.GetSuccess().GetOutputProblem(); problem != "" {
@@ -183,7 +187,11 @@ func tried(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
 		return outcome
 	}
 	stopped := stoppedBy(ctx)
-	if isUnexpected(err, stopped) {
+	var panicked *panicError
+	switch {
+	case errors.As(err, &panicked):
+		task.log.Error("handler panicked", "task", task.Name, "error", err, "stack", panicked.stack)
+	case isUnexpected(err, stopped):
 		task.log.Error("handler returned an error that it did not name", "task", task.Name, "error", err)
 	}
 	return outcomeOfError(err, stopped)
@@ -201,13 +209,19 @@ func callHandler(ctx context.Context, handler Handler, task *Task) (result any, 
 			err = errors.New("the handler ended its goroutine")
 			return
 		}
-		task.log.Error("handler panicked", "task", task.Name, "stack", string(debug.Stack()))
-		err = fmt.Errorf("panic: %v", thrown)
+		err = &panicError{thrown, string(debug.Stack())}
 	}()
 	result, err = handler(ctx, task)
 	ended = true
 	return result, err
 }
+
+type panicError struct {
+	thrown any
+	stack  string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.thrown) }
 
 func stoppedBy(ctx context.Context) *Stopped {
 	var stopped *Stopped

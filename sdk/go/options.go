@@ -35,6 +35,11 @@ type shared struct {
 	dialing
 	namespace string
 	codec     Codec
+	log       *slog.Logger
+}
+
+func sharedOf(address string) shared {
+	return shared{dialing: dialingTo(address), codec: plain{}, log: slog.Default()}
 }
 
 type agentSettings struct {
@@ -50,7 +55,6 @@ type agentSettings struct {
 	stopGrace   time.Duration
 	pollWait    time.Duration
 	handleStops bool
-	log         *slog.Logger
 	wrong       []error
 }
 
@@ -191,9 +195,9 @@ func WithSignals() AgentOption {
 	return agentOption(func(s *agentSettings) { s.handleStops = true })
 }
 
-// WithLog sets the logger of the agent and its handlers. Default: [slog.Default].
-func WithLog(log *slog.Logger) AgentOption {
-	return agentOption(func(s *agentSettings) { s.log = log })
+// WithLog sets the logger of a client, or of an agent and its handlers. Default: [slog.Default].
+func WithLog(log *slog.Logger) Option {
+	return option(func(s *shared) { s.log = log })
 }
 
 const (
@@ -204,14 +208,13 @@ const (
 // settingsOf finds a mistake at the start, not by a refused poll.
 func settingsOf(address, id string, options []AgentOption) (*agentSettings, error) {
 	s := &agentSettings{
-		shared:    shared{dialing: dialingTo(address), codec: plain{}},
+		shared:    sharedOf(address),
 		id:        id,
 		slots:     10,
 		handlers:  map[string]Handler{},
 		grace:     15 * time.Second,
 		stopGrace: 10 * time.Second,
 		pollWait:  30 * time.Second,
-		log:       slog.Default(),
 	}
 	for _, option := range options {
 		option.forAgent(s)

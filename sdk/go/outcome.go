@@ -16,7 +16,8 @@ import (
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
-// Answer is what a handler returns when the task is not simply done with an output.
+// Answer is what a handler returns when the task is not simply done with an output: as its result, or
+// as its error where the type of the result is another, see [TypedHandler].
 type Answer struct {
 	kind    answerKind
 	after   time.Duration
@@ -34,13 +35,16 @@ const (
 	answerCannotTell
 )
 
-// againMin: the server takes no shorter wait.
-const againMin = time.Millisecond
+// Error makes an Answer an error, for handlers whose results have a type.
+func (a Answer) Error() string { return "drover: a handler ended with an answer, which is no failure" }
+
+// shortestAgain: the server takes no shorter wait.
+const shortestAgain = time.Millisecond
 
 // Again reports that the remote service has not finished: the task is handed out again after this
 // time. No agent holds it meanwhile, and no attempt is counted; the step's total time limits it.
 func Again(after time.Duration) Answer {
-	return Answer{kind: answerAgain, after: max(after, againMin)}
+	return Answer{kind: answerAgain, after: max(after, shortestAgain)}
 }
 
 // Deferred reports that the remote service has accepted the work, and that the outcome comes by

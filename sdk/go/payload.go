@@ -3,6 +3,7 @@ package drover
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/drover-dev/drover/sdk/go/droverpb"
@@ -32,7 +33,7 @@ func Bytes(data []byte, contentType string) *droverpb.Payload {
 func Unmarshal(payload *droverpb.Payload, into any) error {
 	switch body := payload.GetBody().(type) {
 	case *droverpb.Payload_Json:
-		if err := json.Unmarshal([]byte(body.Json), into); err != nil {
+		if err := unmarshalJSON([]byte(body.Json), into); err != nil {
 			return fmt.Errorf("drover: the payload is not as expected: %w", err)
 		}
 	case *droverpb.Payload_Data:
@@ -45,6 +46,35 @@ func Unmarshal(payload *droverpb.Payload, into any) error {
 	}
 	return nil
 }
+
+// validated is a value that knows what is wrong with itself.
+type validated interface{ Validate() error }
+
+// unmarshalJSON says where a value is not of its type, and asks a value with Validate.
+func unmarshalJSON(text []byte, into any) error {
+	err := json.Unmarshal(text, into)
+	var mismatch *json.UnmarshalTypeError
+	switch value, checks := into.(validated); {
+	case errors.As(err, &mismatch):
+		return &mismatchError{mismatch}
+	case err == nil && checks:
+		return value.Validate()
+	}
+	return err
+}
+
+// mismatchError has a text for people: "legs.to: got a JSON number, want string".
+type mismatchError struct{ of *json.UnmarshalTypeError }
+
+func (e *mismatchError) Error() string {
+	text := fmt.Sprintf("got a JSON %s, want %s", e.of.Value, e.of.Type)
+	if e.of.Field == "" {
+		return text
+	}
+	return e.of.Field + ": " + text
+}
+
+func (e *mismatchError) Unwrap() error { return e.of }
 
 // toPayload leaves a payload as it is; nil is none, and all else is JSON.
 func toPayload(value any) (*droverpb.Payload, error) {

@@ -164,7 +164,7 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 		return 0
 	}
 	failed := callErrorOf(err)
-	p.failed(poll, most, failed.wasNotAdmitted() || failed.Reason == "OVERLOADED")
+	p.failed(poll, most, failed.wasNotAdmitted() || failed.Reason == ReasonOverloaded)
 	if ctx.Err() != nil {
 		return 0
 	}

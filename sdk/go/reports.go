@@ -122,7 +122,7 @@ func (r *reports) takeAnswer(one report, answer *droverpb.CompleteAnswer, again 
 	switch {
 	case refusal.outcome() != definite:
 		again.again, again.wait, again.failed = append(again.again, one), true, refusal
-	case refusal.Code == codes.InvalidArgument && refusal.Reason != "MALFORMED_TOKEN":
+	case refusal.Code == codes.InvalidArgument && refusal.Reason != ReasonMalformedToken:
 		r.log.Error("report refused", fields...)
 		r.substitute(one, refusal, again)
 	default:

@@ -60,7 +60,7 @@ describe("with Go", () => {
     const lines = install.replaceAll("../drover", root);
     await promisify(execFile)("sh", ["-euc", lines], { cwd });
     const result = await go(["run", "."], { cwd, env: { DROVER_ADDRESS: await givenServer() } });
-    expect(result).toContain('RUN_STATE_COMPLETED {"booking":"flight-to-Lisbon"');
+    expect(result).toContain("flight-to-Lisbon");
   });
 });
 

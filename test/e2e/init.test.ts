@@ -99,6 +99,9 @@ test("a Python project", { timeout: 300_000 }, async (context: TestContext) => {
   const cwd = await init("python");
   const [, sdk = ""] = readFileSync(join(cwd, "requirements.txt"), "utf8").trim().split("file://");
   expect(existsSync(join(sdk, "pyproject.toml"))).toBe(true);
+  const env = { ...process.env, PYTHONPATH: sdk };
+  const tested = await promisify(execFile)(found.python, ["-m", "unittest"], { cwd, env });
+  expect(tested.stderr).toContain("Ran 3 tests");
   await tryOut(cwd, found.python, ["agent.py"], { PYTHONPATH: sdk });
 });
 
@@ -106,6 +109,7 @@ test("a Go project", { timeout: 300_000 }, async (context: TestContext) => {
   await needsGo(context);
   const cwd = await init("go");
   await go(["mod", "tidy"], { cwd });
+  expect(await go(["test", "./..."], { cwd })).toContain("ok");
   await go(["build", "-o", "agent", "."], { cwd });
   await tryOut(cwd, join(cwd, "agent"), []);
 });

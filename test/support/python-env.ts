@@ -18,9 +18,9 @@ export type PythonEnv =
   | { readonly kind: "ready"; readonly python: string }
   | { readonly kind: "missing"; readonly why: string };
 
-/** Default: the requirements of the stub agent. */
+/** Of a file of requirements, or of these packages. Default: the requirements of the stub agent. */
 export async function preparePython(
-  requirements = join(stubFolder, "requirements.txt"),
+  requirements: string | readonly string[] = join(stubFolder, "requirements.txt"),
 ): Promise<PythonEnv> {
   try {
     await run("python3", ["-c", "import venv, ensurepip"]);
@@ -28,14 +28,17 @@ export async function preparePython(
     return { kind: "missing", why: "python3 with venv is not on this machine: install it to run" };
   }
   const { stdout: version } = await run("python3", ["--version"]);
-  const hash = createHash("sha256").update(readFileSync(requirements)).update(version);
+  const ofFile = typeof requirements === "string";
+  const text = ofFile ? readFileSync(requirements) : requirements.join("\n");
+  const hash = createHash("sha256").update(text).update(version);
   const folder = join(cacheFolder, `python-${hash.digest("hex").slice(0, 12)}`);
   const python = join(folder, "bin", "python");
   try {
     // `bin/python` works wherever the environment lies.
     await madeOnce(folder, async (building) => {
       await run("python3", ["-m", "venv", building]);
-      const pip = ["-m", "pip", "install", "-q", "--retries", "1", "-r", requirements];
+      const wanted = ofFile ? ["-r", requirements] : requirements;
+      const pip = ["-m", "pip", "install", "-q", "--retries", "1", ...wanted];
       await run(join(building, "bin", "python"), pip, { timeout: installMsMax });
     });
   } catch (error) {

@@ -15,8 +15,8 @@ export const pythonLicences: Licences = {
   "Apache-2.0":
     "googleapis-common-protos grpcio grpcio-tools opentelemetry-api opentelemetry-sdk pytest-asyncio types-grpcio types-protobuf",
   "Apache-2.0 OR BSD-3-Clause": "cryptography",
-  "BSD-3-Clause": "protobuf",
-  MIT: "mypy pytest ruff",
+  "BSD-3-Clause": "msgspec protobuf",
+  MIT: "mypy pydantic pytest ruff",
 };
 
 export const javaLicences: Licences = {

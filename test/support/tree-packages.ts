@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, string>> = {
   "@bufbuild/buf": "buf",
   "@bufbuild/protoc-gen-es": "protoc-gen-es",
   "@changesets/cli": "changeset",
+  pyright: "pyright",
   typescript: "tsc",
 };
 

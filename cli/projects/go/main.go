@@ -12,12 +12,33 @@ import (
 	drover "github.com/drover-dev/drover/sdk/go"
 )
 
+// Order is the input of a run, which each step gets.
+type Order struct {
+	Card string `json:"card"`
+}
+
+// Seat is the output of reserve-seat.
+type Seat struct {
+	Seat string `json:"seat"`
+}
+
+// Charge is the output of charge-card.
+type Charge struct {
+	Charge string `json:"charge"`
+}
+
+var (
+	reserve = drover.NewTask[Order, Seat]("reserve-seat")
+	release = drover.NewTask[Order, struct{}]("release-seat")
+	charge  = drover.NewTask[Order, Charge]("charge-card")
+)
+
 func main() {
 	address := cmp.Or(os.Getenv("DROVER_ADDRESS"), "127.0.0.1:7420")
 	agent, err := drover.NewAgent(address, "seats-1",
-		drover.Handle("reserve-seat", reserveSeat),
-		drover.Handle("release-seat", releaseSeat),
-		drover.Handle("charge-card", chargeCard),
+		reserve.Handle(reserveSeat),
+		release.Handle(releaseSeat),
+		charge.Handle(chargeCard),
 		drover.WithSignals())
 	if err != nil {
 		log.Fatal(err)
@@ -28,23 +49,19 @@ func main() {
 	}
 }
 
-func reserveSeat(ctx context.Context, task *drover.Task) (any, error) {
-	return map[string]string{"seat": "12A"}, nil
+func reserveSeat(ctx context.Context, task *drover.Task, order Order) (Seat, error) {
+	return Seat{"12A"}, nil
 }
 
-func releaseSeat(ctx context.Context, task *drover.Task) (any, error) {
+func releaseSeat(ctx context.Context, task *drover.Task, order Order) (struct{}, error) {
 	fmt.Println("the seat is free again")
-	return nil, nil
+	return struct{}{}, nil
 }
 
-func chargeCard(ctx context.Context, task *drover.Task) (any, error) {
-	var order struct{ Card string }
-	if err := task.Input(&order); err != nil {
-		return nil, err
-	}
+func chargeCard(ctx context.Context, task *drover.Task, order Order) (Charge, error) {
 	if order.Card == "none" {
-		return nil, drover.Permanent("no-card", "There is no card to charge.")
+		return Charge{}, drover.Permanent("no-card", "There is no card to charge.")
 	}
 	// The same for every try of this task: a payment service charges once for each key.
-	return map[string]string{"charge": task.IdempotencyKey}, nil
+	return Charge{task.IdempotencyKey}, nil
 }

@@ -89,6 +89,9 @@ func (b *builder) setKind(step *droverpb.StepDefinition, kind Kind) {
 	case Task:
 		task := &droverpb.TaskStep{Name: kind.Name, Queue: kind.Queue}
 		step.Kind = &droverpb.StepDefinition_Task{Task: task}
+		if kind.input != nil {
+			step.Input = b.payload(kind.input)
+		}
 	case Wait:
 		step.Kind = &droverpb.StepDefinition_Wait{Wait: toWait(kind)}
 	case Signal:

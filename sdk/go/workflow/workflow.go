@@ -11,7 +11,11 @@
 //	}.Definition()
 package workflow
 
-import "time"
+import (
+	"time"
+
+	drover "github.com/drover-dev/drover/sdk/go"
+)
 
 // Workflow is a graph of steps without cycles.
 type Workflow struct {
@@ -73,6 +77,17 @@ type Task struct {
 	Name string
 	// Queue is "default" by default.
 	Queue string
+	// input, in place of the step's Input; see PerformWith.
+	input any
+}
+
+// Perform is a task by its type; the step gets the input of the run, or its own Input.
+func Perform[In, Out any](task drover.TaskType[In, Out]) Task { return Task{Name: task.Name()} }
+
+// PerformWith is a task by its type, with an input of the type of the task, whose strings may contain
+// expressions.
+func PerformWith[In, Out any](task drover.TaskType[In, Out], input In) Task {
+	return Task{Name: task.Name(), input: input}
 }
 
 // Wait is a timer: for a duration, or until a time, RFC 3339 or an expression, ${...}.

@@ -62,7 +62,7 @@ def end(act: dict[str, Any], task: drover.Task) -> Any:
     if name == "deferred":
         return drover.deferred()
     if name == "cancelled":
-        raise drover.TaskCancelled(no_effect=value.get("no_effect", False))
+        raise drover.TaskCancelledError(no_effect=value.get("no_effect", False))
     if name == "happened":
         return drover.happened(drover.json_payload(value))
     if name == "did_not_happen":

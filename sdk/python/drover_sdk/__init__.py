@@ -8,14 +8,15 @@ from drover_sdk.agents import Agent
 from drover_sdk.answers import Answer, again, cannot_tell, deferred, did_not_happen, happened
 from drover_sdk.clients import Client, Refused, RegisteredWorkflow, Scheduled
 from drover_sdk.durations import Duration
+from drover_sdk.error_reason import ErrorReason
 from drover_sdk.errors import (
     CallError,
     CallField,
-    HandlersLost,
+    HandlersLostError,
     PermanentError,
     StopKind,
-    TaskCancelled,
-    TaskStopped,
+    TaskCancelledError,
+    TaskStoppedError,
     TransientError,
     UnknownError,
 )
@@ -23,8 +24,9 @@ from drover_sdk.history import RunDetails, RunSnapshot
 from drover_sdk.new_runs import Concurrency, NewRun, Notify
 from drover_sdk.payloads import Codec, bytes_payload, json_payload
 from drover_sdk.run_filters import RunFilter
-from drover_sdk.runs import Key, Run, RunName, Step
+from drover_sdk.runs import Key, Run, RunName, RunNotCompletedError, Step
 from drover_sdk.task_log import TaskHandler
+from drover_sdk.task_types import TaskType, WorkflowType
 from drover_sdk.tasks import Handler, Task
 from drover_sdk.tls_files import Tls
 from drover_sdk.v1.payload_pb2 import Payload
@@ -39,8 +41,9 @@ __all__ = [
     "Codec",
     "Concurrency",
     "Duration",
+    "ErrorReason",
     "Handler",
-    "HandlersLost",
+    "HandlersLostError",
     "Key",
     "NewRun",
     "Notify",
@@ -52,18 +55,21 @@ __all__ = [
     "RunDetails",
     "RunFilter",
     "RunName",
+    "RunNotCompletedError",
     "RunSnapshot",
     "Scheduled",
     "Step",
     "StopKind",
     "Task",
+    "TaskCancelledError",
     "TaskHandler",
-    "TaskCancelled",
-    "TaskStopped",
+    "TaskStoppedError",
+    "TaskType",
     "Tls",
     "TransientError",
     "UnknownError",
     "Workflow",
+    "WorkflowType",
     "again",
     "bytes_payload",
     "cannot_tell",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from drover_sdk.agent_options import (
     AgentSettings,
@@ -33,14 +33,20 @@ from drover_sdk.agent_options import (
 from drover_sdk.channel import Connection
 from drover_sdk.clocks import SYSTEM_CLOCK, Clock
 from drover_sdk.durations import Duration
-from drover_sdk.errors import HandlersLost
+from drover_sdk.errors import HandlersLostError
 from drover_sdk.executions import call_in
 from drover_sdk.payloads import PLAIN, Codec
 from drover_sdk.runtime import Runtime
-from drover_sdk.tasks import Handler
+from drover_sdk.task_types import TaskType
 from drover_sdk.tls_files import Tls
+from drover_sdk.typed_handlers import AnyHandler, Register, typed
 
-H = TypeVar("H", bound=Handler)
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+H = TypeVar("H", bound=AnyHandler)
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 _LOST = "Handlers did not end although they had to stop; end the process, they may still act."
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -54,8 +60,8 @@ class Agent:
         agent = Agent("127.0.0.1:7420", id="hello")
 
         @agent.task("greet")
-        def greet(task):
-            return f"Hello, {task.input['name']}!"
+        def greet(task: Task, person: Person) -> Greeting:
+            return Greeting(f"Hello, {person.name}!")
 
         if __name__ == "__main__":
             agent.run()
@@ -92,7 +98,7 @@ class Agent:
         `grace`: how long running handlers may take to finish when the agent stops.
         `cancel_grace`: how long a handler may take to end once it has to stop. After that it is
         lost: an isolated one is killed; for any other the agent drains and ends with
-        HandlersLost.
+        HandlersLostError.
         `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
         `tls`, `token`, `plaintext_token`: as in Connection. `codec`: encodes every payload.
         `clock`: for tests.
@@ -119,8 +125,14 @@ class Agent:
         self._started = False
         self._done: Future[None] = Future()
 
-    def task(self, name: str, *, isolated: bool = False) -> Callable[[H], H]:
-        """Registers the handler of a task, as a decorator.
+    @overload
+    def task(self, task: str, *, isolated: bool = False) -> Callable[[H], H]: ...
+    @overload
+    def task(self, task: TaskType[In, Out], *, isolated: bool = False) -> Register[In, Out]: ...
+    def task(self, task: str | TaskType[Any, Any], *, isolated: bool = False) -> Any:
+        """Registers the handler of a task, as a decorator: `def book(task)`, or
+        `def book(task, trip: Trip)`, which gets the input as the type of its annotation. Raises
+        TypeError for a type to which no JSON value can be converted.
 
         Tasks that verify and undo have handlers of their own, by their names. An `async def`
         handler shares an event loop with the others, a `def` handler gets a thread. `isolated`: it
@@ -128,14 +140,16 @@ class Agent:
         then be defined at the top level of a module, and the program must guard its start by
         `if __name__ == "__main__":`.
         """
+        name = task if isinstance(task, str) else task.name
+        kind = None if isinstance(task, str) else task.input
         check_name("name of a handler", name)
 
-        def register(handler: H) -> H:
+        def register(handler: AnyHandler) -> AnyHandler:
             if name in self._handlers:
                 raise ValueError(f'The task "{name}" has a handler already.')
             if self._started:
                 raise RuntimeError(f'The handler of "{name}" comes after the start of the agent.')
-            self._handlers[name] = Registered(handler, isolated)
+            self._handlers[name] = Registered(typed(handler, kind), isolated)
             return handler
 
         return register
@@ -177,14 +191,14 @@ class Agent:
             self._done.set_result(None)
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits until the agent has stopped. Raises HandlersLost, and TimeoutError."""
+        """Waits until the agent has stopped. Raises HandlersLostError, and TimeoutError."""
         try:
             self._done.result(timeout)
         except FutureTimeout:
             raise TimeoutError(f"The agent has not stopped within {timeout} s.") from None
 
     async def stopped(self) -> None:
-        """Waits until the agent has stopped. Raises HandlersLost."""
+        """Waits until the agent has stopped. Raises HandlersLostError."""
         await asyncio.shield(asyncio.wrap_future(self._done))
 
     def run(self) -> None:
@@ -208,7 +222,7 @@ class Agent:
             while not self._done.done():
                 wait([self._done], timeout=_SIGNAL_CHECK)
             self.join()
-        except HandlersLost as error:
+        except HandlersLostError as error:
             # Nothing that waits for threads or loops: the lost handler is in one of them.
             logging.getLogger("drover").critical("%s", error)
             logging.shutdown()
@@ -219,7 +233,7 @@ class Agent:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def __enter__(self) -> Agent:
+    def __enter__(self) -> Self:
         """Starts the agent."""
         self.start()
         return self
@@ -234,7 +248,7 @@ class Agent:
         self.stop()
         self.join()
 
-    async def __aenter__(self) -> Agent:
+    async def __aenter__(self) -> Self:
         """Starts the agent."""
         self.start()
         return self
@@ -291,7 +305,7 @@ class Agent:
             runtime.stop()
         await runtime.done
         if runtime.failed:
-            self._done.set_exception(HandlersLost(_LOST))
+            self._done.set_exception(HandlersLostError(_LOST))
         else:
             self._done.set_result(None)
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from drover_sdk.clocks import Clock, sleep
 from drover_sdk.errors import CallError
+from drover_sdk.task_log import LOG
 
 T = TypeVar("T")
 
@@ -38,10 +39,12 @@ class Backoff:
 async def repeat(call: Callable[[], Awaitable[T]], clock: Clock, patience: float) -> T:
     """Repeats a call, for which repeating must be safe, until its answer is a definite one.
 
-    `patience`: for how many seconds failures in a row are borne.
+    `patience`: for how many seconds failures in a row are borne. The first of them is logged, so
+    that a program which waits for a server that is down does not look idle.
     """
     backoff = Backoff(clock)
     failing_since: float | None = None
+    is_logged = False
     while True:
         try:
             return await call()
@@ -52,4 +55,13 @@ async def repeat(call: Callable[[], Awaitable[T]], clock: Clock, patience: float
             late = clock.monotonic() - failing_since + wait > patience
             if error.call_outcome == "definite" or late:
                 raise
+            if not is_logged:
+                is_logged = True
+                LOG.warning(
+                    "call failed, will repeat it for up to %g s: %s %s: %s",
+                    patience,
+                    error.code,
+                    error.reason,
+                    error,
+                )
         await sleep(clock, wait)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, overload
 
 from drover_sdk import rpc
 from drover_sdk.backoff import Backoff
@@ -20,6 +20,7 @@ from drover_sdk.channel import Connection
 from drover_sdk.circuits import Circuits
 from drover_sdk.clocks import SYSTEM_CLOCK, sleep
 from drover_sdk.commands import Commands
+from drover_sdk.conversion import convert
 from drover_sdk.definition import to_definition
 from drover_sdk.durations import Duration, seconds_of, to_duration
 from drover_sdk.errors import CallError
@@ -34,9 +35,10 @@ from drover_sdk.operations import Operations
 from drover_sdk.payloads import PLAIN, Codec
 from drover_sdk.queues import Queues
 from drover_sdk.run_filters import ALL_RUNS, RunFilter, to_filter
-from drover_sdk.runs import Run, RunName, StepState, to_ref
+from drover_sdk.runs import Run, RunName, RunNotCompletedError, StepState, to_ref
 from drover_sdk.schedules import Schedules
 from drover_sdk.statuses import error_of_status
+from drover_sdk.task_types import WorkflowType
 from drover_sdk.tls_files import Tls
 from drover_sdk.triggers import Triggers
 from drover_sdk.v1 import run_pb2
@@ -44,6 +46,12 @@ from drover_sdk.v1 import scheduler_service_pb2 as wire
 from drover_sdk.workflow import Workflow
 from drover_sdk.workflow_calls import WorkflowCalls
 from drover_sdk.writing import number_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 _WAIT = 30.0
 # Minimum time from one call to the next, in seconds.
@@ -134,7 +142,15 @@ class Client(Commands, WorkflowCalls):
         answer = await self._caller.call(rpc.REGISTER_WORKFLOW, request)
         return RegisteredWorkflow(answer.name, answer.version, answer.created)
 
-    async def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
+    @overload
+    async def schedule(
+        self, workflow: WorkflowType[In, Any], *, input: In, **given: Any
+    ) -> Scheduled: ...
+    @overload
+    async def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled: ...
+    async def schedule(
+        self, workflow: Union[str, WorkflowType, Workflow, NewRun], **given: Any
+    ) -> Scheduled:
         """Starts a run: a workflow with the other fields of NewRun; or a NewRun.
 
         Concurrent calls share a request.
@@ -272,12 +288,30 @@ class Client(Commands, WorkflowCalls):
             if left > 0:
                 await sleep(SYSTEM_CLOCK, left)
 
+    async def wait_outputs(self, workflow: WorkflowType[Any, Out], run: RunName) -> Out:
+        """Waits without a limit until the run has ended, and returns the outputs of its steps by
+        their ids, as the type of the workflow: a step that was skipped or has no output is left
+        out. Raises RunNotCompletedError, and ValueError for outputs that are not of this type."""
+        ended = await self.wait_run(run)
+        if ended.state != "COMPLETED":
+            raise RunNotCompletedError(ended)
+        steps = (await self.get_run(ended.run_id)).steps
+        outputs: Any = {step.id: step.output for step in steps if step.output is not None}
+        if workflow.output is None:
+            return outputs  # type: ignore[no-any-return]
+        try:
+            return convert(workflow.output, outputs)  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise ValueError(
+                f"The outputs of run {ended.run_id} are not of the type of {workflow.name}: {error}"
+            ) from None
+
     async def close(self) -> None:
         """Closes the connection; may be called twice."""
         await self._gathering.stop()
         await self._caller.close()
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         """The client connects when it is first used."""
         return self
 

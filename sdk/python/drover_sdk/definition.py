@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from drover_sdk.durations import to_duration
+from drover_sdk.task_types import name_of_type
 from drover_sdk.v1 import workflow_pb2 as wire
 from drover_sdk.workflow import Map, Step, Until, Waves, Workflow
 from drover_sdk.writing import write
@@ -26,12 +27,12 @@ def to_definition(workflow: Workflow) -> wire.WorkflowDefinition:
 
 
 def _prepared(given: Any) -> Mapping[str, Any]:
-    values = dict(vars(given))
+    values = {name: name_of_type(value) for name, value in vars(given).items()}
     if isinstance(given, Step):
         _check_kind(given)
         queue = values.pop("queue")
         if given.task is not None:
-            values["task"] = wire.TaskStep(name=given.task, queue=queue or "")
+            values["task"] = wire.TaskStep(name=values["task"], queue=queue or "")
         if given.wait is not None:
             values["wait"] = _wait(given.wait)
     elif isinstance(given, Map):

@@ -3,10 +3,10 @@
 - `TransientError`: it failed and will probably work later; retried by the step's policy.
 - `PermanentError`: it failed and will never work; not retried.
 - `UnknownError`: it is unknown whether it took effect, for example because a connection broke.
-- `TaskCancelled`: stopped because the task had to stop.
+- `TaskCancelledError`: stopped because the task had to stop.
 
 Any other exception counts as unknown, with the code `unexpected-error`: it may have come after the
-effect, and only the handler knows. An asyncio.CancelledError or a `TaskStopped` after a cancel
+effect, and only the handler knows. An asyncio.CancelledError or a `TaskStoppedError` after a cancel
 counts as cancelled.
 """
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from drover_sdk.durations import Duration, seconds_of
+from drover_sdk.error_reason import ErrorReason
 
 StopKind = Literal["cancelled", "lease-lost", "lease-ended", "attempt-over", "agent-stopped"]
 """Why a task must stop.
@@ -78,7 +79,7 @@ class UnknownError(Exception):
         self.code = code
 
 
-class TaskCancelled(Exception):
+class TaskCancelledError(Exception):
     """Stopped because the task had to stop."""
 
     def __init__(
@@ -89,7 +90,7 @@ class TaskCancelled(Exception):
         self.no_effect = no_effect
 
 
-class TaskStopped(Exception):
+class TaskStoppedError(Exception):
     """Raised by `task.raise_if_stopped()`; let it propagate."""
 
     def __init__(self, kind: StopKind) -> None:
@@ -98,7 +99,7 @@ class TaskStopped(Exception):
         self.kind: StopKind = kind
 
 
-class HandlersLost(Exception):
+class HandlersLostError(Exception):
     """Handlers did not end although they had to stop: end the process, they may still act."""
 
 
@@ -118,13 +119,13 @@ _UNKNOWN_CODES = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "IN
 
 _ADMISSION_REASONS = frozenset(
     {
-        "INVALID_REQUEST",
-        "MALFORMED_MESSAGE",
-        "MESSAGE_TOO_LARGE",
-        "DEADLINE_TOO_LONG",
-        "NAMESPACE_NOT_FOUND",
-        "TOKEN_REQUIRED",
-        "NOT_ALLOWED",
+        ErrorReason.INVALID_REQUEST,
+        ErrorReason.MALFORMED_MESSAGE,
+        ErrorReason.MESSAGE_TOO_LARGE,
+        ErrorReason.DEADLINE_TOO_LONG,
+        ErrorReason.NAMESPACE_NOT_FOUND,
+        ErrorReason.TOKEN_REQUIRED,
+        ErrorReason.NOT_ALLOWED,
     }
 )
 
@@ -132,9 +133,9 @@ _ADMISSION_REASONS = frozenset(
 class CallError(Exception):
     """Why a call, or one item of a call, was refused.
 
-    `code` is the name of the gRPC status, `reason` the stable name of error_reason.proto, such as
-    KEY_REUSED (empty: not made by a Drover server), `retry_after` in seconds how long to wait
-    before the call is repeated (None: the server gave no time).
+    `code` is the name of the gRPC status, `reason` one of ErrorReason, such as KEY_REUSED, or the
+    name of a reason that a newer server has (empty: not made by a Drover server), `retry_after` in
+    seconds how long to wait before the call is repeated (None: the server gave no time).
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class CallError(Exception):
     def is_about_results(self) -> bool:
         """For the error of a whole Complete: whether it is about its results; only a Drover server
         can judge them. Any other error is about the call, and proves nothing about the results."""
-        if self.reason == "MESSAGE_TOO_LARGE":
+        if self.reason == ErrorReason.MESSAGE_TOO_LARGE:
             return True
         named = any(field.path.startswith("results[") for field in self.fields)
         return self.code == "INVALID_ARGUMENT" and self.reason != "" and named

@@ -17,7 +17,7 @@ from drover_sdk.attempts import Done
 from drover_sdk.executions import call_in
 from drover_sdk.held_task import HeldTask, Notes
 from drover_sdk.isolated_child import Errand, Pipe, run_child
-from drover_sdk.outcomes import output_lost, unknown, within_limit
+from drover_sdk.outcomes import output_lost, text_of, unknown, within_limit
 from drover_sdk.payloads import Codec
 from drover_sdk.task_log import LOG
 from drover_sdk.tasks import Handler, Hold, PayloadField, payload_of
@@ -193,10 +193,16 @@ class InChild:
                 logging.getLogger(content.name).handle(content)
 
     def _sealed(self, outcome: Outcome) -> Outcome:
-        if outcome.HasField("success") and outcome.success.HasField("output"):
-            try:
-                sealed = self._codec.encode(outcome.success.output)
-            except Exception as error:
-                return output_lost(f"The handler's result cannot be sent: {error}")
-            outcome.success.output.CopyFrom(sealed)
-        return within_limit(outcome)
+        """With its output encoded."""
+        if not outcome.success.HasField("output"):
+            return outcome
+        try:
+            outcome.success.output.CopyFrom(self._codec.encode(outcome.success.output))
+            sealed = within_limit(outcome)
+        except Exception as error:
+            sealed = output_lost(f"The handler's result cannot be sent: {text_of(error)}")
+        # What the child itself could not send it has logged.
+        if sealed.success.output_problem:
+            problem = sealed.success.output_problem
+            LOG.error("the output of a handler is lost: %s (%s)", problem, self._held.name)
+        return sealed

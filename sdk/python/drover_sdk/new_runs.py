@@ -11,6 +11,7 @@ from typing import Any, Literal, Union
 from drover_sdk.definition import to_definition
 from drover_sdk.payloads import Codec, encoded
 from drover_sdk.reading import to_time
+from drover_sdk.task_types import WorkflowType
 from drover_sdk.tracing import active_trace
 from drover_sdk.v1 import run_pb2, scheduler_service_pb2
 from drover_sdk.workflow import Workflow
@@ -51,12 +52,12 @@ class Notify:
 class NewRun:
     """Describes the run that `client.schedule` starts."""
 
-    workflow: Union[str, Workflow]
-    """A registered workflow by name, or a definition for this run only."""
+    workflow: Union[str, WorkflowType, Workflow]
+    """A registered workflow by name or type, or a definition for this run only."""
     version: int = 0
     """Version of a registered workflow. 0: the default version."""
     input: Any = None
-    """JSON, or a Payload."""
+    """JSON, also a dataclass or a pydantic model; or a Payload."""
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
     """The caller's own name for the run: one key starts one run only. Default: random."""
     priority: int = 0
@@ -83,10 +84,11 @@ def to_schedule(run: NewRun, namespace: str, codec: Codec) -> scheduler_service_
         traceparent=traceparent,
         tracestate=tracestate,
     )
-    if isinstance(run.workflow, str):
-        request.workflow.name, request.workflow.version = run.workflow, run.version
-    else:
+    if isinstance(run.workflow, Workflow):
         request.definition.CopyFrom(to_definition(run.workflow))
+    else:
+        name = run.workflow if isinstance(run.workflow, str) else run.workflow.name
+        request.workflow.name, request.workflow.version = name, run.version
     if run.concurrency is not None:
         asked = run.concurrency
         request.concurrency.CopyFrom(

@@ -11,8 +11,8 @@ from drover_sdk.errors import (
     CallError,
     PermanentError,
     StopKind,
-    TaskCancelled,
-    TaskStopped,
+    TaskCancelledError,
+    TaskStoppedError,
     TransientError,
     UnknownError,
 )
@@ -64,12 +64,12 @@ def outcome_of_error(error: BaseException, stopped: StopKind | None) -> Outcome:
         return Outcome(failed=failed(error))
     if isinstance(error, UnknownError):
         return unknown(error.code, str(error))
-    if isinstance(error, TaskCancelled):
+    if isinstance(error, TaskCancelledError):
         return Outcome(cancelled=Outcome.Cancelled(no_effect=error.no_effect))
     if stopped is not None and is_stop(error):
         if stopped == "cancelled":
             return Outcome(cancelled=Outcome.Cancelled())
-        return unknown(stopped, str(TaskStopped(stopped)))
+        return unknown(stopped, str(TaskStoppedError(stopped)))
     return unknown("unexpected-error", text_of(error))
 
 
@@ -100,14 +100,14 @@ def output_lost(problem: str) -> Outcome:
 
 def is_unexpected(error: BaseException, stopped: StopKind | None) -> bool:
     """Whether the handler did not name it."""
-    if isinstance(error, (TransientError, PermanentError, UnknownError, TaskCancelled)):
+    if isinstance(error, (TransientError, PermanentError, UnknownError, TaskCancelledError)):
         return False
     return stopped is None or not is_stop(error)
 
 
 def is_stop(error: BaseException) -> bool:
     """What a handler that has to stop lets propagate."""
-    return isinstance(error, (TaskStopped, asyncio.CancelledError))
+    return isinstance(error, (TaskStoppedError, asyncio.CancelledError))
 
 
 def failed(error: Union[TransientError, PermanentError]) -> Outcome.Failed:

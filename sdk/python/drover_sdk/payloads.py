@@ -8,6 +8,7 @@ from __future__ import annotations
 import json as _json
 from typing import Any, Protocol
 
+from drover_sdk.conversion import to_plain
 from drover_sdk.v1.payload_pb2 import Payload
 
 
@@ -43,13 +44,24 @@ PLAIN = PlainCodec()
 
 
 def json_payload(value: Any) -> Payload:
-    """A payload of JSON. Raises TypeError or ValueError for a value without a JSON form."""
-    text = _json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    """A payload of JSON, also of dataclasses, pydantic models, times, UUIDs and enums. Raises
+    TypeError or ValueError for a value without a JSON form."""
+    text = _dumps(value, ensure_ascii=False)
     try:
         return Payload(json=text)
     except UnicodeEncodeError:
         # A lone surrogate is a legal string in Python, and in JSON only if it is escaped.
-        return Payload(json=_json.dumps(value, allow_nan=False, separators=(",", ":")))
+        return Payload(json=_dumps(value, ensure_ascii=True))
+
+
+def _dumps(value: Any, *, ensure_ascii: bool) -> str:
+    return _json.dumps(
+        value,
+        allow_nan=False,
+        ensure_ascii=ensure_ascii,
+        separators=(",", ":"),
+        default=to_plain,
+    )
 
 
 def bytes_payload(data: bytes, content_type: str = "application/octet-stream") -> Payload:

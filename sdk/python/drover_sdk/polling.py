@@ -19,6 +19,7 @@ from drover_sdk.background import Background
 from drover_sdk.backoff import Backoff
 from drover_sdk.clocks import Clock, Timer
 from drover_sdk.durations import from_duration
+from drover_sdk.error_reason import ErrorReason
 from drover_sdk.errors import CallError
 from drover_sdk.polls import Poll, Polls
 from drover_sdk.task_log import LOG
@@ -151,7 +152,7 @@ class Polling:
                 self._backoff.reset()
         except CallError as error:
             self._reserved -= want
-            self._end(poll, error.was_not_admitted or error.reason == "OVERLOADED")
+            self._end(poll, error.was_not_admitted or error.reason == ErrorReason.OVERLOADED)
             level = LOG.error if error.call_outcome == "definite" else LOG.warning
             level("poll failed, will poll again: %s %s: %s", error.code, error.reason, error)
             self._rest(error)

@@ -70,12 +70,19 @@ def name_of(described: EnumDescriptor, number: int) -> str:
     return values[number].name[prefix:] if number in values else "UNSPECIFIED"
 
 
+def is_repeated(field: Any) -> bool:
+    """Whether it is a list or a map. Protobuf before 6.31 has no `is_repeated`, and later ones warn
+    of `label`."""
+    known = getattr(field, "is_repeated", None)
+    return field.label == field.LABEL_REPEATED if known is None else bool(known)
+
+
 def _converter(source: Any, kind: type | None) -> Convert:
     name = source.name
     if source.message_type is not None and source.message_type.GetOptions().map_entry:
         return lambda message, codec: dict(getattr(message, name))
     one = _value(source, kind)
-    if source.is_repeated:
+    if is_repeated(source):
         return lambda message, codec: tuple(one(item, codec) for item in getattr(message, name))
     if source.has_presence:
         return lambda message, codec: (

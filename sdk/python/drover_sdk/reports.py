@@ -27,6 +27,7 @@ from typing import Literal
 from drover_sdk.background import Background
 from drover_sdk.backoff import Backoff
 from drover_sdk.clocks import Clock, Timer
+from drover_sdk.error_reason import ErrorReason
 from drover_sdk.errors import CallError
 from drover_sdk.held_task import HeldTask
 from drover_sdk.outcomes import outcome_of_refusal
@@ -244,6 +245,6 @@ def _result(report: _Report) -> TaskResult:
 def _answer_kind(error: CallError) -> Literal["answered", "repeat", "substitute"]:
     if error.call_outcome != "definite":
         return "repeat"
-    if error.code == "INVALID_ARGUMENT" and error.reason != "MALFORMED_TOKEN":
+    if error.code == "INVALID_ARGUMENT" and error.reason != ErrorReason.MALFORMED_TOKEN:
         return "substitute"
     return "answered"

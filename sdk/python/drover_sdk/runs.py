@@ -135,6 +135,17 @@ class Run:
         return self.state in _ENDED
 
 
+class RunNotCompletedError(Exception):
+    """A run ended in another way than with success."""
+
+    def __init__(self, run: Run) -> None:
+        """`run`: as it ended."""
+        super().__init__(
+            f"The run {run.run_id} of {run.workflow} ended as {run.state}: {run.summary}"
+        )
+        self.run = run
+
+
 @dataclass(frozen=True)
 class Failure:
     """What went wrong."""

@@ -313,9 +313,9 @@ class Runtime:
         return self._idle
 
     def _check_idle(self) -> None:
-        if self._idle is not None and not self._idle.done():
-            if self._running.keys() <= self._lost:
-                self._idle.set_result(None)
+        idle = self._idle
+        if idle is not None and not idle.done() and self._running.keys() <= self._lost:
+            idle.set_result(None)
 
     async def _drain(self) -> None:
         LOG.info("agent draining, %d tasks running", len(self._running))

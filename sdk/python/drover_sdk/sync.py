@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from drover_sdk import (
     circuits,
@@ -26,7 +26,7 @@ from drover_sdk import (
     triggers,
 )
 from drover_sdk.circuits import Circuit, CircuitPage, Cordon
-from drover_sdk.clients import Refused, RegisteredWorkflow, Scheduled
+from drover_sdk.clients import In, Out, Refused, RegisteredWorkflow, Scheduled
 from drover_sdk.commands import (
     BulkAction,
     BulkResult,
@@ -69,10 +69,14 @@ from drover_sdk.schedules import (
     SchedulePage,
     TriggeredRun,
 )
+from drover_sdk.task_types import WorkflowType
 from drover_sdk.tls_files import Tls
 from drover_sdk.triggers import PutTrigger, Refusal, TriedTrigger, Trigger, TriggerSpec
 from drover_sdk.workflow import Workflow
 from drover_sdk.workflow_calls import MovedDefault, WorkflowDetails
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Escalations:
@@ -556,7 +560,7 @@ class Client:
             self._loop.call(self._inner.close())
             self._loop.stop()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         """The client connects when it is first used."""
         return self
 
@@ -575,7 +579,17 @@ class Client:
         """Registers a definition, or its text in YAML or JSON."""
         return self._loop.call(self._inner.register_workflow(definition, keep_default=keep_default))
 
-    def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
+    @overload
+    def schedule(
+        self, workflow: WorkflowType[In, Any], *, input: In, **given: Any
+    ) -> Scheduled: ...
+
+    @overload
+    def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled: ...
+
+    def schedule(
+        self, workflow: Union[str, WorkflowType, Workflow, NewRun], **given: Any
+    ) -> Scheduled:
         """Starts a run: a workflow with the other fields of NewRun; or a NewRun.
 
         Concurrent calls share a request."""
@@ -655,6 +669,12 @@ class Client:
     def wait_run(self, run: RunName) -> Run:
         """Waits without a limit until the run has ended, and returns the run."""
         return self._loop.call(self._inner.wait_run(run))
+
+    def wait_outputs(self, workflow: WorkflowType[Any, Out], run: RunName) -> Out:
+        """Waits without a limit until the run has ended, and returns the outputs of its steps by
+        their ids, as the type of the workflow: a step that was skipped or has no output is left
+        out. Raises RunNotCompletedError, and ValueError for outputs that are not of this type."""
+        return self._loop.call(self._inner.wait_outputs(workflow, run))
 
     def cancel_run(self, run: RunName, *, undo: Undo = "compensate", reason: str = "") -> Run:
         """Stops the run. `undo`: what happens to work that was done."""

@@ -142,6 +142,6 @@ class TaskLog(_Adapter):
     ) -> tuple[Any, MutableMapping[str, Any]]:
         """Names the attempt in the text, and adds the attributes to those of the caller."""
         ids = active_ids()
-        where = " ".join([self._where, *(f"{name}={id}" for name, id in ids.items())])
+        where = " ".join([self._where, *(f"{name}={one}" for name, one in ids.items())])
         given = kwargs.get("extra") or {}
         return f"{msg} ({where})", {**kwargs, "extra": {**given, **(self.extra or {}), **ids}}

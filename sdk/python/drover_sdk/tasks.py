@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from types import GenericAlias
 from typing import Any, Literal, Protocol, TypeVar, Union
 
-from drover_sdk.errors import PermanentError, StopKind, TaskStopped
+from drover_sdk.conversion import convert
+from drover_sdk.errors import PermanentError, StopKind, TaskStoppedError
 from drover_sdk.held_task import Notes
 from drover_sdk.payloads import PLAIN, Codec, json_payload, read_payload, to_payload
 from drover_sdk.task_log import Line, TaskLog
@@ -28,6 +30,7 @@ raises an error to report a failure, see errors.py.
 """
 
 _CURSOR_MOST = 1_024
+_TYPES = (type, GenericAlias)
 
 
 class Hold(Protocol):
@@ -123,15 +126,16 @@ class Task:
         self._hold = hold
         self._codec = codec
 
-    def parse_input(self, parse: Callable[[Any], T]) -> T:
-        """The result of `parse` for the input; an error of `parse` fails the attempt for good."""
+    def parse_input(self, parse: Callable[[Any], T] | type[T]) -> T:
+        """The input as this dataclass, TypedDict or pydantic model, or the result of `parse` for
+        it. What is not of the type, or an error of `parse`, fails the attempt for good."""
         return _parsed(parse, self.input, "input")
 
-    def parse_output(self, parse: Callable[[Any], T]) -> T:
+    def parse_output(self, parse: Callable[[Any], T] | type[T]) -> T:
         """As `parse_input`, for the output."""
         return _parsed(parse, self.output, "output")
 
-    def parse_details(self, parse: Callable[[Any], T]) -> T:
+    def parse_details(self, parse: Callable[[Any], T] | type[T]) -> T:
         """As `parse_input`, for the last details."""
         return _parsed(parse, self.last_details, "details")
 
@@ -141,10 +145,10 @@ class Task:
         return self._hold.stopped()
 
     def raise_if_stopped(self) -> None:
-        """Raises TaskStopped when the work must stop."""
+        """Raises TaskStoppedError when the work must stop."""
         kind = self.stopped
         if kind is not None:
-            raise TaskStopped(kind)
+            raise TaskStoppedError(kind)
 
     def left(self) -> float:
         """Remaining seconds of lease and attempt: check them before a call that must not come
@@ -198,9 +202,9 @@ def _decoded(message: TaskMessage, field: PayloadField, codec: Codec) -> Any:
     return None if payload is None else read_payload(codec.decode(payload))
 
 
-def _parsed(parse: Callable[[Any], T], value: Any, what: str) -> T:
+def _parsed(parse: Callable[[Any], T] | type[T], value: Any, what: str) -> T:
     try:
-        return parse(value)
+        return convert(parse, value) if isinstance(parse, _TYPES) else parse(value)
     except Exception as error:
         message = f"The {what} is not as expected: {error}"
         raise PermanentError(f"bad-{what}", message) from error

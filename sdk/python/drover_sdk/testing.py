@@ -30,6 +30,7 @@ from drover_sdk.held_task import Notes
 from drover_sdk.payloads import PLAIN, read_payload, to_payload
 from drover_sdk.task_log import Line
 from drover_sdk.tasks import Handler, Task, TaskKindName
+from drover_sdk.typed_handlers import AnyHandler, typed
 from drover_sdk.v1 import task_pb2 as wire
 
 OutcomeKind = Literal["success", "failed", "unknown", "again", "deferred", "released", "cancelled"]
@@ -65,13 +66,13 @@ class HandlerOutcome:
     """All details, in order; the next attempt gets the last of them."""
 
 
-def run_handler(handler: Handler, **given: Any) -> HandlerOutcome:
+def run_handler(handler: AnyHandler, **given: Any) -> HandlerOutcome:
     """Runs the handler to its end; `given` as for `start_handler`."""
     return start_handler(handler, **given).outcome()
 
 
 def start_handler(
-    handler: Handler,
+    handler: AnyHandler,
     *,
     input: Any = None,
     name: str = "task",
@@ -91,7 +92,8 @@ def start_handler(
     labels: Mapping[str, str] | None = None,
     left: Duration = "1m",
 ) -> RunningHandler:
-    """Starts the handler, in a thread of its own, with a task that has the given fields.
+    """Starts the handler, in a thread of its own, with a task that has the given fields. A handler
+    that takes its input gets it as the type of its annotation.
 
     `left`: the result of `task.left()`.
     """
@@ -114,7 +116,7 @@ def start_handler(
         fence=fence,
         labels=dict(labels or {}),
     )
-    return RunningHandler(handler, message, seconds_of(left))
+    return RunningHandler(typed(handler), message, seconds_of(left))
 
 
 class RunningHandler:

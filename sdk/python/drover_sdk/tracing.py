@@ -2,24 +2,23 @@
 run that a client schedules is part of the caller's trace.
 
 The program must install and register an OpenTelemetry SDK. Without one, or without the package
-opentelemetry-api (`pip install 'drover[traces]'`), this module has no effect.
+opentelemetry-api (`pip install 'drover-sdk[traces]'`), this module has no effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from drover_sdk.v1.task_pb2 import Outcome
 from drover_sdk.v1.task_pb2 import Task as TaskMessage
 
-try:
+_is_here = find_spec("opentelemetry") is not None
+if TYPE_CHECKING or _is_here:
     from opentelemetry import context, trace
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-except ImportError:
-    _is_here = False
-else:
-    _is_here = True
 
 _KINDS = {1: "perform", 2: "verify", 3: "compensate"}
 

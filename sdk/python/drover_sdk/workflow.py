@@ -12,12 +12,14 @@ A field that is None is left out, so the server's default applies; JSON null is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Union
+from typing import Any, Generic, Literal, Union
 
 from drover_sdk.durations import Duration
+from drover_sdk.task_types import In, TaskType, WorkflowType
+from drover_sdk.v1.payload_pb2 import Payload
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Timeouts:
 class Verify:
     """The task that finds out whether a lost attempt took effect."""
 
-    task: str
+    task: str | TaskType
     queue: str | None = None
     """Default: the queue of the step."""
     retry: Retries = ()
@@ -70,7 +72,7 @@ class Verify:
 class Compensate:
     """The task that undoes a step."""
 
-    task: str
+    task: str | TaskType
     queue: str | None = None
     """Default: the queue of the step."""
     retry: Retries = ()
@@ -83,7 +85,7 @@ class Compensate:
 class Gate:
     """The task that lets the next wave of a map start by succeeding."""
 
-    task: str
+    task: str | TaskType
     queue: str | None = None
     input: Any = None
     """Default: the run's input."""
@@ -95,7 +97,7 @@ class Gate:
 class RunOf:
     """A workflow of which a step starts a run."""
 
-    workflow: str
+    workflow: str | WorkflowType
     version: int | None = None
     """Default: the default version at the time at which the run starts."""
 
@@ -147,7 +149,7 @@ class Waves:
     """The same as a percentage of all: 25 is a quarter."""
     pause: Duration | None = None
     """Time from the end of a wave to its gate, or to the next wave."""
-    gate: str | Gate | None = None
+    gate: str | Gate | TaskType | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Map:
 
     over: str | int
     """An expression that gives a list, or a number of items, which are then 0, 1, 2 and so on."""
-    task: str
+    task: str | TaskType
     queue: str | None = None
     """Default: "default"; may contain expressions, such as `deploy-${item.host}`."""
     concurrency: int | None = None
@@ -174,8 +176,8 @@ class Fallback:
     """Another way to try a step. Fields that are not given leave the step's value unchanged."""
 
     queue: str | None = None
-    task: str | None = None
-    run: str | RunOf | None = None
+    task: str | TaskType | None = None
+    run: str | RunOf | WorkflowType | None = None
     """Workflow to run instead, for a `run` step."""
     input: Any = None
     """JSON object that is merged over the step's input, key by key."""
@@ -193,13 +195,18 @@ class Escalate:
     then: Literal["retry", "skip", "compensate", "fail"] | None = None
 
 
+class AnyStep:
+    """A step, whatever its input is."""
+
+
 @dataclass(frozen=True)
-class Step:
+class Step(AnyStep, Generic[In]):
     """One step, of exactly one kind: task, wait, signal, approval, run or map."""
 
     id: str
-    task: str | None = None
-    """Name of the task that an agent performs."""
+    task: str | TaskType[In, Any] | None = None
+    """The task that an agent performs: its name, or its type, which also binds `input`, `verify`
+    and `compensate` for type checkers."""
     queue: str | None = None
     """Queue of the task; default "default"."""
     wait: Duration | Until | None = None
@@ -208,7 +215,7 @@ class Step:
     """Waits for `client.signal`, by the name of the signal."""
     approval: Approval | None = None
     """Waits for `client.decide`."""
-    run: str | RunOf | None = None
+    run: str | RunOf | WorkflowType | None = None
     """Starts a run of a workflow, and waits for its end."""
     map: Map | None = None
     needs: Sequence[str] = ()
@@ -221,20 +228,20 @@ class Step:
     """A finally step: it runs once, last, however the run ends."""
     pivot: bool = False
     """Once it has succeeded, the run is no longer undone: later failures ask a person."""
-    input: Any = None
+    input: In | Mapping[str, Any] | Payload | None = None
     """JSON, or a Payload; its strings may contain expressions. Default: the run's input; for a map,
     the item."""
     retry: Retries = ()
     timeouts: Timeouts | None = None
     effects: Literal["idempotent", "verifiable", "once"] | None = None
     """What a repeated attempt does to the remote service. Default: `idempotent`."""
-    verify: str | Verify | None = None
+    verify: str | TaskType[In, Any] | Verify | None = None
     """The task that resolves an unknown outcome; with effects `verifiable`."""
     fallback: Sequence[Fallback] = ()
     """Other ways to try the step, in this order."""
     on_pickup: Literal["alarm", "escalate", "fallback"] | None = None
     """What happens when no agent polls for the task. Default: `alarm`."""
-    compensate: str | Compensate | None = None
+    compensate: str | TaskType[In, Any] | Compensate | None = None
     on_failure: Literal["compensate", "fail", "continue", "escalate"] | None = None
     """Default: compensate if an effect that can be undone exists by then, otherwise fail."""
     escalation: Escalate | None = None
@@ -249,9 +256,9 @@ class Step:
 class Workflow:
     """The definition of a workflow."""
 
-    workflow: str
+    workflow: str | WorkflowType
     """Name of the workflow."""
-    steps: Sequence[Step]
+    steps: Sequence[AnyStep]
     timeout: Duration | None = None
     """Maximum duration of a run. Default 7 days."""
     input_schema: Any = None

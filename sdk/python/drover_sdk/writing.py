@@ -17,7 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from drover_sdk.durations import to_duration
 from drover_sdk.payloads import to_payload
-from drover_sdk.reading import to_time
+from drover_sdk.reading import is_repeated, to_time
 from drover_sdk.v1.payload_pb2 import Payload
 
 Prepare = Callable[[Any], Mapping[str, Any]]
@@ -46,25 +46,28 @@ def number_of(described: EnumDescriptor, name: str) -> Any:
 
 
 def _set(message: Message, field: Any, value: Any, prepare: Prepare) -> None:
-    name = field.name
-    if isinstance(value, Mapping) and field.is_repeated:
-        getattr(message, name).update(value)
-    elif field.is_repeated:
-        several = value if isinstance(value, (list, tuple)) else [value]
-        into = getattr(message, name)
-        for one in several:
-            if field.enum_type is not None:
-                into.append(number_of(field.enum_type, one))
-            elif field.message_type is None:
-                into.append(one)
-            else:
-                write(into.add(), one, prepare)
+    name: str = field.name
+    if is_repeated(field):
+        _add(getattr(message, name), field, value, prepare)
     elif field.enum_type is not None:
         setattr(message, name, number_of(field.enum_type, value))
     elif field.message_type is None:
         setattr(message, name, value)
     else:
         _set_message(getattr(message, name), value, prepare)
+
+
+def _add(into: Any, field: Any, value: Any, prepare: Prepare) -> None:
+    if isinstance(value, Mapping):
+        into.update(value)
+        return
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if field.enum_type is not None:
+            into.append(number_of(field.enum_type, one))
+        elif field.message_type is None:
+            into.append(one)
+        else:
+            write(into.add(), one, prepare)
 
 
 def _set_message(into: Message, value: Any, prepare: Prepare) -> None:

@@ -2,16 +2,24 @@
 
 import logging
 import os
+from dataclasses import dataclass
 
 import drover_sdk as drover
 
 agent = drover.Agent(os.environ.get("DROVER_ADDRESS", "127.0.0.1:7420"), id="greeter")
 
 
+@dataclass
+class Person:
+    """Who is greeted."""
+
+    name: str
+
+
 @agent.task("greet")
-def greet(task: drover.Task) -> object:
+def greet(task: drover.Task, person: Person) -> dict[str, str]:
     """Greets the person in the input."""
-    return {"greeting": f"Hello, {task.input['name']}!"}
+    return {"greeting": f"Hello, {person.name}!"}
 
 
 @agent.task("ungreet")

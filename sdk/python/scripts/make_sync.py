@@ -99,6 +99,9 @@ def twin(method: ast.AsyncFunctionDef, imports: Imports) -> str:
     docstring = "\n".join(
         f"        {line}".rstrip() for line in f'"""{doc}"""'.splitlines()
     ).lstrip()
+    if any(ast.unparse(one) == "overload" for one in method.decorator_list):
+        imports.used.add("overload")
+        return f"    @overload\n    def {method.name}({ast.unparse(args)}) -> {returns}: ...\n"
     return (
         f"    def {method.name}({ast.unparse(args)}) -> {returns}:\n        {docstring}\n"
         f"        {'' if returns == 'None' else 'return '}{work}\n"
@@ -155,7 +158,7 @@ def client(imports: Imports) -> str:
         '    def close(self) -> None:\n        """Closes the connection; may be called twice."""\n'
         "        if self._loop.alive:\n"
         "            self._loop.call(self._inner.close())\n            self._loop.stop()\n\n"
-        "    def __enter__(self) -> Client:\n"
+        "    def __enter__(self) -> Self:\n"
         '        """The client connects when it is first used."""\n'
         "        return self\n\n    def __exit__(self, kind: type[BaseException] | None, "
         "error: BaseException | None, trace: TracebackType | None) -> None:\n"
@@ -168,16 +171,19 @@ def main() -> None:
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE / "sync.py"
     imports = Imports()
     imports.known["Iterator"] = "collections.abc Iterator"
+    imports.known["TYPE_CHECKING"] = "typing TYPE_CHECKING"
     classes = [part(name, imports) for name in PARTS]
     classes.append(client(imports))
-    imports.used |= {"TracebackType"}
+    imports.used |= {"TracebackType", "TYPE_CHECKING"}
     inner = ", ".join(sorted(MODULES[name] for name in [*PARTS, "Client"]))
     lines = [
         HEAD,
         "from __future__ import annotations\n",
         *imports.lines(),
         f"from drover_sdk import {inner}",
-        "from drover_sdk.loop_thread import LoopThread\n\n",
+        "from drover_sdk.loop_thread import LoopThread\n",
+        # A type of Python 3.11 on, which type checkers know without a package.
+        "if TYPE_CHECKING:\n    from typing_extensions import Self\n\n",
     ]
     file.write_text("\n".join(lines) + "\n\n".join(classes))
     settings = ["--config", str(HERE.parent / "pyproject.toml"), "-q", str(file)]

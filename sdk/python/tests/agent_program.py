@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -37,10 +38,8 @@ def signalled_beside(task: Task) -> Any:
 @agent.task("stuck-async")
 async def stuck_async(task: Task) -> Any:
     while True:
-        try:
+        with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            pass
 
 
 @agent.task("blocking-async")

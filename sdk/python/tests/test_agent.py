@@ -122,7 +122,7 @@ def unsayable(task: Task) -> Any:
 
 
 def cancelled(task: Task) -> Any:
-    raise drover.TaskCancelled("stopped in time", no_effect=True)
+    raise drover.TaskCancelledError("stopped in time", no_effect=True)
 
 
 def exiting(task: Task) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -48,10 +49,8 @@ async def lost(server: FakeServer, agents: Agents, ends: Ends) -> Beside:
     async def perform(task: Task) -> Any:
         end = ends[task.step_id] = asyncio.get_running_loop().create_future()
         while not end.done():
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([end])
-            except asyncio.CancelledError:
-                pass
         if end.exception() is not None:
             task.details({"page": 4})
         return end.result()

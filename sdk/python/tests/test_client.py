@@ -13,8 +13,7 @@ from fake_server import FakeServer, status
 from manual_clock import ManualClock
 
 import drover_sdk as drover
-import drover_sdk.clients
-from drover_sdk import rpc
+from drover_sdk import clients, rpc
 from drover_sdk.aes import AesGcmCodec
 from drover_sdk.gathering import Gathering
 from drover_sdk.history import RunWarning
@@ -232,7 +231,7 @@ async def test_a_server_that_drains_is_not_asked_again_in_a_hurry(
     clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(drover.clients, "SYSTEM_CLOCK", clock)
+    monkeypatch.setattr(clients, "SYSTEM_CLOCK", clock)
     waiting = started(client.wait_run("run-1"))
     inbox = server.inbox(rpc.WAIT_RUN)
     (await inbox.next()).answer()

@@ -112,7 +112,7 @@ def data_class_in(hint: Any) -> Any:
 def test_the_states_are_those_of_the_contract() -> None:
     for kind, described in ((RunState, run_pb2.RunState), (StepState, run_pb2.StepState)):
         prefix = described.Name(0).removesuffix("UNSPECIFIED")
-        assert set(get_args(kind)) == {name.removeprefix(prefix) for name in described.keys()}
+        assert set(get_args(kind)) == {name.removeprefix(prefix) for name, _ in described.items()}
 
 
 def test_every_call_of_the_contract_has_its_path_and_messages() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import threading
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from agent_script import ANSWERED, a_task, accept_all, carry_on_all
 from fake_server import SECONDS_MOST, FakeServer
 
 import drover_sdk as drover
-import drover_sdk.sync
-from drover_sdk import rpc
+from drover_sdk import rpc, sync
 from drover_sdk.aes import AesGcmCodec
 from drover_sdk.durations import to_duration
 from drover_sdk.payloads import json_payload
@@ -154,7 +153,7 @@ async def test_the_client_without_asyncio_waits_for_each_answer(server: FakeServ
     codec = AesGcmCodec(KEY)
 
     def work() -> tuple[drover.Scheduled, Any, list[Any]]:
-        with drover.sync.Client(server.address, codec=codec) as client:
+        with sync.Client(server.address, codec=codec) as client:
             scheduled = client.schedule("w", input={"to": "Lisbon"}, key="order-7")
             run = client.get_run(scheduled.run_id).run
             states = [one.run.state for one in client.watch_run(scheduled.run_id)]
@@ -180,8 +179,8 @@ def test_both_faces_have_the_same_calls() -> None:
         parts = {name for name in names if not callable(getattr(of, name))}
         return {name: calls(getattr(of, name)) if name in parts else None for name in names}
 
-    with drover.sync.Client("127.0.0.1:1") as sync:
-        assert calls(drover.Client("127.0.0.1:1")) == calls(sync)
+    with sync.Client("127.0.0.1:1") as other:
+        assert calls(drover.Client("127.0.0.1:1")) == calls(other)
 
 
 async def test_a_token_of_the_environment_is_shown_unless_another_is_given(
@@ -237,15 +236,15 @@ def certificate(folder: Path) -> None:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "drover.test")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.now(timezone.utc)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("drover.test")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

@@ -30,7 +30,7 @@ async def test_no_task_that_is_added_or_removed_makes_it_check_all_others() -> N
         raise AssertionError("no heartbeat is due")
 
     heartbeats = Heartbeats(ManualClock(), send, lambda: 1, Background())
-    tasks = [cast(HeldTask, _Task()) for _ in range(1_000)]
+    tasks = [cast("HeldTask", _Task()) for _ in range(1_000)]
     for task in tasks:
         heartbeats.add(task)
     for task in tasks[:900]:

@@ -141,7 +141,7 @@ async def test_a_cordon_is_of_an_agent_a_session_or_a_version(
         server, rpc.LIST_CORDONS, client.circuits.cordons(), cordons=[{"agent_id": "a1"}]
     )
     assert [(one.agent_id, one.version) for one in cordons] == [("a1", None)]
-    with pytest.raises(ValueError, match="one agent, one session or one version.*name one"):
+    with pytest.raises(ValueError, match=r"one agent, one session or one version.*name one"):
         await client.circuits.cordon(by="ada")
     with pytest.raises(ValueError, match="agent_id='a1', session=b'', version='1'"):
         await client.circuits.uncordon(agent_id="a1", version="1")

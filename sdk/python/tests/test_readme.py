@@ -30,7 +30,7 @@ def environment(address: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("mark", "expected"),
     [
-        ('"book-flight"', {"state": "COMPLETED", "flight": {"booking": "flight-to-Lisbon"}}),
+        ('id="hello-agent"', {"state": "COMPLETED", "flight": {"booking": "flight-to-Lisbon"}}),
         ('"find-charge"', {"state": "COMPLETED", "pay": {"charge": 1}, "charges": 1}),
         (
             "drover.deferred()",
@@ -42,6 +42,7 @@ def environment(address: str) -> dict[str, str]:
             },
         ),
         ("escalations.resolve", {"state": "COMPLETED", "send": {"transfer": "t-9"}}),
+        ("drover.WorkflowType", {"booking": "flight-to-Porto"}),
         ("run_handler", {}),
     ],
 )
@@ -66,12 +67,12 @@ def test_an_example_has_its_result_and_ends_by_itself(
 
 
 def test_no_example_is_left_out() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
 
 
 async def test_the_agent_of_the_example_performs_and_ends_at_sigterm(address: str) -> None:
     program = SDK / "examples/greeter.py"
-    assert len(program.read_text().splitlines()) < 30
+    assert len(program.read_text().splitlines()) < 35
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(program), env=environment(address)
     )

@@ -135,6 +135,7 @@ async def test_a_handler_whose_heartbeats_come_without_progress_is_stopped_and_t
         task.details({"frame": 1})
         assert task.stopping.wait(SECONDS_MOST)
         task.raise_if_stopped()
+        raise AssertionError("it was not stopped")
 
     stage = given({"encode": encode})
     timeouts = Timeouts(heartbeat="9s", stall="1s")
@@ -239,7 +240,7 @@ async def test_workflows_and_the_namespace_are_paused_and_what_runs_here_is_repo
     cluster = await client.operations.cluster_info()
     assert cluster.migrations[0].number == 1
     assert [one.alive for one in await client.operations.supervisors()] == [True]
-    assert (await client.operations.hand_overs(partition=0)).hand_overs[0].reason == "FIRST"
+    assert (await client.operations.hand_overs(partition=0)).hand_overs[-1].reason == "FIRST"
 
 
 async def wait_for(work: Awaitable[Any]) -> Any:

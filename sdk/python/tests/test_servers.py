@@ -214,5 +214,5 @@ def test_addresses_are_a_list_or_one_text_with_commas_and_each_counts_once() -> 
 
 
 def test_a_token_in_plain_text_is_refused_if_one_address_is_another_machine() -> None:
-    with pytest.raises(ValueError, match="drover.example:7420 in plain text"):
+    with pytest.raises(ValueError, match=r"drover\.example:7420 in plain text"):
         drover.Client("127.0.0.1:7420,drover.example:7420", token="abc")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import ipaddress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Issued:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         signer = by or self
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.now(timezone.utc)
         where = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
         made = (
             x509.CertificateBuilder()
@@ -36,8 +36,8 @@ class Issued:
             .issuer_name(signer._name)
             .public_key(self._key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=1))
             .add_extension(x509.SubjectAlternativeName([where]), critical=False)
             .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
             .sign(signer._key, hashes.SHA256())

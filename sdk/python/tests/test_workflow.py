@@ -14,8 +14,19 @@ from google.protobuf import json_format
 
 from drover_sdk.definition import to_definition
 from drover_sdk.payloads import json_payload
+from drover_sdk.reading import is_repeated
 from drover_sdk.v1 import workflow_pb2 as wire
-from drover_sdk.workflow import Compensate, Map, Retry, Step, Timeouts, Until, Waves, Workflow
+from drover_sdk.workflow import (
+    AnyStep,
+    Compensate,
+    Map,
+    Retry,
+    Step,
+    Timeouts,
+    Until,
+    Waves,
+    Workflow,
+)
 
 # What the parser of the text form makes of each example; the project's tests hold it up to date.
 EXAMPLES = json.loads((Path(__file__).parent / "gen/definitions.json").read_text())
@@ -37,6 +48,8 @@ def _value(hint: Any, given: Any) -> Any:
 
 
 def _data_class_in(hint: Any) -> Any:
+    if hint is AnyStep:
+        return Step
     if dataclasses.is_dataclass(hint):
         return hint
     found = (_data_class_in(inner) for inner in typing.get_args(hint))
@@ -71,7 +84,7 @@ def messages_in(message: Any) -> list[Any]:
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
-            for one in value if field.is_repeated else [value]:
+            for one in value if is_repeated(field) else [value]:
                 found += messages_in(one)
     return found
 

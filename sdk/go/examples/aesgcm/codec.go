@@ -48,12 +48,12 @@ func New(key []byte) (*Codec, error) {
 
 // Encode encrypts a payload.
 func (c *Codec) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) {
-	clear, err := proto.MarshalOptions{Deterministic: true}.Marshal(payload)
+	opened, err := proto.MarshalOptions{Deterministic: true}.Marshal(payload)
 	if err != nil {
 		return nil, err
 	}
-	nonce := sum(c.nonceKey, clear)[:c.aead.NonceSize()]
-	data := &droverpb.Payload_Data{Data: c.aead.Seal(nonce, nonce, clear, nil)}
+	nonce := sum(c.nonceKey, opened)[:c.aead.NonceSize()]
+	data := &droverpb.Payload_Data{Data: c.aead.Seal(nonce, nonce, opened, nil)}
 	return &droverpb.Payload{ContentType: ContentType, Body: data}, nil
 }
 
@@ -72,12 +72,12 @@ func (c *Codec) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) {
 	if len(data) < size {
 		return nil, errors.New("aesgcm: the payload is too short to be encrypted")
 	}
-	clear, err := c.aead.Open(nil, data[:size], data[size:], nil)
+	opened, err := c.aead.Open(nil, data[:size], data[size:], nil)
 	if err != nil {
 		return nil, fmt.Errorf("aesgcm: the payload was not encrypted with this key: %w", err)
 	}
 	made := &droverpb.Payload{}
-	if err := proto.Unmarshal(clear, made); err != nil {
+	if err := proto.Unmarshal(opened, made); err != nil {
 		return nil, fmt.Errorf("aesgcm: the clear text is no payload: %w", err)
 	}
 	return made, nil

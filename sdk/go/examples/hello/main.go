@@ -9,9 +9,17 @@ import (
 	drover "github.com/drover-dev/drover/sdk/go"
 )
 
+type person struct {
+	Name string `json:"name"`
+}
+
+type greeting struct {
+	Greeting string `json:"greeting"`
+}
+
 func main() {
 	agent, err := drover.NewAgent(os.Getenv("DROVER_ADDRESS"), "hello-agent",
-		drover.Handle("greet", greet), drover.WithSignals())
+		drover.NewTask[person, greeting]("greet").Handle(greet), drover.WithSignals())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -20,8 +28,6 @@ func main() {
 	}
 }
 
-func greet(ctx context.Context, task *drover.Task) (any, error) {
-	var input struct{ Name string }
-	err := task.Input(&input)
-	return map[string]string{"greeting": "Hello, " + input.Name + "!"}, err
+func greet(_ context.Context, _ *drover.Task, input person) (greeting, error) {
+	return greeting{"Hello, " + input.Name + "!"}, nil
 }

@@ -1,0 +1,196 @@
+package drover
+
+// The reasons that this version knows. A newer server may send others: use the Code of the error
+// then.
+const (
+	// ReasonInvalidRequest: INVALID_ARGUMENT. A field is missing, malformed or out of limits;
+	// BadRequest names each. Correct the request.
+	ReasonInvalidRequest Reason = "INVALID_REQUEST"
+
+	// ReasonInvalidDefinition: INVALID_ARGUMENT. A workflow definition is not consistent: a cycle,
+	// an unknown or repeated step, an unknown field, fields that exclude each other, a wrong
+	// expression, a text that does not parse. BadRequest names each problem, with line and column
+	// for a text. Correct the definition.
+	ReasonInvalidDefinition Reason = "INVALID_DEFINITION"
+
+	// ReasonNotSupported: INVALID_ARGUMENT. The request is well-formed, but asks for a feature
+	// that this version of the server does not have; BadRequest names the field. Leave the field
+	// out, or use a newer server. Not sent by this version.
+	ReasonNotSupported Reason = "NOT_SUPPORTED"
+
+	// ReasonPayloadTooLarge: INVALID_ARGUMENT. A payload is over the limit of the namespace;
+	// metadata has `size_bytes` and `limit_bytes`. Keep the data in object storage and send its
+	// address.
+	ReasonPayloadTooLarge Reason = "PAYLOAD_TOO_LARGE"
+
+	// ReasonMessageTooLarge: RESOURCE_EXHAUSTED. The whole message is over 4 MiB. Split the call,
+	// or send less. Without RetryInfo: repeating it unchanged does not help. Native gRPC refuses
+	// it without details.
+	ReasonMessageTooLarge Reason = "MESSAGE_TOO_LARGE"
+
+	// ReasonMalformedMessage: INVALID_ARGUMENT. The bytes are not a message of this type. Compare
+	// the versions of the contract, and check the proxies between client and server.
+	ReasonMalformedMessage Reason = "MALFORMED_MESSAGE"
+
+	// ReasonMalformedToken: INVALID_ARGUMENT. A task token or callback token was not made by a
+	// server. Send the token exactly as it was received.
+	ReasonMalformedToken Reason = "MALFORMED_TOKEN"
+
+	// ReasonPageTokenInvalid: INVALID_ARGUMENT. A page token is malformed, or belongs to another
+	// filter or order. Start again at the first page.
+	ReasonPageTokenInvalid Reason = "PAGE_TOKEN_INVALID"
+
+	// ReasonDeadlineTooLong: INVALID_ARGUMENT. The deadline of the call is too far away; metadata
+	// has `limit_seconds`. Set a nearer one, or none for WatchRun.
+	ReasonDeadlineTooLong Reason = "DEADLINE_TOO_LONG"
+
+	// ReasonNamespaceNotFound: NOT_FOUND. There is no namespace of this name. Check the name.
+	ReasonNamespaceNotFound Reason = "NAMESPACE_NOT_FOUND"
+
+	// ReasonWorkflowNotFound: NOT_FOUND. The namespace has no such workflow, or not this version
+	// of it. Register it first.
+	ReasonWorkflowNotFound Reason = "WORKFLOW_NOT_FOUND"
+
+	// ReasonRunNotFound: NOT_FOUND. The namespace has no such run. Check the id or key; old runs
+	// are removed.
+	ReasonRunNotFound Reason = "RUN_NOT_FOUND"
+
+	// ReasonTaskNotFound: NOT_FOUND. A task token or callback token does not belong to a task of
+	// this namespace. Drop the task.
+	ReasonTaskNotFound Reason = "TASK_NOT_FOUND"
+
+	// ReasonKeyReused: ALREADY_EXISTS. The key was used with another request; metadata has
+	// `run_id`. Use another key, or repeat the first request unchanged.
+	ReasonKeyReused Reason = "KEY_REUSED"
+
+	// ReasonLeaseLost: FAILED_PRECONDITION. The report or callback came too late: the step was
+	// handed out again, or the step or run has ended. The report is kept as evidence and changed
+	// no state. Stop the work and drop the task.
+	ReasonLeaseLost Reason = "LEASE_LOST"
+
+	// ReasonTaskOver: FAILED_PRECONDITION. The attempt has already ended by another report. Drop
+	// the task.
+	ReasonTaskOver Reason = "TASK_OVER"
+
+	// ReasonRunState: FAILED_PRECONDITION. The state of the run does not allow the call; metadata
+	// has `state`.
+	ReasonRunState Reason = "RUN_STATE"
+
+	// ReasonOverloaded: RESOURCE_EXHAUSTED, with RetryInfo. The server has more calls than it can
+	// hold. Nothing was changed: repeat the call after the delay, or on another server.
+	ReasonOverloaded Reason = "OVERLOADED"
+
+	// ReasonStoreUnavailable: UNAVAILABLE, with RetryInfo. The database is unavailable or slow. It
+	// is not known whether the call took effect: repeat it unchanged.
+	ReasonStoreUnavailable Reason = "STORE_UNAVAILABLE"
+
+	// ReasonDraining: UNAVAILABLE, with RetryInfo. This server is about to stop. Repeat the call
+	// on another server.
+	ReasonDraining Reason = "DRAINING"
+
+	// ReasonInternal: INTERNAL. A defect of the server. It is not known whether the call took
+	// effect; repeating it is safe. Report the defect with the message.
+	ReasonInternal Reason = "INTERNAL"
+
+	// ReasonEscalationNotFound: NOT_FOUND. The run has no escalation of this id. GetRun lists its
+	// escalations.
+	ReasonEscalationNotFound Reason = "ESCALATION_NOT_FOUND"
+
+	// ReasonStepNotFound: NOT_FOUND. The run has no step of this id, or the step is not an
+	// approval. Check the id.
+	ReasonStepNotFound Reason = "STEP_NOT_FOUND"
+
+	// ReasonEscalationClosed: FAILED_PRECONDITION. The escalation is closed: it got another
+	// answer, or an event settled it; metadata has `closed_by`. No answer is needed any more.
+	ReasonEscalationClosed Reason = "ESCALATION_CLOSED"
+
+	// ReasonAnswerNotAllowed: FAILED_PRECONDITION. The escalation is open and does not accept this
+	// answer now; metadata has `state` of the run and `answers`, the accepted answers separated by
+	// commas. Give one of them.
+	ReasonAnswerNotAllowed Reason = "ANSWER_NOT_ALLOWED"
+
+	// ReasonDecisionRefused: FAILED_PRECONDITION. The approval does not accept this decision: it
+	// does not wait for one, the approver may not decide or has already decided otherwise, or the
+	// form breaks its schema; the message says which, and metadata has `state` of the run.
+	ReasonDecisionRefused Reason = "DECISION_REFUSED"
+
+	// ReasonSignalLimit: RESOURCE_EXHAUSTED, without RetryInfo. The run holds the maximum number
+	// of signals, 1,000; metadata has `limit`. Send the signal to another run.
+	ReasonSignalLimit Reason = "SIGNAL_LIMIT"
+
+	// ReasonSignalUnknown: INVALID_ARGUMENT. No step of the run takes a signal of this name, and
+	// nothing was stored. Metadata has `takes`: the names that its steps take, separated by
+	// commas. Send one of them.
+	ReasonSignalUnknown Reason = "SIGNAL_UNKNOWN"
+
+	// ReasonHookNotFound: NOT_FOUND. The namespace has no hook of this name. Create it with
+	// PutHook first, or use another name.
+	ReasonHookNotFound Reason = "HOOK_NOT_FOUND"
+
+	// ReasonEscalationClaimed: FAILED_PRECONDITION. Another person has claimed the escalation;
+	// metadata has `claimed_by`. Ask that person, or set `anyway`.
+	ReasonEscalationClaimed Reason = "ESCALATION_CLAIMED"
+
+	// ReasonConcurrencyLimit: RESOURCE_EXHAUSTED, without RetryInfo. The concurrency key has no
+	// free permit, and its policy is REFUSE; metadata has `key`, `limit`, and as `run_id` a run
+	// that holds a permit. Nothing was stored: repeat the call when that run has ended, with the
+	// same key if you like.
+	ReasonConcurrencyLimit Reason = "CONCURRENCY_LIMIT"
+
+	// ReasonCountMismatch: FAILED_PRECONDITION. A bulk action found another number of runs than
+	// was expected, and did nothing. Metadata: expected, found. Repeat the `dry_run`.
+	ReasonCountMismatch Reason = "COUNT_MISMATCH"
+
+	// ReasonScheduleNotFound: NOT_FOUND. The namespace has no schedule of this name. ListSchedules
+	// lists the schedules.
+	ReasonScheduleNotFound Reason = "SCHEDULE_NOT_FOUND"
+
+	// ReasonScheduleExists: ALREADY_EXISTS. The namespace has a schedule of this name with another
+	// content. Update it, or use another name.
+	ReasonScheduleExists Reason = "SCHEDULE_EXISTS"
+
+	// ReasonTriggerNotFound: NOT_FOUND. The namespace has no trigger of this name. Create it with
+	// PutTrigger first, or use another name.
+	ReasonTriggerNotFound Reason = "TRIGGER_NOT_FOUND"
+
+	// ReasonMappingFailed: INVALID_ARGUMENT. The mapping of a trigger fails for this body or run,
+	// or its result is not a valid request; the message says where. Change the mapping, or the
+	// body that is sent.
+	ReasonMappingFailed Reason = "MAPPING_FAILED"
+
+	// ReasonAgentNotFound: NOT_FOUND. The namespace has no agent of this session, or no longer has
+	// it: the server forgets agents that have not called for 10 minutes. ListAgents lists the
+	// agents.
+	ReasonAgentNotFound Reason = "AGENT_NOT_FOUND"
+
+	// ReasonNamespaceExists: ALREADY_EXISTS. There is a namespace of this name in another region;
+	// metadata has `region`. A namespace cannot change its region: use another name.
+	ReasonNamespaceExists Reason = "NAMESPACE_EXISTS"
+
+	// ReasonNamespaceLimit: RESOURCE_EXHAUSTED, with RetryInfo. The namespace has reached its
+	// maximum number of runs that have not ended, of runs started or calls made per second, or of
+	// bytes that its runs take; metadata has `limit`, which of them, `most`, and `used` where it
+	// is counted. Nothing was stored: repeat the call after the delay, with the same key if you
+	// like.
+	ReasonNamespaceLimit Reason = "NAMESPACE_LIMIT"
+
+	// ReasonTokenRequired: UNAUTHENTICATED. The server requires an API token, and the call has
+	// none, or one that is unknown, revoked or expired; metadata has `why`: missing, malformed,
+	// unknown, revoked, expired. Send one as `authorization: Bearer drover_...`. Where the server
+	// accepts JWT, `why` may also be invalid, early, issuer, audience, claims or unnamed.
+	ReasonTokenRequired Reason = "TOKEN_REQUIRED"
+
+	// ReasonNotAllowed: PERMISSION_DENIED. The API token, JWT or client certificate is valid, but
+	// does not allow this call: metadata has `token` (its name), `role`, and the missing
+	// permission as `needs`. Use another token, or ask an administrator for one.
+	ReasonNotAllowed Reason = "NOT_ALLOWED"
+
+	// ReasonTokenNotFound: NOT_FOUND. There is no API token of this id, or it belongs to another
+	// namespace. ListTokens lists the tokens.
+	ReasonTokenNotFound Reason = "TOKEN_NOT_FOUND"
+
+	// ReasonKeysUnavailable: UNAVAILABLE, with RetryInfo. The server cannot read the keys of the
+	// identity provider, so it cannot verify the JWT of the call. The call did not take effect:
+	// repeat it after the delay.
+	ReasonKeysUnavailable Reason = "KEYS_UNAVAILABLE"
+)
