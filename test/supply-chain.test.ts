@@ -112,6 +112,12 @@ describe("licences", () => {
       "development",
     ],
     [
+      "cli/projects/java/pom.xml.template",
+      javaLicences,
+      mavenPackages("cli/projects/java/pom.xml.template"),
+      "development",
+    ],
+    [
       "agents-examples/stubs/rust/Cargo.lock",
       rustLicences,
       matches("agents-examples/stubs/rust/Cargo.lock", /^name = "([^"]+)"/gm),
@@ -137,6 +143,7 @@ const OWN = new Set([
   "agent",
   "com.example:agent",
   "dev.drover:drover-sdk",
+  "example:{{name}}",
   "github.com/drover-dev/drover/sdk/go",
 ]);
 
